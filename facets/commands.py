@@ -1,0 +1,78 @@
+"""
+What a command writes: the dataset, the query whose columns go in, and what becomes of the dataset.
+
+`WRITES` is the list of the commands that are supported; `QUIET` of those that write no dataset. A command in neither
+is named in the event.
+"""
+
+from __future__ import annotations
+
+from openlineage_pyspark.facets import naming
+from openlineage_pyspark.facets.inserts import INSERTS
+from openlineage_pyspark.facets.relations import Session
+from openlineage_pyspark.facets.row_level import ROW_LEVEL
+from openlineage_pyspark.facets.table_commands import TABLE_COMMANDS
+from openlineage_pyspark.facets.written import Rule, Write
+from openlineage_pyspark.listener.plan import Operator, Plan, child_operators
+
+WRITES: dict[str, Rule] = {**INSERTS, **TABLE_COMMANDS, **ROW_LEVEL}
+"""Command -> what it writes."""
+
+QUIET = frozenset(
+    """
+    AddArchivesCommand AddFilesCommand AddJarsCommand AlterDatabasePropertiesCommand AlterDatabaseSetLocationCommand
+    AlterTableSerDePropertiesCommand AlterViewSchemaBinding AlterViewSchemaBindingCommand AlterTableCollation
+    AlterTableClusterBy AddCheckConstraint AddConstraint DropConstraint AnalyzeColumn AnalyzeColumnCommand
+    AnalyzePartitionCommand AnalyzeTable AnalyzeTableCommand AnalyzeTables AnalyzeTablesCommand CacheTable
+    CacheTableAsSelect CacheTableCommand ClearCacheCommand CloseCursor CommandResult CommentOnNamespace CompoundBody
+    CreateDatabaseCommand CreateFunction CreateFunctionCommand CreateIndex CreateNamespace CreateSQLFunctionCommand
+    CreateTempViewUsing CreateUserDefinedFunction CreateVariable DeclareCursor DescribeColumn DescribeColumnCommand
+    DescribeDatabaseCommand DescribeFunction DescribeFunctionCommand DescribeNamespace DescribeProcedureCommand
+    DescribeQueryCommand DescribeRelation DescribeRelationJsonCommand DescribeTableCommand DescribeTablePartition
+    DropDatabaseCommand DropFunction DropFunctionCommand DropIndex DropNamespace DropTempViewCommand DropVariable
+    ExplainCommand FetchCursor ListArchivesCommand ListFilesCommand ListJarsCommand NoopCommand OpenCursor
+    RecoverPartitions RefreshFunction RefreshFunctionCommand RefreshResource RefreshTable RefreshTableCommand
+    RepairTable RepairTableCommand ResetCommand SetCatalogAndNamespace SetCatalogCommand SetCommand
+    SetNamespaceCollationCommand SetNamespaceCommand SetNamespaceLocation SetNamespaceProperties SetPathCommand
+    SetVariable ShowCatalogsCommand ShowCollationsCommand ShowColumns ShowColumnsCommand ShowCreateTable
+    ShowCreateTableAsSerdeCommand ShowCreateTableCommand ShowCurrentNamespaceCommand ShowFunctions
+    ShowFunctionsCommand ShowNamespaces ShowNamespacesCommand ShowPartitions ShowPartitionsCommand
+    ShowPartitionsJsonCommand ShowProceduresCommand ShowTableExtended ShowTablePartition ShowTableProperties
+    ShowTablePropertiesCommand ShowTables ShowTablesCommand ShowTablesExtended ShowTablesJsonCommand ShowViews
+    ShowViewsCommand StreamingExplainCommand UncacheTable UncacheTableCommand UnsetNamespacePropertiesCommand
+    SetViewProperties UnsetViewProperties DescribeQuery
+    """.split()
+)
+"""Commands that write no dataset: they make no event."""
+
+
+def sinks(plan: Plan) -> tuple[int, ...]:
+    """The commands at the top of a plan: one, or several of a multi-insert."""
+    found: list[int] = []
+    stack = [plan.root]
+    while stack:
+        at = stack.pop()
+        operator = plan.operators[at]
+        if is_command(operator):
+            found.append(at)
+        elif operator.name in ("Union", "WithCTE"):
+            children = child_operators(operator)
+            stack.extend(reversed(children if operator.name == "Union" else children[:1]))
+    return tuple(found)
+
+
+def is_command(operator: Operator) -> bool:
+    """Whether an operator is a command that a rule or the list of quiet ones knows."""
+    return operator.name in WRITES or operator.name in QUIET
+
+
+def write(plan: Plan, operator: Operator, session: Session) -> Write | None:
+    """What a command writes; None where it writes nothing that lasts, or nothing that can be named."""
+    rule = WRITES.get(operator.name)
+    return None if rule is None else rule(plan, operator, session)
+
+
+def job_word(operator: Operator) -> str:
+    """The command's part of a job's name: the Java integration's, from the analyzed command."""
+    word = naming.snake_case(operator.name)
+    return f"execute_{word}" if word.endswith("_command") else word

@@ -1,0 +1,124 @@
+"""
+What a query in another database reads: the SQL text that a JDBC source was given instead of a table.
+
+The text is parsed with sqlglot. The tables in it are the inputs; a result column that it can follow gets its columns,
+and one that it can't gets none.
+"""
+
+from __future__ import annotations
+
+import re
+
+import attrs
+import sqlglot
+import sqlglot.errors
+import sqlglot.lineage
+from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.relations import Column, Relation, jdbc_dataset
+from openlineage_pyspark.listener.plan import Described, Operator
+from sqlglot import exp
+
+_DIALECTS = {
+    "postgresql": "postgres",
+    "redshift": "redshift",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+    "sqlserver": "tsql",
+    "oracle": "oracle",
+    "snowflake": "snowflake",
+    "sqlite": "sqlite",
+    "clickhouse": "clickhouse",
+    "trino": "trino",
+    "teradata": "teradata",
+}
+
+
+def jdbc_relation(source: Described, operator: Operator, fields: tuple[Field, ...]) -> Relation:
+    """
+    What a JDBC relation reads.
+
+    Args:
+        source: the described JDBCRelation: its url, and the table or the query in parentheses.
+        operator: the leaf operator.
+        fields: its schema.
+
+    Returns:
+        one table with its columns; or the tables of the query, with the columns as far as the text tells.
+    """
+    url, text = str(source.text("url")), source.text("table") or ""
+    query = _query(text)
+    if query is None:
+        dataset = jdbc_dataset(url, text, fields)
+        return Relation((dataset,), {o.id: (Column(dataset.identifier, o.name),) for o in operator.output})
+    parsed = _parse(query, url)
+    if parsed is None:
+        named = re.findall(r"(?i)\b(?:from|join)\s+([\w.\"`\[\]]+)", query)
+        tables = {d.identifier: d for d in (jdbc_dataset(url, name) for name in named)}
+        return Relation(tuple(tables.values()), opaque="the SQL text of the JDBC source could not be parsed")
+    return _Query(url, parsed, operator, fields).relation()
+
+
+def _query(text: str) -> str | None:
+    """The query of `(SELECT ...) alias`, None for a table's name."""
+    found = re.match(r"\s*\((.*)\)[^)]*$", text, re.DOTALL)
+    return found.group(1) if found else None
+
+
+def _parse(query: str, url: str) -> exp.Expr | None:
+    dialect = _DIALECTS.get(url.removeprefix("jdbc:").partition(":")[0])
+    try:
+        return sqlglot.parse_one(query, dialect=dialect)
+    except sqlglot.errors.SqlglotError:
+        return None
+
+
+@attrs.frozen
+class _Query:
+    url: str
+    parsed: exp.Expr
+    operator: Operator
+    fields: tuple[Field, ...]
+
+    def relation(self) -> Relation:
+        names = {cte.alias_or_name.lower() for cte in self.parsed.find_all(exp.CTE)}
+        tables = [t for t in self.parsed.find_all(exp.Table) if t.name.lower() not in names]
+        datasets = {d.identifier: d for d in (jdbc_dataset(self.url, self._name(t)) for t in tables)}
+        columns = {o.id: self._columns(o.name, list(datasets), tables) for o in self.operator.output}
+        typed = tuple(self._with_fields(dataset, columns) for dataset in datasets.values())
+        unknown = sorted(o.name for o in self.operator.output if not columns[o.id])
+        opaque = (
+            f"the SQL text of the JDBC source doesn't tell the columns of {', '.join(unknown)}" if unknown else None
+        )
+        return Relation(typed, {k: v for k, v in columns.items() if v}, opaque)
+
+    def _name(self, table: exp.Table) -> str:
+        return ".".join(part.name for part in table.parts)
+
+    def _columns(self, name: str, datasets: list[Identifier], tables: list[exp.Table]) -> tuple[Column, ...]:
+        star = isinstance(self.parsed, exp.Select) and any(isinstance(e, exp.Star) for e in self.parsed.expressions)
+        if len(tables) == 1 and star:
+            return (Column(datasets[0], name),)
+        try:
+            node = sqlglot.lineage.lineage(name, self.parsed.copy(), schema={})
+        except (sqlglot.errors.SqlglotError, ValueError):
+            return ()
+        found: dict[Column, None] = {}
+        for leaf in node.walk():
+            table = leaf.source if isinstance(leaf.source, exp.Table) else leaf.expression
+            if leaf.downstream or not isinstance(table, exp.Table):
+                continue
+            identity = isinstance(getattr(node.expression, "this", node.expression), exp.Column)
+            column = leaf.name.rpartition(".")[2].strip('"`[]')
+            found[Column(jdbc_dataset(self.url, self._name(table)).identifier, column, identity)] = None
+        return tuple(found)
+
+    def _with_fields(self, dataset: Dataset, columns: dict[int, tuple[Column, ...]]) -> Dataset:
+        """The dataset with the columns that are read of it; the type of one that passes unchanged is known."""
+        types = {f.name: f for f in self.fields}
+        known: dict[str, Field] = {}
+        for output in self.operator.output:
+            for column in columns[output.id]:
+                if column.dataset == dataset.identifier and column.name not in known:
+                    same = types.get(output.name) if column.identity else None
+                    known[column.name] = attrs.evolve(same, name=column.name) if same else Field(column.name, "unknown")
+        return attrs.evolve(dataset, fields=tuple(known.values()))

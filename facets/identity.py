@@ -1,0 +1,27 @@
+"""Run ids that a replay makes again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openlineage.client.uuid import generate_static_uuid
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+
+def run_id(application_start: dt.datetime, application_id: str, key: str) -> str:
+    """Give the id of one run of an application: the same for the same arguments, for ever.
+
+    Args:
+        application_start: aware; the UUIDv7's time.
+        application_id: Spark's, for example `local-1700000000000`.
+        key: what tells the runs of one application apart, for example the root execution's id.
+
+    Raises:
+        ValueError: for a time without a zone, which would name another instant on another machine.
+    """
+    if application_start.tzinfo is None:
+        raise ValueError(f"application_start {application_start.isoformat()} has no time zone: give it one")
+    # A zero byte can't be in either part, so no two pairs run together to one text.
+    return str(generate_static_uuid(application_start, f"{application_id}\0{key}".encode()))

@@ -1,0 +1,307 @@
+"""
+From a plan to what an event says of it: inputs, outputs and the lineage between them.
+
+This is the pure core's one entry: the listener asks it for every run, and `lineage()` for a plan that isn't run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+from openlineage_pyspark.facets import commands, inserts, relations
+from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge, OutputColumn
+from openlineage_pyspark.facets.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.kinds import Kind, compose, transformation
+from openlineage_pyspark.facets.relations import Column, Relation, Session
+from openlineage_pyspark.facets.run import NotUnderstood
+from openlineage_pyspark.facets.schema import schema_fields
+from openlineage_pyspark.facets.trace import ROWS, Sources, Trace
+from openlineage_pyspark.facets.written import Write
+from openlineage_pyspark.listener.plan import Operator, Plan
+
+Fields = tuple[Identifier, str]
+Found = dict[Fields, dict[Kind, str]]
+
+
+@attrs.frozen
+class WrittenDataset:
+    """
+    One dataset that a plan writes.
+
+    Args:
+        write: what the command does to it.
+        lineage: where its columns come from; None for a command that carries no data.
+    """
+
+    write: Write
+    lineage: ColumnLineage | None
+
+
+@attrs.frozen
+class Understanding:
+    """
+    All that a plan says.
+
+    Args:
+        inputs: the datasets that it reads, each once, in the order of the plan.
+        outputs: the datasets that it writes.
+        scanned: exprId of a leaf's attribute -> the dataset that it belongs to, for what the scans count.
+        results: exprId of the plan's own output -> where it comes from, and under ROWS what decides about its rows,
+            for plans that go on under their ids.
+        columns: lineage of the plan's own output, where it is a query.
+        not_understood: operators, commands and relations without a rule, and what was cut.
+        operators: how many operators the plan has.
+        command: the command's word for the job's name; None for a query.
+        quiet: whether it is a command that writes no dataset, or Spark's own look at files to infer their schema.
+        streaming: whether it reads a stream.
+    """
+
+    inputs: tuple[Dataset, ...] = ()
+    outputs: tuple[WrittenDataset, ...] = ()
+    scanned: Mapping[int, Identifier] = attrs.Factory(dict)
+    results: Mapping[int, Mapping[Fields, Mapping[Kind, str]]] = attrs.Factory(dict)
+    columns: ColumnLineage | None = None
+    not_understood: tuple[NotUnderstood, ...] = ()
+    operators: int = 0
+    command: str | None = None
+    quiet: bool = False
+    streaming: bool = False
+
+
+@attrs.frozen
+class Memory:
+    """
+    What earlier plans of the application left behind under their own exprIds: checkpoints, micro-batches.
+
+    Args:
+        datasets: exprId -> the datasets that its plan read.
+        sources: exprId -> the columns that it comes from.
+        rows: exprId -> what decides about its plan's rows.
+    """
+
+    datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
+    sources: Mapping[int, Mapping[Fields, Mapping[Kind, str]]] = attrs.Factory(dict)
+    rows: Mapping[int, Mapping[Fields, Mapping[Kind, str]]] = attrs.Factory(dict)
+
+
+def understand(plan: Plan, session: Session, memory: Memory | None = None) -> Understanding:
+    """
+    What a plan reads, writes, and how the one comes from the other.
+
+    Args:
+        plan: the analyzed plan.
+        session: what its session's configuration says.
+        memory: what earlier plans left behind.
+
+    Returns:
+        all of it; whatever has no rule is in `not_understood`, with what was done instead.
+    """
+    return _Reading(plan, session, memory or Memory()).understanding()
+
+
+class _Reading:
+    def __init__(self, plan: Plan, session: Session, memory: Memory) -> None:
+        self.plan = plan
+        self.session = session
+        self.memory = memory
+        self.trace = Trace(plan)
+        self.datasets: dict[Identifier, Dataset] = {}
+        self.remarks: dict[NotUnderstood, None] = {}
+        self._relations: dict[int, Relation] = {}
+        self._remembered: dict[int, Found] = {}
+        self._remembered_rows: Found = {}
+
+    def understanding(self) -> Understanding:
+        plan = self.plan
+        sinks = commands.sinks(plan)
+        found = (commands.write(plan, plan.operators[at], self.session) for at in sinks)
+        writes = tuple(write for write in found if write is not None)
+        reads = [q for q in (inserts.read_by(plan.operators[at]) for at in sinks) if q is not None]
+        quiet = bool(sinks) and not writes and not reads
+        unknown = not sinks and not plan.top.output and "Command" in plan.top.name
+        if unknown:
+            self._remark(plan.top, "a command without a rule: what it writes is not known")
+        query = plan.root if not sinks and not unknown else None
+        streamed = inserts.streamed_query(plan)
+        tops = [plan.root] if query is not None or unknown else self._read_by(writes) or reads
+        if streamed is not None:
+            tops = [streamed]
+        reached = sorted({at for top in tops for at in self.trace.reachable(top)})
+        self._read(reached)
+        outputs = tuple(self._written(write) for write in writes)
+        if plan.cut:
+            self.remarks[NotUnderstood("plan", "the plan was larger than its bounds and was cut")] = None
+        for broken in plan.broken:
+            self.remarks[NotUnderstood(broken.split(":", 1)[0], f"could not be read ({broken})")] = None
+        columns = self._query_lineage(query) if query is not None else None
+        return Understanding(
+            inputs=tuple(self.datasets.values()),
+            outputs=outputs,
+            scanned=self._scanned(reached),
+            results=self._results(query if streamed is None else streamed),
+            columns=columns,
+            not_understood=tuple(self.remarks),
+            operators=len(plan.operators),
+            command=commands.job_word(plan.operators[sinks[0]]) if sinks else None,
+            quiet=quiet or any(relations.infers_schema(plan.operators[at]) for at in reached if not sinks),
+            streaming=any(o.arguments.get("isStreaming") is True for o in plan.operators),
+        )
+
+    def _read_by(self, writes: Iterable[Write]) -> list[int]:
+        """The operators whose data goes into the commands: their queries, and of MERGE its source."""
+        found: list[int] = []
+        for write in writes:
+            if write.query is None:
+                continue
+            operator = self.plan.operators[write.query]
+            if operator.name == "MergeIntoTable":
+                source = operator.operator("sourceTable")
+                found += [source] if source is not None else []
+            elif operator.name not in commands.WRITES:
+                found.append(write.query)
+        return found
+
+    def _written(self, write: Write) -> WrittenDataset:
+        for source in write.sources:
+            self.datasets.setdefault(source.identifier, source)
+        if write.query is None:
+            return WrittenDataset(write, None)
+        columns = []
+        for column in write.columns:
+            found: Found = {}
+            for scope, value in column.values:
+                self._join(found, self.trace.expression(scope, value, Kind.IDENTITY))
+            columns.append(OutputColumn(column.name, _edges(found)))
+        rows = self._rows(write.query)
+        for scope, value, kind in write.rows:
+            self._join(rows, self.trace.expression(scope, value, kind))
+        nested = [n for c in write.columns for n in self._nested(c.name, c.values)]
+        return WrittenDataset(write, ColumnLineage((*columns, *nested), _edges(rows)))
+
+    def _rows(self, query: int) -> Found:
+        """What decides about a query's rows, and about those that it goes on with from an earlier plan."""
+        rows: Found = {}
+        self._join(rows, self.trace.rows(query))
+        for field, kinds in self._remembered_rows.items():
+            for kind, text in kinds.items():
+                rows.setdefault(field, {}).setdefault(kind, text)
+        return rows
+
+    def _nested(self, name: str, values: tuple[tuple[int, object], ...]) -> list[OutputColumn]:
+        """The fields of a struct that the plan puts together, each with sources of its own."""
+        from openlineage_pyspark.listener.plan import AttributeRef
+
+        if len(values) != 1 or not isinstance(values[0][1], AttributeRef):
+            return []
+        operator, attribute = values[0][0], values[0][1]
+        known = self.plan.attributes.get(attribute.id)
+        if known is None or not known.type.startswith('{"type":"struct"'):
+            return []
+        whole: Found = {}
+        self._join(whole, self.trace.column(operator, attribute.id))
+        columns = []
+        for field in schema_fields(known.type):
+            part: Found = {}
+            self._join(part, self.trace.column(operator, attribute.id, (field.name,)))
+            if part.keys() != whole.keys():
+                columns.append(OutputColumn(f"{name}.{field.name}", _edges(part)))
+        return columns
+
+    def _query_lineage(self, query: int) -> ColumnLineage:
+        columns = []
+        for output in self.plan.operators[query].output:
+            found: Found = {}
+            self._join(found, self.trace.column(query, output.id))
+            columns.append(OutputColumn(output.name, _edges(found)))
+        return ColumnLineage(tuple(columns), _edges(self._rows(query)))
+
+    def _results(self, query: int | None) -> dict[int, Found]:
+        found: dict[int, Found] = {}
+        if query is not None:
+            for output in self.plan.operators[query].output:
+                self._join(found.setdefault(output.id, {}), self.trace.column(query, output.id))
+            found[ROWS] = self._rows(query)
+        return found
+
+    def _read(self, reached: list[int]) -> None:
+        for at in reached:
+            operator = self.plan.operators[at]
+            here = self.trace.meaning(at)
+            if not here.known and not commands.is_command(operator):
+                self._remark(operator, "an operator without a rule: every column in is taken to be in every column out")
+            if not here.passes and not here.defines:
+                found = self._relation(at)
+                for dataset in found.datasets:
+                    self._add(dataset)
+
+    def _add(self, dataset: Dataset) -> None:
+        known = self.datasets.get(dataset.identifier)
+        if known is None or len(known.fields) < len(dataset.fields):
+            self.datasets[dataset.identifier] = dataset
+        elif known.fields != dataset.fields:
+            names = {f.name for f in known.fields}
+            more = tuple(f for f in dataset.fields if f.name not in names)
+            self.datasets[dataset.identifier] = attrs.evolve(known, fields=(*known.fields, *more))
+
+    def _relation(self, at: int) -> Relation:
+        known = self._relations.get(at)
+        if known is not None:
+            return known
+        operator = self.plan.operators[at]
+        found = self._from_memory(operator)
+        if found is None:
+            found = relations.relation(self.plan, operator, self.session)
+        if found is None:
+            if operator.output:
+                self._remark(operator, "a source without a resolver: what it reads is not known")
+            found = relations.NOTHING
+        if found.opaque:
+            self._remark(operator, found.opaque)
+        self._relations[at] = found
+        return found
+
+    def _from_memory(self, operator: Operator) -> Relation | None:
+        """Rows that an earlier plan made and that go on under its exprIds."""
+        ids = [o.id for o in operator.output]
+        if operator.name != "LogicalRDD" or not ids or not all(i in self.memory.datasets for i in ids):
+            return None
+        datasets = {d.identifier: d for i in ids for d in self.memory.datasets[i]}
+        for id_ in ids:
+            self._remembered[id_] = {k: dict(v) for k, v in self.memory.sources.get(id_, {}).items()}
+            self._remembered_rows.update((k, dict(v)) for k, v in self.memory.rows.get(id_, {}).items())
+        return Relation(tuple(datasets.values()))
+
+    def _remark(self, operator: Operator, message: str) -> None:
+        self.remarks[NotUnderstood(operator.class_name, message)] = None
+
+    def _join(self, found: Found, sources: Sources) -> None:
+        """Add the leaves' datasets and columns in place of the leaves' attributes."""
+        for origin, kinds in sources.items():
+            relation = self._relation(origin.operator)
+            for kind, text in kinds.items():
+                for column in relation.columns.get(origin.id, ()):
+                    self._put(found, column, kind, text)
+                for field, earlier in self._remembered.get(origin.id, {}).items():
+                    for inner, inner_text in earlier.items():
+                        found.setdefault(field, {}).setdefault(compose(kind, inner), text or inner_text)
+
+    @staticmethod
+    def _put(found: Found, column: Column, kind: Kind, text: str) -> None:
+        kind = kind if column.identity else compose(kind, Kind.TRANSFORMATION)
+        found.setdefault((column.dataset, column.name), {}).setdefault(kind, text)
+
+    def _scanned(self, reached: list[int]) -> dict[int, Identifier]:
+        found: dict[int, Identifier] = {}
+        for at in reached:
+            for id_, columns in self._relations.get(at, relations.NOTHING).columns.items():
+                for column in columns[:1]:
+                    found[id_] = column.dataset
+        return found
+
+
+def _edges(found: Found) -> tuple[Edge, ...]:
+    return tuple(
+        Edge(dataset, name, tuple(sorted(transformation(kind, text) for kind, text in kinds.items())))
+        for (dataset, name), kinds in sorted(found.items(), key=lambda item: item[0])
+    )

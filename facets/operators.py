@@ -1,0 +1,350 @@
+"""What each logical operator means for lineage, by class name.
+
+A rule is local: it says how the attributes that an operator puts out come from those of its children, and what
+decides about its rows. It knows nothing of what lies above or below; `trace` alone composes. `RULES` is the list of
+what is supported: an operator that isn't in it is taken as "everything to everything" and named in the event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import attrs
+from openlineage_pyspark.facets.kinds import Kind
+from openlineage_pyspark.listener.plan import (
+    AttributeRef,
+    ExpressionRef,
+    Operator,
+    OperatorRef,
+    Plan,
+    Value,
+    child_operators,
+)
+
+
+@attrs.frozen
+class Computed:
+    """An attribute that an expression over the children's attributes gives."""
+
+    value: Value
+    kind: Kind = Kind.IDENTITY
+
+
+@attrs.frozen
+class Passed:
+    """An attribute that is another operator's, under another id."""
+
+    operator: int
+    id: int
+    kind: Kind = Kind.IDENTITY
+
+
+Definition = Computed | Passed
+
+
+@attrs.frozen
+class Meaning:
+    """What one operator means.
+
+    Args:
+        defines: exprId -> what it is made of; several where rows of several kinds meet (union, expand).
+        passes: the operators whose attributes it hands on under their own ids.
+        rows: what decides which rows there are, or their order: argument and kind.
+        scope: the operators whose attributes its expressions may read; None for its children.
+        known: whether there is a rule for the operator.
+    """
+
+    defines: Mapping[int, tuple[Definition, ...]] = attrs.Factory(dict)
+    passes: tuple[int, ...] = ()
+    rows: tuple[tuple[Value, Kind], ...] = ()
+    scope: tuple[int, ...] | None = None
+    known: bool = True
+
+
+Rule = Callable[[Plan, Operator], Meaning]
+
+
+def meaning(plan: Plan, operator: Operator) -> Meaning:
+    """What an operator of a plan means for lineage.
+
+    Args:
+        plan: the plan that it stands in.
+        operator: the operator.
+
+    Returns:
+        the meaning by its rule; without one, that every output column is made of every input column (`known` False).
+    """
+    return RULES.get(operator.name, _unknown)(plan, operator)
+
+
+def _unknown(plan: Plan, operator: Operator) -> Meaning:
+    children = child_operators(operator)
+    return attrs.evolve(_opaque(plan, operator), known=not children and not operator.output)
+
+
+def _opaque(plan: Plan, operator: Operator) -> Meaning:
+    """Rows go through code that can't be read: every column in may be in every column out."""
+    everything: tuple[Definition, ...] = tuple(
+        Passed(child, column.id, Kind.TRANSFORMATION)
+        for child in child_operators(operator)
+        for column in plan.operators[child].output
+    )
+    return Meaning(defines={column.id: everything for column in operator.output})
+
+
+def _leaf(_plan: Plan, _operator: Operator) -> Meaning:
+    """A source of rows, or rows that the plan itself holds."""
+    return Meaning()
+
+
+def _pass(_: Plan, operator: Operator) -> Meaning:
+    """Rows and columns go through as they are, all or some of them."""
+    return Meaning(passes=child_operators(operator)[:1])
+
+
+def _named(plan: Plan, values: tuple[Value, ...]) -> dict[int, tuple[Definition, ...]]:
+    """The named expressions of a list that aren't just an attribute."""
+    found: dict[int, tuple[Definition, ...]] = {}
+    for value in values:
+        if isinstance(value, ExpressionRef):
+            expression = plan.expressions[value.index]
+            if expression.id is not None:
+                found[expression.id] = (Computed(value),)
+    return found
+
+
+def _project(plan: Plan, operator: Operator) -> Meaning:
+    """SELECT: each column is an expression."""
+    return Meaning(_named(plan, operator.sequence("projectList")), child_operators(operator))
+
+
+def _filter(_: Plan, operator: Operator) -> Meaning:
+    """WHERE, HAVING, QUALIFY: the condition decides about rows."""
+    return Meaning(passes=child_operators(operator), rows=((operator.arguments.get("condition"), Kind.FILTER),))
+
+
+def _sort(_: Plan, operator: Operator) -> Meaning:
+    """ORDER BY, SORT BY: the order's columns."""
+    return Meaning(passes=child_operators(operator), rows=((operator.arguments.get("order"), Kind.SORT),))
+
+
+def _join(_: Plan, operator: Operator) -> Meaning:
+    """A join of any type: both sides' columns pass, the condition decides."""
+    rows = tuple(
+        (operator.arguments[name], Kind.JOIN)
+        for name in ("condition", "asOfCondition", "orderExpression")
+        if operator.arguments.get(name) is not None
+    )
+    return Meaning(passes=child_operators(operator), rows=rows)
+
+
+def _lateral_join(plan: Plan, operator: Operator) -> Meaning:
+    """A lateral join: the right side is a subquery that reads the left one's columns."""
+    left = child_operators(operator)
+    right = operator.arguments.get("right")
+    inner = plan.expressions[right.index].arguments.get("plan") if isinstance(right, ExpressionRef) else None
+    below = (*left, inner.index) if isinstance(inner, OperatorRef) else left
+    rows = ((operator.arguments.get("condition"), Kind.JOIN),)
+    return Meaning(passes=below, rows=rows, scope=below)
+
+
+def _aggregate(plan: Plan, operator: Operator) -> Meaning:
+    """GROUP BY: each column is an expression over the group, the grouping decides which rows there are."""
+    return Meaning(
+        _named(plan, operator.sequence("aggregateExpressions")),
+        child_operators(operator),
+        ((operator.arguments.get("groupingExpressions"), Kind.GROUP_BY),),
+    )
+
+
+def _distinct(plan: Plan, operator: Operator) -> Meaning:
+    """DISTINCT: a grouping by every column."""
+    child = child_operators(operator)[0]
+    keys = tuple(AttributeRef(column.id) for column in plan.operators[child].output)
+    return Meaning(passes=(child,), rows=((keys, Kind.GROUP_BY),))
+
+
+def _deduplicate(_: Plan, operator: Operator) -> Meaning:
+    """dropDuplicates: a grouping by its keys."""
+    return Meaning(passes=child_operators(operator), rows=((operator.arguments.get("keys"), Kind.GROUP_BY),))
+
+
+def _window(plan: Plan, operator: Operator) -> Meaning:
+    """Window functions: further columns beside those that pass."""
+    return Meaning(_named(plan, operator.sequence("windowExpressions")), child_operators(operator))
+
+
+def _expand(_: Plan, operator: Operator) -> Meaning:
+    """ROLLUP, CUBE, GROUPING SETS, UNPIVOT: each row becomes several, one a list of expressions."""
+    lists = [row for row in operator.sequence("projections") if isinstance(row, tuple)]
+    defines = {
+        column.id: tuple(Computed(row[at]) for row in lists if at < len(row))
+        for at, column in enumerate(operator.output)
+    }
+    return Meaning(defines)
+
+
+def _union(plan: Plan, operator: Operator) -> Meaning:
+    """UNION: by position; its ids are those of the first branch, so none may pass."""
+    children = child_operators(operator)
+    return Meaning(
+        {
+            column.id: tuple(
+                Passed(child, plan.operators[child].output[at].id)
+                for child in children
+                if at < len(plan.operators[child].output)
+            )
+            for at, column in enumerate(operator.output)
+        }
+    )
+
+
+def _set_difference(plan: Plan, operator: Operator) -> Meaning:
+    """INTERSECT, EXCEPT: the left side's rows, kept or not by comparing every column with the right side's."""
+    left, right = child_operators(operator)
+    compared = tuple(Passed(side, column.id) for side in (left, right) for column in plan.operators[side].output)
+    values = tuple(AttributeRef(passed.id) for passed in compared)
+    return Meaning(passes=(left,), rows=((values, Kind.JOIN),), scope=(left, right))
+
+
+def _generate(plan: Plan, operator: Operator) -> Meaning:
+    """LATERAL VIEW, explode and the like: columns made of the generator's arguments."""
+    generator = operator.arguments.get("generator")
+    made = [value.id for value in operator.sequence("generatorOutput") if isinstance(value, AttributeRef)]
+    defines: dict[int, tuple[Definition, ...]] = {id_: (Computed(generator, Kind.TRANSFORMATION),) for id_ in made}
+    if isinstance(generator, ExpressionRef) and plan.expressions[generator.index].name == "Stack":
+        defines = _stack(plan, generator, made)
+    return Meaning(defines, child_operators(operator))
+
+
+def _stack(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
+    """stack(n, ...): row after row, so that each column has every so many-th argument."""
+    children = plan.expressions[generator.index].arguments.get("children")
+    values = children[1:] if isinstance(children, tuple) else ()
+    return {
+        id_: tuple(Computed(v, Kind.TRANSFORMATION) for v in values[at :: len(made)]) for at, id_ in enumerate(made)
+    }
+
+
+def _python_rows(plan: Plan, operator: Operator) -> Meaning:
+    """mapInPandas, applyInPandas, cogroup and their Arrow forms: rows made by Python code."""
+    grouping = tuple(
+        value
+        for name in ("groupingAttributes", "leftAttributes", "rightAttributes")
+        for value in operator.sequence(name)
+    )
+    cogrouped: list[Value] = []
+    for length, child in zip(("leftGroupingLen", "rightGroupingLen"), child_operators(operator), strict=False):
+        count = operator.arguments.get(length)
+        if isinstance(count, int):
+            cogrouped += [AttributeRef(column.id) for column in plan.operators[child].output[:count]]
+    rows = tuple((keys, Kind.GROUP_BY) for keys in (grouping, tuple(cogrouped)) if keys)
+    return attrs.evolve(_opaque(plan, operator), rows=rows)
+
+
+def _cte_reference(plan: Plan, operator: Operator) -> Meaning:
+    """A use of a CTE: by position the columns of its definition, under ids of its own."""
+    cte = operator.arguments.get("cteId", operator.arguments.get("loopId"))
+    for at, other in enumerate(plan.operators):
+        if other.name in ("CTERelationDef", "UnionLoop") and other.arguments.get("id") == cte:
+            return _positions(plan, operator, at)
+    return Meaning(known=False)
+
+
+def _positions(plan: Plan, operator: Operator, source: int) -> Meaning:
+    output = plan.operators[source].output
+    defines: dict[int, tuple[Definition, ...]] = {
+        column.id: (Passed(source, output[at].id),) for at, column in enumerate(operator.output) if at < len(output)
+    }
+    return Meaning(defines, scope=(source,))
+
+
+def _union_loop(plan: Plan, operator: Operator) -> Meaning:
+    """A recursive CTE: the anchor and the recursion, by position."""
+    return _union(plan, operator)
+
+
+def _table_function(plan: Plan, operator: Operator) -> Meaning:
+    """A command's result or rows that code outside of the plan made."""
+    return _leaf(plan, operator)
+
+
+RULES: dict[str, Rule] = {
+    "Project": _project,
+    "Filter": _filter,
+    "TypedFilter": _pass,
+    "Sort": _sort,
+    "GlobalLimit": _pass,
+    "LocalLimit": _pass,
+    "LimitAll": _pass,
+    "Tail": _pass,
+    "Offset": _pass,
+    "Sample": _pass,
+    "Repartition": _pass,
+    "RepartitionByExpression": _pass,
+    "RebalancePartitions": _pass,
+    "ResolvedHint": _pass,
+    "EventTimeWatermark": _pass,
+    "CollectMetrics": _pass,
+    "SubqueryAlias": _pass,
+    "View": _pass,
+    "WithCTE": _pass,
+    "PipeOperator": _pass,
+    "CTERelationDef": _pass,
+    "CTERelationRef": _cte_reference,
+    "UnionLoop": _union_loop,
+    "UnionLoopRef": _cte_reference,
+    "Join": _join,
+    "AsOfJoin": _join,
+    "LateralJoin": _lateral_join,
+    "Aggregate": _aggregate,
+    "Distinct": _distinct,
+    "Deduplicate": _deduplicate,
+    "DeduplicateWithinWatermark": _deduplicate,
+    "Window": _window,
+    "Expand": _expand,
+    "Union": _union,
+    "Intersect": _set_difference,
+    "Except": _set_difference,
+    "Generate": _generate,
+    "MapInPandas": _python_rows,
+    "MapInArrow": _python_rows,
+    "PythonMapInArrow": _python_rows,
+    "FlatMapGroupsInPandas": _python_rows,
+    "FlatMapGroupsInArrow": _python_rows,
+    "FlatMapCoGroupsInPandas": _python_rows,
+    "FlatMapCoGroupsInArrow": _python_rows,
+    "FlatMapGroupsInPandasWithState": _python_rows,
+    "TransformWithStateInPandas": _python_rows,
+    "TransformWithStateInPySpark": _python_rows,
+    "AttachDistributedSequence": _opaque,
+    "ScriptTransformation": _opaque,
+    "MapPartitions": _opaque,
+    "MapPartitionsInR": _opaque,
+    "MapElements": _opaque,
+    "DeserializeToObject": _opaque,
+    "SerializeFromObject": _opaque,
+    "AppendColumns": _opaque,
+    "MapGroups": _opaque,
+    "FlatMapGroupsWithState": _opaque,
+    "CoGroup": _opaque,
+    "Transpose": _opaque,
+    "LocalRelation": _leaf,
+    "OneRowRelation": _leaf,
+    "Range": _leaf,
+    "LogicalRDD": _leaf,
+    "ExternalRDD": _leaf,
+    "CommandResult": _table_function,
+    "LogicalRelation": _leaf,
+    "LogicalRelationWithTable": _leaf,
+    "HiveTableRelation": _leaf,
+    "DataSourceV2Relation": _leaf,
+    "DataSourceV2ScanRelation": _leaf,
+    "StreamingRelation": _leaf,
+    "StreamingRelationV2": _leaf,
+    "StreamingExecutionRelation": _leaf,
+    "StreamingDataSourceV2Relation": _leaf,
+    "StreamingDataSourceV2ScanRelation": _leaf,
+    "EmptyRelation": _leaf,
+}
+"""Operator class -> its rule."""

@@ -1,0 +1,111 @@
+"""The facets of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage.client.facet_v2 import (
+    RunFacet,
+    error_message_run,
+    extraction_error_run,
+    parent_run,
+    processing_engine_run,
+    tags_run,
+)
+from openlineage_pyspark.facets.namespace import accepted_namespace
+from openlineage_pyspark.facets.producer import PRODUCER, VERSION
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.options import DescribeOptions
+    from openlineage_pyspark.facets.run import NotUnderstood, Parent, RunState
+
+# These two have no schema of their own: names and fields are the Java integration's, and `_schemaURL` stays
+# the one of RunFacet. They are made without a class statement so that a checker which leaves
+# openlineage-python out has no untyped base class.
+SparkProperties = attrs.make_class("SparkProperties", {"properties": attrs.field(kw_only=True)}, bases=(RunFacet,))
+SparkApplicationDetails = attrs.make_class(
+    "SparkApplicationDetails",
+    {
+        name: attrs.field(default=None, kw_only=True)
+        for name in (
+            "master",
+            "appName",
+            "applicationId",
+            "deployMode",
+            "driverHost",
+            "userName",
+            "uiWebUrl",
+            "proxyUrl",
+            "historyUrl",
+        )
+    },
+    bases=(RunFacet,),
+)
+
+
+def run_facets(state: RunState, options: DescribeOptions, remarks: tuple[NotUnderstood, ...]) -> dict[str, RunFacet]:
+    """Give the facets of a run by name.
+
+    Args:
+        state: of the run.
+        options: which hold the run's tags.
+        remarks: all that was not understood or was left out, for `extractionError`.
+    """
+    engine = state.engine
+    facets: dict[str, RunFacet] = {}
+    if state.parent is not None:
+        facets["parent"] = _parent(state.parent)
+    facets["processing_engine"] = processing_engine_run.ProcessingEngineRunFacet(
+        version=engine.version, name="spark", openlineageAdapterVersion=VERSION, producer=PRODUCER
+    )
+    if engine.properties:
+        facets["spark_properties"] = SparkProperties(properties=dict(engine.properties), producer=PRODUCER)
+    if engine.application:
+        facets["spark_applicationDetails"] = SparkApplicationDetails(**dict(engine.application), producer=PRODUCER)
+    if state.failure is not None and state.event_type in {"FAIL", "ABORT"}:
+        facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(
+            message=state.failure.message,
+            programmingLanguage=state.failure.language,
+            stackTrace=state.failure.stack_trace,
+            producer=PRODUCER,
+        )
+    if remarks:
+        facets["extractionError"] = _extraction_error(remarks, state.operators)
+    if options.run_tags:
+        facets["tags"] = tags_run.TagsRunFacet(
+            tags=[
+                tags_run.TagsRunFacetFields(key=tag.key, value=tag.value, source=tag.source) for tag in options.run_tags
+            ],
+            producer=PRODUCER,
+        )
+    return facets
+
+
+def _parent(parent: Parent) -> parent_run.ParentRunFacet:
+    run, root = parent.run, None
+    if parent.root is not None:
+        root = parent_run.Root(
+            run=parent_run.RootRun(runId=parent.root.run_id, facets=None),
+            job=parent_run.RootJob(
+                namespace=accepted_namespace(parent.root.namespace), name=parent.root.name, facets=None
+            ),
+        )
+    return parent_run.ParentRunFacet(
+        run=parent_run.Run(runId=run.run_id, facets=None),
+        job=parent_run.Job(namespace=accepted_namespace(run.namespace), name=run.name, facets=None),
+        root=root,
+        producer=PRODUCER,
+    )
+
+
+def _extraction_error(
+    remarks: tuple[NotUnderstood, ...], operators: int
+) -> extraction_error_run.ExtractionErrorRunFacet:
+    return extraction_error_run.ExtractionErrorRunFacet(
+        # A remark need not be about an operator, and a part can't be more than the whole.
+        totalTasks=max(operators, len(remarks)),
+        failedTasks=len(remarks),
+        errors=[extraction_error_run.Error(errorMessage=remark.message, task=remark.task) for remark in remarks],
+        producer=PRODUCER,
+    )

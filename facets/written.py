@@ -1,0 +1,161 @@
+"""What a command writes, as values, and the ways in which they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+from openlineage_pyspark.facets import relations
+from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.kinds import Kind
+from openlineage_pyspark.facets.relations import Session
+from openlineage_pyspark.facets.schema import fields_of
+from openlineage_pyspark.listener.plan import AttributeRef, Described, Operator, Plan, Value, child_operators
+
+
+@attrs.frozen
+class Assigned:
+    """
+    An output column and the expressions that it is set to.
+
+    Args:
+        name: the column.
+        values: each expression and the operator over whose output it stands.
+    """
+
+    name: str
+    values: tuple[tuple[int, Value], ...]
+
+
+@attrs.frozen
+class Write:
+    """
+    What one command does to one dataset.
+
+    Args:
+        dataset: which, with its schema where the command tells it.
+        query: index of the operator whose rows are written; None for a command that carries no data.
+        columns: the output's columns with what they are set to; empty for a command that carries no data.
+        rows: what decides besides the query: argument, kind and the operator over which it stands.
+        lifecycle: OpenLineage's lifecycleStateChange.
+        renamed_from: the identity before a rename.
+        label: the output's part of the job's name.
+        sources: datasets that are read without being part of the plan.
+    """
+
+    dataset: Dataset
+    query: int | None = None
+    columns: tuple[Assigned, ...] = ()
+    rows: tuple[tuple[int, Value, Kind], ...] = ()
+    lifecycle: str | None = None
+    renamed_from: Identifier | None = None
+    label: str = ""
+    sources: tuple[Dataset, ...] = ()
+
+
+Rule = Callable[[Plan, Operator, Session], "Write | None"]
+
+
+def by_position(plan: Plan, query: int | None, names: tuple[str, ...] = ()) -> tuple[Assigned, ...]:
+    """The query's columns under the names that they get in the output."""
+    if query is None:
+        return ()
+    output = plan.operators[query].output
+    return tuple(
+        Assigned(names[at] if at < len(names) else column.name, ((query, AttributeRef(column.id)),))
+        for at, column in enumerate(output)
+    )
+
+
+def texts(values: tuple[Value, ...]) -> tuple[str, ...]:
+    """The texts in a sequence."""
+    return tuple(value for value in values if isinstance(value, str))
+
+
+def named_fields(plan: Plan, query: int | None, names: tuple[str, ...]) -> tuple[Field, ...]:
+    """The query's schema under the names that its columns get in the output."""
+    if query is None:
+        return ()
+    fields = fields_of(plan, plan.operators[query])
+    return tuple(attrs.evolve(f, name=names[at]) if at < len(names) else f for at, f in enumerate(fields))
+
+
+def path_label(dataset: Dataset) -> str:
+    """A path's part of a job's name: its last two parts, as the Java integration has it."""
+    parts = [part for part in dataset.identifier.name.split("/") if part]
+    return "_".join(parts[-2:]) or "root"
+
+
+def table_label(dataset: Dataset, name: str | None) -> str:
+    """A table's part of a job's name, as the Java integration has it."""
+    return (name or dataset.identifier.name).replace(".", "_")
+
+
+def label_of(dataset: Dataset) -> str:
+    """The output's part of a job's name: the table's name where it has one, else its path's end."""
+    return table_label(dataset, dataset.symlinks[0].name) if dataset.symlinks else path_or_name(dataset)
+
+
+def path_or_name(dataset: Dataset) -> str:
+    """The part of a job's name of a dataset that has no table's name beside its own."""
+    return path_label(dataset) if "/" in dataset.identifier.name else table_label(dataset, None)
+
+
+def to_table(
+    plan: Plan, table: Described, query: int | None, names: tuple[str, ...], session: Session, lifecycle: str | None
+) -> Write | None:
+    """
+    A write to a table of the session catalog.
+
+    Args:
+        plan: the plan.
+        table: the described CatalogTable.
+        query: index of the operator whose rows go in.
+        names: of the output's columns, in the query's order; the query's own where there are none.
+        session: what the session's configuration says.
+        lifecycle: OpenLineage's lifecycleStateChange.
+
+    Returns:
+        None where it can't be told which dataset that is.
+    """
+    fields = named_fields(plan, query, names)
+    dataset = relations.catalog_table(table, session, fields)
+    if dataset is None:
+        return None
+    label = table_label(dataset, relations.table_name(table.values.get("identifier")))
+    return Write(dataset, query, by_position(plan, query, names), (), lifecycle, label=label)
+
+
+def to_path(
+    plan: Plan, path: str | None, query: int | None, names: tuple[str, ...], format_: str | None, lifecycle: str | None
+) -> Write | None:
+    """A write to a path; the arguments as in `to_table`, None where there is no path."""
+    if path is None:
+        return None
+    dataset = relations.at_location(path, named_fields(plan, query, names), format_)
+    return Write(dataset, query, by_position(plan, query, names), (), lifecycle, label=path_label(dataset))
+
+
+def mode_lifecycle(operator: Operator, name: str = "mode") -> str | None:
+    """The lifecycle of a save mode: what may only be made new is made new."""
+    return {"Overwrite": "OVERWRITE", "ErrorIfExists": "CREATE"}.get(operator.text(name) or "")
+
+
+def keeps_nothing(target: Operator) -> bool:
+    """Whether rows that are written to a relation are gone: the noop, console and memory sinks."""
+    table = target.described("table")
+    return table is not None and table.simple_name in ("NoopTable", "ConsoleTable", "MemorySink", "ForeachWriterTable")
+
+
+def into_relation(plan: Plan, target: int, query: int | None, session: Session, lifecycle: str | None) -> Write | None:
+    """A write into the relation at an index of the plan; None where it keeps nothing or can't be named."""
+    while plan.operators[target].name == "SubqueryAlias":
+        target = child_operators(plan.operators[target])[0]
+    if keeps_nothing(plan.operators[target]):
+        return None
+    found = relations.relation(plan, plan.operators[target], session)
+    if found is None or not found.datasets:
+        return None
+    dataset = found.datasets[0]
+    names = tuple(column.name for column in plan.operators[target].output)
+    return Write(dataset, query, by_position(plan, query, names), (), lifecycle, label=label_of(dataset))

@@ -1,0 +1,128 @@
+"""
+Registration by configuration alone: what the `.pth` file of the wheel calls when pyspark's context module is imported.
+
+It must cost next to nothing where no lineage is asked for: nothing but the standard library is imported before a
+configuration key, an environment variable or a file says that it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import Any
+
+# Short, so that a misspelt key is told of; Spark has no keys of its own that begin so.
+_PREFIX = "spark.op"
+
+
+def spec_of(name: str, path: Any) -> ModuleSpec | None:
+    """
+    The import system's answer for pyspark's context module, with the hook put around its loading.
+
+    Args:
+        name: `pyspark.context` or `pyspark.core.context`.
+        path: of the package that it is in.
+    """
+    spec = PathFinder.find_spec(name, path)
+    if spec is None or spec.loader is None:
+        return spec
+    execute = spec.loader.exec_module
+
+    def exec_module(module: Any) -> None:
+        execute(module)
+        context = getattr(module, "SparkContext", None)
+        if context is not None and context.__module__ == name:
+            hook(context)
+
+    spec.loader.exec_module = exec_module  # type: ignore[method-assign] # of this one loader, for this one module
+    return spec
+
+
+def hook(context_class: Any) -> None:
+    """
+    Put the listener around the making and the stopping of a context; once is enough.
+
+    Args:
+        context_class: `pyspark.SparkContext`.
+    """
+    if getattr(context_class, "_openlineage", False):
+        return
+    context_class._openlineage = True
+    initialize, do_init, stop = context_class._initialize_context, context_class._do_init, context_class.stop
+
+    @functools.wraps(initialize)
+    def initialize_with_listener(self: Any, conf: Any) -> Any:
+        begun = self._openlineage_begun = _begin(self)
+        java_context = initialize(self, conf)
+        begun(self, java_context)
+        return java_context
+
+    @functools.wraps(do_init)
+    def do_init_with_listener(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = do_init(self, *args, **kwargs)
+        # A notebook server may hand over a context that its JVM has made.
+        if not hasattr(self, "_openlineage_begun"):
+            _begin(self)(self, self._jsc)
+        return result
+
+    @functools.wraps(stop)
+    def stop_with_listener(self: Any) -> Any:
+        result = stop(self)
+        _stopped(self)
+        return result
+
+    context_class._initialize_context = initialize_with_listener
+    context_class._do_init = do_init_with_listener
+    context_class.stop = stop_with_listener
+
+
+def _begin(context: Any) -> Callable[[Any, Any], None]:
+    """Begin in the background what can be done before the context is there; what is returned puts the listener on."""
+    try:
+        conf = dict(context._conf.getAll())
+        if not _asked_for(conf):
+            return _nothing
+        from openlineage_pyspark.listener.guard import Guard
+        from openlineage_pyspark.listener.registration import Preparation, attach
+
+        guard = Guard()
+        preparation = Preparation(context._gateway, conf, guard)
+    except Exception as problem:  # noqa: BLE001 - the boundary to the user's job, where guard itself may be missing
+        _say(problem)
+        return _nothing
+
+    def finish(made: Any, java_context: Any) -> None:
+        guard.run("registering", attach, made, java_context, preparation, guard)
+
+    return finish
+
+
+def _nothing(_context: Any, _java_context: Any) -> None:
+    """Put no listener on."""
+
+
+def means_lineage(key: str) -> bool:
+    """Whether a Spark property is, or was meant to be, one of the listener."""
+    return key.lower().startswith(_PREFIX)
+
+
+def _asked_for(conf: dict[str, str]) -> bool:
+    if any(map(means_lineage, conf)) or any(key.startswith("OPENLINEAGE") for key in os.environ):
+        return True
+    return os.path.exists("openlineage.yml") or os.path.exists(os.path.expanduser("~/.openlineage/openlineage.yml"))  # noqa: PTH110, PTH111 - pathlib costs an import
+
+
+def _stopped(context: Any) -> None:
+    registration = sys.modules.get("openlineage_pyspark.listener.registration")
+    if registration is not None:
+        registration.stopped(context)
+
+
+def _say(problem: Exception) -> None:
+    logging.getLogger("openlineage_pyspark").warning(
+        "openlineage: no lineage of this application: %s: %s", type(problem).__name__, problem
+    )

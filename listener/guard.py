@@ -1,0 +1,51 @@
+"""
+The one place in the listener that may catch everything, so that a fault in it costs lineage and never the user's job.
+
+What is caught is logged once a kind and counted; `DeliveryCounts` does the same for what is shipped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+LOG = logging.getLogger("openlineage_pyspark")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Guard:
+    """Runs what must not raise, and remembers what did."""
+
+    def __init__(self) -> None:
+        """Begin with nothing caught."""
+        self.caught: Counter[str] = Counter()
+
+    def run(self, what: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+        """
+        Call a function and return what it returns, or None where it raised.
+
+        Args:
+            what: what is being done, for the log line.
+            function: what to call.
+            args: for it.
+            kwargs: for it.
+        """
+        try:
+            return function(*args, **kwargs)
+        except Exception as problem:  # noqa: BLE001 - the boundary to the user's job
+            self.say(what, problem)
+            return None
+
+    def say(self, what: str, problem: BaseException) -> None:
+        """Count a problem; log the first of its kind, with its trace at DEBUG."""
+        kind = f"{what}: {type(problem).__name__}"
+        self.caught[kind] += 1
+        if self.caught[kind] == 1:
+            # py4j puts the whole stack trace of the JVM into the text.
+            text = str(problem).strip().split("\n", 1)[0]
+            LOG.warning("openlineage: %s failed, the job goes on: %s: %s", what, type(problem).__name__, text)
+            LOG.debug("openlineage: %s", what, exc_info=problem)

@@ -1,0 +1,180 @@
+"""
+The one edge to the driver's JVM.
+
+Nothing else in the package touches py4j or a Java object. The probe (`Probe.java`) is compiled in the JVM with the
+Janino that Spark ships for its own code generation, gets a listener queue of its own, and is asked for its records:
+there is no callback server and no open port.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+from openlineage_pyspark.listener import vocabulary
+
+
+class ProbeError(RuntimeError):
+    """The probe could not be brought into this JVM: not a classic Spark driver, no Janino, or another Spark."""
+
+
+@attrs.frozen
+class ProbeLimits:
+    """
+    The bounds that the probe keeps.
+
+    Args:
+        max_nodes: tree nodes of one plan; what is beyond is cut, with a mark.
+        max_bytes: characters of one encoded plan, likewise.
+        max_waiting: characters of records that may wait for Python in all; what is beyond is dropped and counted.
+        reads: whether plans of executions without an output are wanted.
+    """
+
+    max_nodes: int = 100_000
+    max_bytes: int = 32 << 20
+    max_waiting: int = 256 << 20
+    reads: bool = False
+
+
+class Probe:
+    """The probe in one JVM."""
+
+    QUEUE = "openlineage"
+
+    def __init__(self, gateway: Any, limits: ProbeLimits) -> None:
+        """
+        Compile the probe.
+
+        Args:
+            gateway: py4j's gateway of the driver (`SparkContext._gateway`).
+            limits: the bounds that it keeps.
+
+        Raises:
+            ProbeError: the JVM has no Janino, or its Spark is not one that the probe compiles against.
+        """
+        from py4j.protocol import Py4JError
+
+        self._gateway = gateway
+        source = (
+            importlib.resources.files("openlineage_pyspark")
+            .joinpath("listener")
+            .joinpath("Probe.java")
+            .read_text("utf-8")
+        )
+        jvm = gateway.jvm
+        try:
+            compiler = jvm.org.codehaus.janino.SimpleCompiler()
+            compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
+            compiler.cook(source)
+            probe_class = compiler.getClassLoader().loadClass("openlineage.pyspark.Probe")
+            arguments = gateway.new_array(jvm.java.lang.Object, 5)
+            for at, value in enumerate(
+                (vocabulary.table(), limits.max_nodes, limits.max_bytes, limits.max_waiting, limits.reads)
+            ):
+                arguments[at] = jvm.java.lang.Long(value) if at in (2, 3) else value
+            self._java: Any = probe_class.getConstructors()[0].newInstance(arguments)
+        except (Py4JError, TypeError) as problem:
+            raise ProbeError(_short(problem)) from problem
+
+    def attach(self, java_spark_context: Any) -> None:
+        """
+        Hear the executions of a context from now on, on a queue of the probe's own.
+
+        Args:
+            java_spark_context: `SparkContext._jsc`.
+        """
+        java_spark_context.sc().listenerBus().addToQueue(self._java, self.QUEUE)
+
+    def detach(self, java_spark_context: Any) -> None:
+        """Hear nothing of a context any more."""
+        java_spark_context.sc().listenerBus().removeListener(self._java)
+
+    def take(self, wait_milliseconds: int) -> list[str]:
+        """The records that wait, oldest first, each one JSON text; empty when none came within the time."""
+        taken: str = self._java.take(wait_milliseconds)
+        return [record for record in taken.split("\n") if record]
+
+    def wake(self) -> None:
+        """Make a `take` that waits return at once."""
+        self._java.wake()
+
+    def settle(self, java_spark_context: Any, seconds: float) -> None:
+        """
+        Wait until the context's listener bus has told everything that has happened.
+
+        Args:
+            java_spark_context: `SparkContext._jsc`.
+            seconds: at most.
+        """
+        context = java_spark_context.sc()
+        if not context.isStopped():
+            context.listenerBus().waitUntilEmpty(int(max(seconds, 0.001) * 1000))
+
+    def lost(self) -> int:
+        """How many records were dropped because nobody took them."""
+        return int(self._java.lost())
+
+    def encode(self, java_plan: Any, java_session: Any) -> str:
+        """The encoding of an analyzed plan that isn't being run."""
+        return str(self._java.encode(java_plan, java_session))
+
+
+@attrs.frozen
+class ContextFacts:
+    """
+    What a SparkContext says of its application.
+
+    Args:
+        application_id: Spark's.
+        start_milliseconds: since the epoch.
+        version: of Spark.
+        user: who runs it.
+        ui: address of its web page, where there is one.
+        conf: the SparkConf.
+    """
+
+    application_id: str
+    start_milliseconds: int
+    version: str
+    user: str
+    ui: str | None
+    conf: Mapping[str, str]
+
+
+def context_facts(java_spark_context: Any) -> ContextFacts:
+    """What a context (`SparkContext._jsc`) says of its application."""
+    scala_context = java_spark_context.sc()
+    ui = scala_context.uiWebUrl()
+    return ContextFacts(
+        application_id=str(scala_context.applicationId()),
+        start_milliseconds=int(scala_context.startTime()),
+        version=str(scala_context.version()),
+        user=str(scala_context.sparkUser()),
+        ui=str(ui.get()) if ui.isDefined() else None,
+        conf={pair._1(): pair._2() for pair in scala_context.getConf().getAll()},
+    )
+
+
+def analyzed_plan(spark: Any, query: Any) -> Any:
+    """
+    The analyzed plan of a DataFrame or of an SQL text, which is not run (nor is a command, which Spark runs eagerly).
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(query, str):
+        state = spark._jsparkSession.sessionState()
+        skip = spark._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
+        return state.executePlan(state.sqlParser().parsePlan(query), skip).analyzed()
+    frame = getattr(query, "_jdf", None)
+    if frame is None:
+        raise TypeError(f"lineage() takes a DataFrame or the text of an SQL statement, not {type(query).__name__}")
+    return frame.queryExecution().analyzed()
+
+
+def _short(problem: Exception) -> str:
+    java = getattr(problem, "java_exception", None)
+    text = str(java.toString()) if java is not None else str(problem)
+    return text.split("\n", 1)[0][:400]

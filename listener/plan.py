@@ -1,0 +1,211 @@
+"""
+An analyzed plan as frozen values: no JVM object, no recursion, nothing to call.
+
+A plan is flat: operators and expressions stand in two tables and name each other by index, so that a plan of fifty
+thousand nodes compares, hashes and prints as well as a small one. Attributes are named by their exprId alone; what is
+known of an exprId stands once in `Plan.attributes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+
+@attrs.frozen
+class OperatorRef:
+    """A logical operator of the same plan, by its index in `Plan.operators`."""
+
+    index: int
+
+
+@attrs.frozen
+class ExpressionRef:
+    """An expression of the same plan, by its index in `Plan.expressions`."""
+
+    index: int
+
+
+@attrs.frozen
+class AttributeRef:
+    """An attribute, by its exprId."""
+
+    id: int
+
+
+@attrs.frozen
+class Described:
+    """
+    A value that is no tree node: its JVM class and what was asked of it.
+
+    Args:
+        class_name: full JVM name of its class.
+        values: reading name -> value, as the description table asks for them.
+    """
+
+    class_name: str
+    values: Mapping[str, Value]
+
+    @property
+    def simple_name(self) -> str:
+        """The class's name without its package."""
+        return simple_name(self.class_name)
+
+    def text(self, name: str) -> str | None:
+        """The reading of that name where it is text."""
+        value = self.values.get(name)
+        return value if isinstance(value, str) else None
+
+
+@attrs.frozen
+class Keys:
+    """The keys of a map whose values were left in the JVM (they may be secret)."""
+
+    names: tuple[str, ...]
+
+
+Value = None | bool | int | str | OperatorRef | ExpressionRef | AttributeRef | Described | Keys | tuple["Value", ...]
+"""An argument of a tree node. Numbers are `int`; anything that was a Scala sequence is a tuple."""
+
+
+@attrs.frozen
+class Attribute:
+    """What is known of an exprId: its name, its type (JSON for a complex one) and its comment."""
+
+    name: str
+    type: str
+    comment: str | None = None
+
+
+@attrs.frozen
+class Expression:
+    """
+    A Catalyst expression.
+
+    Args:
+        name: simple class name.
+        arguments: by the name of the case class's parameter.
+        id: exprId, where the expression is a named one.
+        column: the name it gives, where it is a named one.
+        type: data type, where it is a named one.
+        sql: its SQL text, where it stands at the top of an operator's argument.
+    """
+
+    name: str
+    arguments: Mapping[str, Value]
+    id: int | None = None
+    column: str | None = None
+    type: str | None = None
+    sql: str | None = None
+
+
+@attrs.frozen
+class Output:
+    """One attribute that an operator puts out, under the name it has there."""
+
+    id: int
+    name: str
+
+
+@attrs.frozen
+class Operator:
+    """
+    A Catalyst logical operator.
+
+    Args:
+        name: simple class name.
+        class_name: full JVM name.
+        arguments: by the name of the case class's parameter, and the description table's readings.
+        output: what it puts out, in order.
+    """
+
+    name: str
+    class_name: str
+    arguments: Mapping[str, Value]
+    output: tuple[Output, ...] = ()
+
+    def operator(self, name: str) -> int | None:
+        """The index of the operator in that argument."""
+        value = self.arguments.get(name)
+        return value.index if isinstance(value, OperatorRef) else None
+
+    def described(self, name: str) -> Described | None:
+        """The described value in that argument."""
+        value = self.arguments.get(name)
+        return value if isinstance(value, Described) else None
+
+    def text(self, name: str) -> str | None:
+        """The text in that argument."""
+        value = self.arguments.get(name)
+        return value if isinstance(value, str) else None
+
+    def sequence(self, name: str) -> tuple[Value, ...]:
+        """The sequence in that argument; empty where there is none."""
+        value = self.arguments.get(name)
+        return value if isinstance(value, tuple) else ()
+
+
+@attrs.frozen(eq=False)
+class Plan:
+    """
+    One analyzed plan.
+
+    Args:
+        operators: every logical operator once, in the order of discovery.
+        expressions: every expression once, likewise.
+        attributes: what is known of each exprId.
+        root: index of the plan's top operator.
+        session: what the session says of itself: `warehouse` and the class of its `catalog`.
+        cut: whether the plan was larger than the bounds and some of it is missing.
+        broken: class names of nodes that could not be read.
+        common: definitions that `With` expressions name, by their id.
+    """
+
+    operators: tuple[Operator, ...]
+    expressions: tuple[Expression, ...]
+    attributes: Mapping[int, Attribute]
+    root: int = 0
+    session: Mapping[str, str | None] = attrs.Factory(dict)
+    cut: bool = False
+    broken: tuple[str, ...] = ()
+    common: Mapping[int, Value] = attrs.Factory(dict)
+
+    @property
+    def top(self) -> Operator:
+        """The operator at the top."""
+        return self.operators[self.root]
+
+
+def simple_name(class_name: str) -> str:
+    """A JVM class's name without its package and the classes around it; of a Scala object without its `$`."""
+    return class_name.rsplit(".", 1)[-1].rstrip("$").rsplit("$", 1)[-1]
+
+
+def references(value: Value) -> Iterator[OperatorRef | ExpressionRef | AttributeRef]:
+    """The tree nodes and attributes that stand in an argument, in order."""
+    if isinstance(value, (OperatorRef, ExpressionRef, AttributeRef)):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from references(item)
+    elif isinstance(value, Described):
+        for item in value.values.values():
+            yield from references(item)
+
+
+def child_operators(operator: Operator) -> tuple[int, ...]:
+    """The operators that stand in an operator's arguments, in order."""
+    return tuple(
+        found.index
+        for value in operator.arguments.values()
+        for found in references(value)
+        if isinstance(found, OperatorRef)
+    )
+
+
+def common_id(expression: Expression) -> int:
+    """The id that a common expression's definition and its uses share; -1 where there is none."""
+    identity = expression.arguments.get("id")
+    value = identity.values.get("id") if isinstance(identity, Described) else identity
+    return value if isinstance(value, int) else -1

@@ -1,0 +1,340 @@
+"""
+From executions to runs: which of them is a run, when it begins and ends, and what is known of it then.
+
+One run stands for one root execution, however many nested ones Spark makes of it; a streaming query is one run over
+all of its micro-batches. Pure: the probe's records go in, states of runs come out.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+from openlineage_pyspark.facets import naming
+from openlineage_pyspark.facets.dataset import Dataset
+from openlineage_pyspark.facets.identity import run_id
+from openlineage_pyspark.facets.lineage import Memory, Understanding, understand
+from openlineage_pyspark.facets.relations import Session
+from openlineage_pyspark.facets.run import Engine, Failure, Job, Parent, RunReference, RunState
+from openlineage_pyspark.facets.trace import ROWS
+from openlineage_pyspark.listener.decode import decode_plan
+from openlineage_pyspark.listener.job_names import inputs_label, job_name, stream_label, unique_label
+from openlineage_pyspark.listener.statistics import inputs_of, outputs_of
+
+_STATEMENT = re.compile(r"(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:create|replace|insert|merge|update|delete|with|from)\b")
+_UNRESOLVED_WRITES = (
+    "InsertInto CreateTableAsSelect ReplaceTableAsSelect AppendData Overwrite MergeInto UpdateTable DeleteFrom "
+    "CreateDataSourceTable CreateTable CreateView SaveInto".split()
+)
+_REMEMBERED = 50_000
+
+
+@attrs.frozen
+class Application:
+    """
+    What every run of one application shares.
+
+    Args:
+        id: Spark's.
+        started: aware.
+        namespace: of its jobs.
+        name: normalised; every job's name begins with it.
+        run: the application's own run, the parent of the others.
+        root: the run at the very top.
+        engine: what it runs on.
+        metastore: `hive.metastore.uris`, where its session catalog is Hive's.
+        reads: whether executions without an output are runs.
+        source_location: URI of the user's script.
+        append_dataset_name: whether a job's name ends with what it writes.
+        replace_dots: whether a job's name has `_` in place of its dots.
+    """
+
+    id: str
+    started: datetime.datetime
+    namespace: str
+    name: str
+    run: RunReference
+    root: RunReference
+    engine: Engine
+    metastore: str | None = None
+    reads: bool = False
+    source_location: str | None = None
+    append_dataset_name: bool = True
+    replace_dots: bool = False
+
+
+@attrs.define
+class _Run:
+    """A run that has begun."""
+
+    key: str
+    id: str
+    job: Job
+    understanding: Understanding
+    nested: list[Understanding] = attrs.Factory(list)
+    started: bool = False
+    metrics: list[Mapping[str, Any]] = attrs.Factory(list)
+    written: list[int] = attrs.Factory(lambda: [0, 0])
+
+
+@attrs.define
+class _Execution:
+    """An execution that has begun."""
+
+    id: int
+    root: int
+    time: int
+    sql: str | None = None
+    stream: str | None = None
+    unresolved: str | None = None
+    settled: bool = False
+    understanding: Understanding | None = None
+
+
+class Runs:
+    """The runs of one application, fed with the probe's records in their order."""
+
+    def __init__(self, application: Application) -> None:
+        """Begin without any run."""
+        self._application = application
+        self._executions: dict[int, _Execution] = {}
+        self._runs: dict[str, _Run] = {}
+        self._streams: dict[str, Mapping[str, Any]] = {}
+        self._datasets: dict[int, tuple[Dataset, ...]] = {}
+        self._sources: dict[int, Any] = {}
+        self._rows: dict[int, Any] = {}
+
+    def feed(self, record: Mapping[str, Any]) -> list[RunState]:
+        """
+        Take one record.
+
+        Args:
+            record: of the probe, parsed.
+
+        Returns:
+            the states of runs that it makes known, in order.
+        """
+        kind = record["k"]
+        if kind == "start":
+            return self._start(record)
+        if kind == "end":
+            return self._end(record)
+        if kind == "stream":
+            return self._stream(record)
+        return []
+
+    def abandon(self, time: datetime.datetime) -> list[RunState]:
+        """End the runs that are still open when the application ends: nobody will hear of them any more."""
+        open_runs = list(self._runs.values())
+        self._runs.clear()
+        failure = Failure("the application ended before this run did", "JAVA")
+        return [self._state(run, "ABORT", time, failure) for run in open_runs if run.started]
+
+    def _start(self, record: Mapping[str, Any]) -> list[RunState]:
+        execution = _Execution(record["id"], record["root"], record["time"])
+        self._executions[execution.id] = execution
+        return self._settle(execution, record)
+
+    def _settle(self, execution: _Execution, record: Mapping[str, Any]) -> list[RunState]:
+        """Decide, as soon as its plan is known, what an execution is: a run, part of one, or nothing."""
+        execution.unresolved = record.get("unresolved", execution.unresolved)
+        execution.sql = _sql(record) or execution.sql
+        if "stream" in record:
+            execution.stream = record["stream"]
+        if "plan" not in record:
+            execution.settled = execution.settled or record.get("read", False)
+            return []
+        execution.settled = True
+        owner = self._owner(execution)
+        if owner is not None and owner.understanding.outputs and execution.stream is None:
+            return []
+        plan = decode_plan(record["plan"])
+        session = Session(
+            plan.session.get("warehouse"),
+            self._application.metastore,
+            "hive" if "Hive" in (plan.session.get("catalog") or "") else "in-memory",
+        )
+        understanding = understand(plan, session, Memory(self._datasets, self._sources, self._rows))
+        execution.understanding = understanding
+        if execution.stream is not None:
+            self._remember(understanding)
+            return self._batch(execution, understanding)
+        around = self._executions.get(execution.root)
+        if execution.root != execution.id and around is not None and around.stream is not None:
+            return self._nested_in_stream(around.stream, understanding, execution)
+        if not self._is_run(understanding, plan.top.name, nested=execution.id != execution.root):
+            return []
+        run = self._open(execution, understanding)
+        run.started = True
+        return [self._state(run, "START", _time(execution.time))]
+
+    def _is_run(self, understanding: Understanding, top: str, *, nested: bool) -> bool:
+        if understanding.outputs:
+            return True
+        if understanding.quiet or top == "CommandResult":
+            return False
+        if understanding.command is None and understanding.columns is None:
+            return True  # a command without a rule
+        return self._application.reads and not nested
+
+    def _open(self, execution: _Execution, understanding: Understanding) -> _Run:
+        word = understanding.command or ("query" if understanding.columns is not None else "command")
+        label = understanding.outputs[0].write.label if understanding.outputs else inputs_label(understanding)
+        if understanding.outputs:
+            label = unique_label(label, understanding.outputs[0].write.dataset)
+        key = str(execution.id)
+        run = self._make(key, f"execution {key}", word, label, understanding, "BATCH", execution.sql)
+        self._runs[key] = run
+        return run
+
+    def _make(
+        self,
+        key: str,
+        identity: str,
+        word: str,
+        label: str,
+        understanding: Understanding,
+        processing: str,
+        sql: str | None,
+    ) -> _Run:
+        app = self._application
+        name = job_name([app.name, word, label if app.append_dataset_name else ""], replace_dots=app.replace_dots)
+        job = Job(app.namespace, name, "SQL_JOB", processing, sql, app.source_location)
+        return _Run(key, run_id(app.started, app.id, identity), job, understanding)
+
+    def _owner(self, execution: _Execution) -> _Run | None:
+        return self._runs.get(str(execution.root)) if execution.root != execution.id else None
+
+    def _end(self, record: Mapping[str, Any]) -> list[RunState]:
+        execution = self._executions.pop(record["id"], None) or _Execution(record["id"], record["id"], record["time"])
+        states = self._settle(execution, record) if not execution.settled or "plan" in record else []
+        if "heckpoint" in record.get("name", "") and execution.understanding is not None:
+            self._remember(execution.understanding)
+        run = self._runs.get(str(execution.id)) or self._owner(execution)
+        if run is None and execution.stream is not None:
+            run = self._runs.get(execution.stream)
+        if run is not None:
+            run.metrics += record.get("metrics", [])
+            for at, amount in enumerate(record.get("written", ())):
+                run.written[at] += amount
+        if run is None or run.key != str(execution.id):
+            return states + self._analysis_error(execution, record)
+        del self._runs[run.key]
+        failure = _failure(record)
+        state = self._state(run, "COMPLETE" if failure is None else "FAIL", _time(record["time"]), failure)
+        return [*states, state]
+
+    def _analysis_error(self, execution: _Execution, record: Mapping[str, Any]) -> list[RunState]:
+        """A statement that could not be analysed (Spark 4 tells of them): a failed run without datasets."""
+        unresolved, failure = execution.unresolved, _failure(record)
+        if unresolved is None or failure is None:
+            return []
+        name = unresolved.rsplit(".", 1)[-1]
+        if not self._application.reads and not name.startswith(tuple(_UNRESOLVED_WRITES)):
+            return []
+        identity = f"execution {execution.id}"
+        run = self._make(
+            str(execution.id), identity, naming.snake_case(name), "", Understanding(), "BATCH", execution.sql
+        )
+        return [
+            self._state(run, "START", _time(execution.time)),
+            self._state(run, "FAIL", _time(record["time"]), failure),
+        ]
+
+    def _stream(self, record: Mapping[str, Any]) -> list[RunState]:
+        query = record["run"]
+        if record["event"].startswith("QueryStarted"):
+            self._streams[query] = record
+            return []
+        if not record["event"].startswith("QueryTerminated"):
+            return []
+        self._streams.pop(query, None)
+        run = self._runs.pop(query, None)
+        if run is None or not (run.started or self._application.reads):
+            return []
+        states = [] if run.started else [self._state(run, "START", _time(record["time"]))]
+        failure = _failure(record)
+        event = "COMPLETE" if failure is None else "FAIL"
+        return [*states, self._state(run, event, _time(record["time"]), failure)]
+
+    def _batch(self, execution: _Execution, understanding: Understanding) -> list[RunState]:
+        """A micro-batch: the first one shows what its query reads and writes."""
+        query = str(execution.stream)
+        run = self._runs.get(query)
+        if run is None:
+            label = stream_label(self._streams.get(query, {}), understanding)
+            run = self._make(
+                query, f"stream {query}", "streaming_query", label, understanding, "STREAMING", execution.sql
+            )
+            self._runs[query] = run
+        elif len(understanding.outputs) > len(run.understanding.outputs):
+            run.understanding = understanding
+        return self._begin(run, execution)
+
+    def _nested_in_stream(self, query: str, understanding: Understanding, execution: _Execution) -> list[RunState]:
+        """What `foreachBatch` writes is the stream's own output."""
+        run = self._runs.get(query)
+        if run is None or not understanding.outputs:
+            return []
+        known = {o.write.dataset.identifier for u in run.nested for o in u.outputs}
+        if not {o.write.dataset.identifier for o in understanding.outputs} <= known:
+            run.nested.append(understanding)
+        return self._begin(run, execution)
+
+    def _begin(self, run: _Run, execution: _Execution) -> list[RunState]:
+        if run.started or not (run.understanding.outputs or run.nested):
+            return []
+        run.started = True
+        started = self._streams.get(run.key, {}).get("time", execution.time)
+        return [self._state(run, "START", _time(started))]
+
+    def _remember(self, understanding: Understanding) -> None:
+        """Keep what a plan's output comes from, where its rows go on without it: checkpoints and micro-batches."""
+        rows = understanding.results.get(ROWS, {})
+        for id_, sources in understanding.results.items():
+            self._datasets[id_] = understanding.inputs
+            self._sources[id_] = sources
+            self._rows[id_] = rows
+        for table in (self._datasets, self._sources, self._rows):
+            while len(table) > _REMEMBERED:
+                del table[next(iter(table))]
+
+    def _state(self, run: _Run, event_type: str, time: datetime.datetime, failure: Failure | None = None) -> RunState:
+        done = event_type != "START"
+        app = self._application
+        parts = [run.understanding, *run.nested]
+        return RunState(
+            event_type=event_type,
+            event_time=time,
+            run_id=run.id,
+            job=run.job,
+            engine=app.engine,
+            parent=Parent(app.run, app.root),
+            inputs=inputs_of(parts, run.metrics if done else []),
+            outputs=outputs_of(parts, *((run.metrics, run.written) if done and failure is None else ([], [0, 0]))),
+            failure=failure,
+            not_understood=tuple(dict.fromkeys(n for part in parts for n in part.not_understood)),
+            operators=sum(part.operators for part in parts),
+        )
+
+
+def _failure(record: Mapping[str, Any]) -> Failure | None:
+    error = record.get("error")
+    if error is None:
+        return None
+    language = "PYTHON" if error["class"].endswith(".PythonException") else "JAVA"
+    return Failure(error["message"], language, error["stack"] or None)
+
+
+def _sql(record: Mapping[str, Any]) -> str | None:
+    if "sql" in record:
+        return str(record["sql"])
+    inner = record.get("querySql")
+    return str(inner) if inner is not None and _STATEMENT.match(inner) else None
+
+
+def _time(milliseconds: int) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc)

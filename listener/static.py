@@ -1,0 +1,43 @@
+"""The lineage of what is not run: the session's own parser and analyzer give the plan, the rest of the way is one."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from openlineage_pyspark.facets.lineage import understand
+from openlineage_pyspark.facets.lineage_table import Lineage, lineage_of
+from openlineage_pyspark.facets.relations import Session
+from openlineage_pyspark.listener.decode import decode_plan
+from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan
+
+_PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
+
+
+def lineage(spark: Any, query: Any) -> Lineage:
+    """
+    The lineage of a DataFrame or of an SQL statement, without running it.
+
+    Args:
+        spark: the `pyspark.sql.SparkSession` whose tables and views the statement names.
+        query: a DataFrame, or the text of one statement: SELECT, INSERT, CREATE TABLE AS SELECT, MERGE and so on.
+
+    Returns:
+        its edges; it prints as a table and shows as one in a notebook.
+
+    Raises:
+        pyspark.errors.ParseException: the text is no SQL.
+        pyspark.errors.AnalysisException: it names what isn't there, as running it would say.
+        TypeError: `query` is neither a DataFrame nor text.
+        ProbeError: the listener can't be put into this JVM.
+    """
+    gateway = spark.sparkContext._gateway
+    probe = _PROBES.get(gateway)
+    if probe is None:
+        probe = _PROBES[gateway] = Probe(gateway, ProbeLimits())
+    plan = decode_plan(probe.encode(analyzed_plan(spark, query), spark._jsparkSession))
+    conf = spark.sparkContext.getConf()
+    hive = conf.get("spark.sql.catalogImplementation") == "hive"
+    metastore = conf.get("spark.hadoop.hive.metastore.uris") if hive else None
+    session = Session(plan.session.get("warehouse"), metastore, "hive" if hive else "in-memory")
+    return lineage_of(understand(plan, session))

@@ -1,0 +1,38 @@
+"""Ships the `.pth` file at the root of the wheel, for which setuptools has no setting."""
+
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+HOOK = "openlineage_pyspark.pth"
+
+
+class BuildWithHook(build_py):
+    """The package's modules and, beside the package, the hook that each interpreter start reads."""
+
+    def run(self) -> None:
+        """Copy the hook after the modules; an editable install has no place for it."""
+        super().run()
+        if not self.editable_mode:
+            self.copy_file(HOOK, self._built_hook())
+
+    def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
+        """Leave this script out: the root folder is the package, and isolated builds take it for a module."""
+        modules = super().find_package_modules(package, package_dir)
+        return [module for module in modules if Path(module[2]).resolve() != Path(__file__).resolve()]
+
+    def get_outputs(self, include_bytecode: int = 1) -> list[str]:
+        """Name the hook among what was built, so that an uninstall removes it."""
+        hook = [] if self.editable_mode else [self._built_hook()]
+        return [*super().get_outputs(include_bytecode), *hook]
+
+    def get_source_files(self) -> list[str]:
+        """Name the hook among the sources, so that a source distribution holds it."""
+        return [*super().get_source_files(), HOOK]
+
+    def _built_hook(self) -> str:
+        return str(Path(self.build_lib) / HOOK)
+
+
+setup(cmdclass={"build_py": BuildWithHook})

@@ -1,0 +1,180 @@
+"""What tests of every folder share: the specification as a judge, golden files, and one full run."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.dataset import Catalog, Dataset, Field, Identifier, Statistics, Symlink
+from openlineage_pyspark.facets.run import (
+    Engine,
+    Failure,
+    Input,
+    Job,
+    NotUnderstood,
+    Output,
+    Parent,
+    RunReference,
+    RunState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+HERE = Path(__file__).parent
+SCHEMAS = HERE.parent.parent / "shared" / "spec"
+
+
+def _load(name: str) -> ModuleType:
+    """Load a plain module beside this file, which the importlib mode leaves off the path."""
+    spec = importlib.util.spec_from_file_location(f"openlineage_pyspark_tests_{name}", HERE / f"{name}.py")
+    if spec is None or spec.loader is None:
+        raise ImportError(f"there is no module {name} in {HERE}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--regold", action="store_true", help="write the golden files from what the code gives")
+
+
+@pytest.fixture(scope="session")
+def judge() -> ModuleType:
+    """Give the module tests/specification.py."""
+    return _load("specification")
+
+
+@pytest.fixture(scope="session")
+def violations(judge: ModuleType) -> Callable[[list[dict]], list[str]]:
+    """Give the check of the rules that a schema can't say: events of whole runs in, violations out."""
+    return judge.violations
+
+
+@pytest.fixture(scope="session")
+def specification(judge: ModuleType):  # the class is the loaded module's
+    """Give the JSON Schemas; `specification.violations(events)` is empty where events are valid."""
+    if not SCHEMAS.is_dir():
+        pytest.skip("the specification's JSON Schemas are not there: ../shared/spec beside the repository")
+    return judge.Specification(SCHEMAS)
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Give a check of a text against tests/golden/<name>, which `--regold` writes instead."""
+
+    def check(name: str, text: str) -> None:
+        file = HERE / "golden" / name
+        if request.config.getoption("--regold"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        assert file.is_file(), f"{file} is missing: run pytest with --regold, then read what it wrote"
+        assert text == file.read_text(encoding="utf-8")
+
+    return check
+
+
+ORDERS = Dataset(
+    identifier=Identifier("s3://shop", "warehouse/orders"),
+    fields=(
+        Field("id", "bigint", description="the order's number"),
+        Field("amount", "decimal(10,2)"),
+        Field(
+            "buyer",
+            "struct",
+            fields=(
+                Field("name", "string"),
+                Field("phones", "array", fields=(Field("_element", "string"),)),
+                Field("marks", "map", fields=(Field("key", "string"), Field("value", "int"))),
+            ),
+        ),
+    ),
+    symlinks=(Symlink("hive://metastore:9083", "shop.orders"),),
+    catalog=Catalog("hive", "hive", "spark_catalog", "thrift://metastore:9083", "s3://shop/warehouse"),
+    storage_layer="default",
+    file_format="parquet",
+    type="TABLE",
+    description="one row an order",
+)
+RATES = Dataset(
+    identifier=Identifier("file", "/data/rates"),
+    fields=(Field("day", "date"), Field("rate", "double")),
+)
+TOTALS = Dataset(
+    identifier=Identifier("file", "/data/totals"),
+    fields=(Field("buyer", "string"), Field("total", "double"), Field("made_by", "string")),
+    type="FILE",
+)
+
+
+def _edge(dataset: Dataset, field: str, *ways: Transformation) -> Edge:
+    return Edge(dataset.identifier, field, ways)
+
+
+TOTALS_LINEAGE = ColumnLineage(
+    columns=(
+        OutputColumn("buyer", (_edge(ORDERS, "buyer.name", Transformation("DIRECT", "IDENTITY")),)),
+        OutputColumn(
+            "total",
+            (
+                _edge(RATES, "rate", Transformation("DIRECT", "AGGREGATION", "sum(amount * rate)")),
+                _edge(
+                    ORDERS,
+                    "amount",
+                    Transformation("DIRECT", "AGGREGATION", "sum(amount * rate)"),
+                    Transformation("INDIRECT", "CONDITIONAL", "amount > 0"),
+                ),
+            ),
+        ),
+        OutputColumn("made_by", ()),
+    ),
+    dataset=(
+        _edge(ORDERS, "buyer.name", Transformation("INDIRECT", "GROUP_BY", "buyer.name")),
+        _edge(ORDERS, "id", Transformation("INDIRECT", "FILTER", "id > 7", masking=True)),
+    ),
+)
+
+
+@pytest.fixture
+def full_run() -> tuple[RunState, RunState]:
+    """Give the START and the FAIL of one run that has something to say in every facet."""
+    application = RunReference("0190a000-0000-7000-8000-000000000001", "shop", "nightly")
+    start = RunState(
+        event_type="START",
+        event_time=dt.datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=dt.timezone.utc),
+        run_id="0190a000-0000-7000-8000-000000000002",
+        job=Job(
+            "shop",
+            "nightly.insert_into_hadoop_fs_relation_command.data_totals",
+            "SQL_JOB",
+            sql="INSERT OVERWRITE ...",
+            source_location="file:///jobs/nightly.py",
+        ),
+        engine=Engine(
+            "4.3.0",
+            application=(("master", "local[2]"), ("appName", "nightly"), ("applicationId", "local-1")),
+            properties=(("spark.master", "local[2]"), ("spark.app.name", "nightly")),
+        ),
+        parent=Parent(application, RunReference("0190a000-0000-7000-8000-000000000000", "airflow", "dag")),
+        inputs=(Input(ORDERS), Input(RATES)),
+        outputs=(Output(TOTALS, lifecycle="OVERWRITE", lineage=TOTALS_LINEAGE),),
+        not_understood=(NotUnderstood("MyOperator", "all inputs are taken to reach all outputs"),),
+        operators=9,
+    )
+    end = attrs.evolve(
+        start,
+        event_type="FAIL",
+        event_time=start.event_time + dt.timedelta(seconds=2),
+        inputs=(Input(ORDERS, Statistics(rows=10, bytes=2048, files=1)), Input(RATES, Statistics(rows=3))),
+        outputs=(attrs.evolve(start.outputs[0], statistics=Statistics(rows=4, bytes=512, files=2)),),
+        failure=Failure("no space left", "JAVA", "java.io.IOException: no space left"),
+    )
+    return start, end

@@ -1,0 +1,243 @@
+"""What the configuration of an application becomes, from each place in which it can be set."""
+
+import json
+from pathlib import Path
+
+import pytest
+from openlineage_pyspark.facets.run import RunReference
+from openlineage_pyspark.listener.setting_kinds import Tag
+from openlineage_pyspark.listener.settings import Settings, is_configured, load
+
+PARENT = RunReference("01941f29-7c00-7000-8000-000000000002", "airflow", "sales.load")
+ROOT = RunReference("01941f29-7c00-7000-8000-000000000003", "airflow", "sales")
+PARENT_KEYS = {
+    "parentRunId": PARENT.run_id,
+    "parentJobNamespace": PARENT.namespace,
+    "parentJobName": PARENT.name,
+}
+ROOT_KEYS = {
+    "rootParentRunId": ROOT.run_id,
+    "rootParentJobNamespace": ROOT.namespace,
+    "rootParentJobName": ROOT.name,
+}
+CONTEXT = {
+    "parent": {
+        "run": {"runId": PARENT.run_id},
+        "job": {"namespace": "airflow", "name": "sales.load"},
+        "root": {"run": {"runId": ROOT.run_id}, "job": {"namespace": "airflow", "name": "sales"}},
+    }
+}
+
+
+def conf(**keys: str) -> dict[str, str]:
+    return {f"spark.openlineage.{key}": value for key, value in keys.items()}
+
+
+def from_conf(keys: dict[str, str]) -> Settings:
+    return load(conf(**keys), {}, ())
+
+
+def test_without_configuration_the_defaults_hold_and_nothing_warns():
+    assert load({"spark.app.name": "app"}, {"HOME": "/root"}, ()) == Settings(
+        disabled=False,
+        transport={},
+        namespace="default",
+        app_name=None,
+        application_run_id=None,
+        parent=None,
+        root=None,
+        reads_enabled=False,
+        captured_properties=("spark.master", "spark.app.name"),
+        disabled_facets=frozenset(),
+        dataset_lineage_enabled=True,
+        descriptions_enabled=True,
+        schema_size_limit=1000,
+        job_owners=(),
+        job_tags=(),
+        run_tags=(),
+        append_dataset_name=True,
+        replace_dot_with_underscore=False,
+        job_documentation=None,
+        flush_timeout=10.0,
+        plan_max_nodes=100_000,
+        plan_max_bytes=33_554_432,
+        sources=(),
+        warnings=(),
+    )
+
+
+def test_every_key_of_the_spark_configuration_is_read():
+    settings = from_conf(
+        {
+            "disabled": "true",
+            "transport.type": "file",
+            "namespace": "team",
+            "appName": "daily",
+            "applicationRunId": "01941F29-7C00-7000-8000-000000000001",
+            **PARENT_KEYS,
+            **ROOT_KEYS,
+            "reads.enabled": "TRUE",
+            "capturedProperties": "spark.master, spark.executor.memory",
+            "facets.sql.disabled": "true",
+            "facets.schema.disabled": "false",
+            "columnLineage.datasetLineageEnabled": "false",
+            "columnLineage.descriptionsEnabled": "0",
+            "columnLineage.schemaSizeLimit": "50",
+            "job.owners.team": "Some Team",
+            "job.tags": "a:1",
+            "run.tags": "b:2",
+            "jobName.appendDatasetName": "false",
+            "jobName.replaceDotWithUnderscore": "true",
+            "job.documentation": "Loads a day.",
+            "flush.timeoutInMillis": "2500",
+            "plan.maxNodes": "10",
+            "plan.maxBytes": "1m",
+        }
+    )
+    assert settings.warnings == ()
+    assert settings.disabled
+    assert settings.transport == {"type": "file"}
+    assert (settings.namespace, settings.app_name) == ("team", "daily")
+    assert settings.application_run_id == "01941f29-7c00-7000-8000-000000000001"
+    assert (settings.parent, settings.root) == (PARENT, ROOT)
+    assert settings.reads_enabled
+    assert settings.captured_properties == ("spark.master", "spark.executor.memory")
+    assert settings.disabled_facets == {"sql"}
+    assert (settings.facet_enabled("sql"), settings.facet_enabled("schema")) == (False, True)
+    assert not settings.dataset_lineage_enabled
+    assert not settings.descriptions_enabled
+    assert settings.schema_size_limit == 50
+    assert settings.job_owners == (("team", "Some Team"),)
+    assert settings.job_tags == (Tag("a", "1", "CONFIG"),)
+    assert settings.run_tags == (Tag("b", "2", "CONFIG"),)
+    assert not settings.append_dataset_name
+    assert settings.replace_dot_with_underscore
+    assert settings.job_documentation == "Loads a day."
+    assert (settings.flush_timeout, settings.plan_max_nodes, settings.plan_max_bytes) == (2.5, 10, 1_048_576)
+
+
+def test_what_airflow_injects_gives_parent_root_and_transport():
+    settings = from_conf(
+        {
+            **PARENT_KEYS,
+            **ROOT_KEYS,
+            "transport.type": "http",
+            "transport.url": "http://marquez:5000",
+            "transport.endpoint": "api/v1/lineage",
+            "transport.timeoutInMillis": "5000",
+            "transport.compression": "gzip",
+            "transport.auth.type": "api_key",
+            "transport.auth.apiKey": "Bearer key",
+            "transport.headers.X-Dotted.Name": "a",
+        }
+    )
+    assert settings.warnings == ()
+    assert (settings.parent, settings.root) == (PARENT, ROOT)
+    assert settings.transport == {
+        "type": "http",
+        "url": "http://marquez:5000",
+        "endpoint": "api/v1/lineage",
+        "timeoutInMillis": "5000",
+        "compression": "gzip",
+        "auth": {"type": "api_key", "apiKey": "Bearer key"},
+        "headers": {"X-Dotted.Name": "a"},
+    }
+
+
+def test_the_composite_transport_that_airflow_injects_keeps_dotted_names_of_inner_properties():
+    settings = from_conf(
+        {
+            "transport.type": "composite",
+            "transport.continueOnFailure": "True",
+            "transport.transports.first.url": "http://one",
+            "transport.transports.second.properties.bootstrap.servers": "h:9092",
+        }
+    )
+    assert settings.transport["transports"] == {
+        "first": {"url": "http://one"},
+        "second": {"properties": {"bootstrap.servers": "h:9092"}},
+    }
+    assert settings.warnings == ()
+
+
+def test_the_context_wins_over_the_six_keys():
+    other = dict.fromkeys([*PARENT_KEYS, *ROOT_KEYS], "01941f29-7c00-7000-8000-00000000000f")
+    settings = from_conf({**other, "context": json.dumps(CONTEXT)})
+    assert (settings.parent, settings.root, settings.warnings) == (PARENT, ROOT, ())
+
+
+def test_a_context_without_root_makes_the_parent_the_root():
+    without = {"parent": {key: value for key, value in CONTEXT["parent"].items() if key != "root"}}
+    settings = from_conf({"context": json.dumps(without)})
+    assert (settings.parent, settings.root, settings.warnings) == (PARENT, PARENT, ())
+
+
+def test_facets_in_the_context_are_left_out_with_a_warning():
+    run = {"runId": PARENT.run_id, "facets": {"x": {}}}
+    settings = from_conf({"context": json.dumps({"parent": {**CONTEXT["parent"], "run": run}})})
+    assert settings.parent == PARENT
+    assert settings.warnings == ("spark.openlineage.context holds facets, which are not passed on yet",)
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        "{",
+        "[" * 100_000,
+        "[]",
+        "{}",
+        '{"parent": null}',
+        '{"parent": {"run": {"runId": "no"}, "job": {"namespace": "a", "name": "b"}}}',
+        '{"parent": {"run": {"runId": "01941f29-7c00-7000-8000-000000000002"}, "job": {"namespace": "a"}}}',
+        json.dumps({"parent": {**CONTEXT["parent"], "root": {}}}),
+    ],
+)
+def test_a_context_that_is_not_understood_warns_and_leaves_it_to_the_six_keys(context: str):
+    settings = from_conf({**PARENT_KEYS, "context": context})
+    assert (settings.parent, settings.root) == (PARENT, PARENT)
+    (warning,) = settings.warnings
+    assert warning.startswith("spark.openlineage.context holds text, but JSON, as ")
+    assert warning.endswith(" is expected; it has no effect")
+
+
+def test_a_root_without_parent_is_kept():
+    settings = from_conf(ROOT_KEYS)
+    assert (settings.parent, settings.root, settings.warnings) == (None, ROOT, ())
+
+
+def test_an_incomplete_parent_has_no_effect_and_says_what_is_needed():
+    settings = from_conf({"parentRunId": PARENT.run_id, "parentJobName": "sales.load"})
+    assert settings.parent is None
+    needed = "because parentRunId, parentJobNamespace, parentJobName are needed together"
+    given = "spark.openlineage.parentRunId, spark.openlineage.parentJobName"
+    assert settings.warnings == (f"{given}: no effect, {needed}",)
+
+
+def test_a_transport_asks_for_lineage_wherever_it_is_set_unless_it_is_switched_off(tmp_path: Path):
+    path = tmp_path / "openlineage.yml"
+    path.write_text("transport: {type: file}")
+    asking = conf(**{"transport.type": "file"})
+    assert is_configured(asking, {}, ())
+    assert is_configured({}, {"OPENLINEAGE_URL": "http://h"}, ())
+    assert is_configured({}, {"OPENLINEAGE__TRANSPORT__TYPE": "file"}, ())
+    assert is_configured({}, {"OPENLINEAGE__TRANSPORT": '{"type": "file"}'}, ())
+    assert is_configured({}, {}, [path])
+    assert not is_configured({"spark.openlineage.disabled": "true", **asking}, {}, [path])
+    assert not is_configured(asking, {"OPENLINEAGE_DISABLED": "1"}, ())
+    assert not is_configured({}, {"OPENLINEAGE_API_KEY": "key", "OPENLINEAGE_NAMESPACE": "n"}, ())
+    assert not is_configured({"spark.app.name": "a", **conf(namespace="n")}, {}, [tmp_path / "no.yml"])
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "spark.openlineage.tranport.type",
+        "spark.openLineage.transport.type",
+        "spark.openlinage.transport.type",
+    ],
+)
+def test_a_misspelt_transport_asks_for_lineage_so_that_its_warning_is_seen(key: str):
+    assert is_configured({key: "file"}, {}, ())
+    (warning,) = load({key: "file"}, {}, ()).warnings
+    assert warning.startswith(f"{key} is ")
+    assert warning.endswith("did you mean spark.openlineage.transport.type?")

@@ -1,0 +1,114 @@
+"""The queries of TPC-DS and TPC-H as CREATE TABLE AS SELECT, run on empty tables under the listener."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from openlineage_pyspark import register
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+SHARED = Path(__file__).parents[3] / "shared"
+DIVIDES_BY_ZERO = {"q90"}
+"""On empty tables it divides a count by a count: under ANSI, the default of Spark 4, a failure."""
+
+
+def _benchmark(name: str) -> ModuleType:
+    source = SHARED / name / "create_tables.py"
+    if not source.is_file():
+        pytest.skip(f"the {name} tables and queries are not there: ../shared/{name} beside the repository")
+    spec = importlib.util.spec_from_file_location(f"create_{name}_tables", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _fails(spark: SparkSession, module: ModuleType, name: str, sql: str) -> bool:
+    try:
+        spark.sql(module.as_ctas(sql, f"out_{name}", len(spark.sql(sql).columns)))
+    except PySparkException:
+        return True
+    return False
+
+
+@pytest.fixture(scope="module", params=["tpcds", "tpch"])
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Run each query as CTAS; give by query the events of its run and the columns of its result."""
+    module = _benchmark(request.param)
+    work = tmp_path_factory.mktemp(request.param)
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .appName("tpc")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.warehouse.dir", str(work / "warehouse"))
+        .config("spark.sql.legacy.createHiveTableByDefault", "false")
+        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={work}")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    module.create(spark, database=request.param)
+    spark.sql(f"USE {request.param}")
+    file = work / "events.ndjson"
+    handle = register(
+        spark, {"spark.openlineage.transport.type": "file", "spark.openlineage.transport.location": str(file)}
+    )
+    failed = {name for name, sql in module.queries() if _fails(spark, module, name, sql)}
+    handle.close()
+    spark.stop()
+    by_query: dict[str, list[dict[str, Any]]] = {name: [] for name, _ in module.queries()}
+    for line in file.read_text().splitlines():
+        event = json.loads(line)
+        for output in event["outputs"]:
+            by_query[output["name"].rpartition("/out_")[2]].append(event)
+    return {"events": by_query, "failed": failed, "name": request.param}
+
+
+def test_every_query_is_one_run_that_ends_as_the_statement_did(runs: dict[str, Any]) -> None:
+    """A START and one terminal event; a query that failed is shown as failed."""
+    ended = {name: [event["eventType"] for event in events] for name, events in runs["events"].items()}
+
+    assert ended == {name: ["START", "FAIL" if name in runs["failed"] else "COMPLETE"] for name in ended}
+    assert runs["failed"] <= DIVIDES_BY_ZERO
+
+
+def test_every_output_column_has_its_lineage(runs: dict[str, Any], golden: Any) -> None:
+    """Only what counts rows, names a constant or numbers a grouping has no source; the golden file lists them."""
+    without: dict[str, list[str]] = {}
+    for name, events in runs["events"].items():
+        for event in events:
+            facets = event["outputs"][0]["facets"]
+            fields = facets["columnLineage"]["fields"]
+            columns = [field["name"] for field in facets["schema"]["fields"]]
+            assert [column for column in columns if column not in fields] == [], name
+            without[name] = sorted(c for c in columns if not fields[c]["inputFields"])
+
+    listed = {name: columns for name, columns in without.items() if columns}
+    golden(f"tpc/{runs['name']}_columns_without_source.json", json.dumps(listed, indent=1, sort_keys=True) + "\n")
+
+
+def test_nothing_in_any_plan_is_unknown(runs: dict[str, Any]) -> None:
+    """No operator without a rule, no relation without a resolver."""
+    unknown = {
+        name: event["run"]["facets"]["extractionError"]
+        for name, events in runs["events"].items()
+        for event in events
+        if "extractionError" in event["run"]["facets"]
+    }
+
+    assert unknown == {}
+
+
+def test_every_event_is_valid(runs: dict[str, Any], violations: Any, specification: Any) -> None:
+    """By the JSON Schemas and by the rules that they can't say."""
+    events = [event for events in runs["events"].values() for event in events]
+
+    assert violations(events) == []
+    assert specification.violations(events) == []

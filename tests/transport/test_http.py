@@ -1,0 +1,289 @@
+"""The http transport against a real server: what it sends, how it fails, and what it never shows."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Any
+
+import pytest
+from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
+
+EVENT = Event("r", "START", '{"name":"größe"}'.encode())
+PREFIX = "spark.openlineage.transport"
+
+
+def failure(options: dict[str, object]) -> TransportError:
+    with pytest.raises(TransportError) as caught:
+        open_transport("http", options).send(EVENT)
+    return caught.value
+
+
+def config_error(**options: object) -> str:
+    with pytest.raises(TransportConfigError) as caught:
+        open_transport("http", {"url": "http://localhost:5000", **options})
+    return str(caught.value)
+
+
+def test_an_event_goes_to_marquez_as_json(receiver: Any) -> None:
+    open_transport("http", {"url": receiver.url}).send(EVENT)
+    (got,) = receiver.received
+    assert (got.path, got.body) == ("/api/v1/lineage", EVENT.body)
+    assert got.headers["Content-Type"] == "application/json; charset=UTF-8"
+    assert "Authorization" not in got.headers
+    assert "Content-Encoding" not in got.headers
+
+
+@pytest.mark.parametrize("spelling", ["apiKey", "apikey", "api_key"])
+@pytest.mark.parametrize("headers", ["headers", "custom_headers"])
+def test_key_headers_parameters_and_gzip_are_sent(receiver: Any, spelling: str, headers: str) -> None:
+    options: dict[str, object] = {
+        "url": receiver.url,
+        "auth": {"type": "api_key", spelling: " s3cret\n"},
+        headers: {"X-Team": "a b", "x": {"dotted": "1"}},
+        "urlParams": {"env": "a&b", "n": 2},
+        "compression": "gzip",
+    }
+    open_transport("http", options).send(EVENT)
+    (got,) = receiver.received
+    assert got.path == "/api/v1/lineage?env=a%26b&n=2"
+    assert got.body == EVENT.body
+    wanted = {"Authorization": "Bearer s3cret", "X-Team": "a b", "x.dotted": "1", "Content-Encoding": "gzip"}
+    assert wanted.items() <= got.headers.items()
+
+
+@pytest.mark.parametrize(
+    ("path", "endpoint", "target"),
+    [
+        ("/", None, "/api/v1/lineage"),
+        ("/base/", "/v2/events", "/base/v2/events"),
+        ("/base", "api/v1/lineage", "/base/api/v1/lineage"),
+        ("/base/api/v1/lineage", None, "/base/api/v1/lineage"),
+        ("/base", "", "/base"),
+        ("/base?x=1", "v2", "/base/v2?x=1"),
+    ],
+)
+def test_the_base_path_is_kept(
+    receiver: Any, path: str, endpoint: str | None, target: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    open_transport("http", {"url": receiver.url + path, "endpoint": endpoint}).send(EVENT)
+    assert [got.path for got in receiver.received] == [target]
+    assert caplog.records == []
+
+
+def test_a_path_without_endpoint_gets_the_default_below_it_and_a_warning(
+    receiver: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    open_transport("http", {"url": receiver.url + "/base"}).send(EVENT)
+    assert receiver.received[0].path == "/base/api/v1/lineage"
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"{PREFIX}.url has the path /base and no endpoint is set: events go to api/v1/lineage below it. Set"
+        f" {PREFIX}.endpoint to that, or to nothing where the url is the whole address, and this warning goes"
+    )
+
+
+def test_the_connection_is_kept_and_made_again_after_the_server_closed_it(receiver: Any, answer: Any) -> None:
+    receiver.answers.extend([answer(), answer(text="created"), answer(status=500, text="no"), answer()])
+    transport = open_transport("http", {"url": receiver.url})
+    transport.send(EVENT)
+    transport.send(EVENT)
+    with pytest.raises(TransportError):
+        transport.send(EVENT)
+    transport.send(EVENT)
+    assert len({got.connection for got in receiver.received}) == 1
+    receiver.answers.append(answer(headers={"Connection": "close"}, announced_bytes=1))
+    transport.send(EVENT)
+    transport.send(EVENT)
+    assert len({got.connection for got in receiver.received}) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "retryable"),
+    [
+        (400, "bad facet", False),
+        (401, "", False),
+        (408, "", True),
+        (413, "", False),
+        (422, "", False),
+        (425, "", True),
+        (429, "", True),
+        (500, "boom", True),
+        (500, '{"code":500,"message":"boom"}', True),
+        (500, '{"code":400,"message":"Unable to process JSON"}', False),
+        (503, "[1]", True),
+        (302, "", False),
+    ],
+)
+def test_an_answer_tells_whether_a_retry_could_help(
+    receiver: Any,
+    answer: Any,
+    status: int,
+    text: str,
+    *,
+    retryable: bool,
+) -> None:
+    receiver.answers.append(answer(status=status, text=text))
+    error = failure({"url": receiver.url})
+    assert (error.status, error.answer, error.retryable) == (status, text, retryable)
+    assert str(error).startswith(f"{receiver.url}/api/v1/lineage answered {status}")
+
+
+def test_a_long_answer_is_shortened_to_one_line(receiver: Any, answer: Any) -> None:
+    receiver.answers.append(answer(status=400, text="line\n" * 100_000))
+    error = failure({"url": receiver.url})
+    assert error.answer == "line " * 59 + "li..."
+
+
+def test_no_answer_is_retryable_and_says_why(receiver: Any, answer: Any) -> None:
+    receiver.answers.append(answer(close=True))
+    error = failure({"url": receiver.url})
+    assert (str(error), error.retryable) == (
+        f"{receiver.url}/api/v1/lineage can't be reached (RemoteDisconnected)", True,
+    )  # fmt: skip
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        error = failure({"url": url})
+    assert (str(error), error.retryable) == (
+        f"{url}/api/v1/lineage can't be reached (Connection refused)",
+        True,
+    )
+    error = failure({"url": "http://no-such-host.invalid"})
+    assert (error.status, error.retryable) == (None, True)
+
+
+@pytest.mark.parametrize("timeout", [{"timeoutInMillis": "200"}, {"timeout": 0.2}])
+def test_a_hanging_server_costs_the_timeout(receiver: Any, answer: Any, timeout: dict[str, object]) -> None:
+    receiver.answers.append(answer(hang=True))
+    begin = time.monotonic()
+    error = failure({"url": receiver.url, **timeout})
+    assert 0.2 <= time.monotonic() - begin < 3
+    assert str(error) == f"{receiver.url}/api/v1/lineage can't be reached (no answer within 0.2 s)"
+    assert error.retryable is True
+
+
+def test_half_an_answer_counts_by_its_status(receiver: Any, answer: Any) -> None:
+    receiver.answers.extend([answer(text="cre", announced_bytes=99), answer(status=400, text="ba", announced_bytes=99)])
+    open_transport("http", {"url": receiver.url}).send(EVENT)
+    assert failure({"url": receiver.url}).status == 400
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(receiver: Any, answer: Any) -> None:
+    receiver.answers.append(answer(status=400, text="x" * 100_000, announced_bytes=10**12, hang=True))
+    begin = time.monotonic()
+    error = failure({"url": receiver.url, "timeout": 5})
+    assert time.monotonic() - begin < 2
+    assert error.answer == "x" * 297 + "..."
+
+
+def test_a_redirect_keeps_the_event_or_is_an_error(receiver: Any, answer: Any) -> None:
+    receiver.answers.append(answer(status=308, headers={"Location": "/moved"}))
+    open_transport("http", {"url": receiver.url}).send(EVENT)
+    assert [(got.path, got.body) for got in receiver.received] == [
+        ("/api/v1/lineage", EVENT.body), ("/moved", EVENT.body),
+    ]  # fmt: skip
+    receiver.answers.append(answer(status=307, headers={"Location": "http://u:p@other.invalid/x?key=1"}))
+    error = failure({"url": receiver.url})
+    assert str(error).endswith("answered 307 (moved to http://other.invalid/x)")
+    receiver.answers.append(answer(status=302, headers={"Location": "/login"}))
+    failure({"url": receiver.url})
+    assert len(receiver.received) == 4
+
+
+def test_netrc_does_not_replace_the_key(receiver: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login other password wrong\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    open_transport("http", {"url": receiver.url, "headers": {"Authorization": "Token mine"}}).send(EVENT)
+    open_transport("http", {"url": receiver.url}).send(EVENT)
+    assert [got.headers.get("Authorization") for got in receiver.received] == ["Token mine", None]
+
+
+def test_no_failure_shows_a_key(receiver: Any, answer: Any) -> None:
+    secrets = {"api-key-canary", "header-canary", "param-canary", "query-canary"}
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        dead = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        for url in (receiver.url, dead):
+            echo = " ".join(sorted(secrets))
+            receiver.answers.append(answer(status=401, text=f"refused: {echo}"))
+            error = failure(
+                {
+                    "url": f"{url}/?q=query-canary",
+                    "auth": {"type": "api_key", "apiKey": "api-key-canary"},
+                    "headers": {"X-Token": "header-canary"},
+                    "urlParams": {"code": "param-canary"},
+                }
+            )
+            shown = f"{error!r} {error} {error.__dict__} {error.__cause__!r}"
+            assert [secret for secret in secrets if secret in shown] == []
+    for wrong in ("htp://user:api-key-canary@h", "http://user:api-key-canary@h", "h?code=api-key-canary"):
+        assert "canary" not in config_error(url=wrong)
+    assert "canary" not in config_error(auth={"type": "api_key", "apiKey": "api-key-canary\nX: y"})
+    assert "canary" not in config_error(auth="api-key-canary")
+
+
+def test_wrong_options_say_what_where_and_what_to_do() -> None:
+    assert config_error(url=None) == (
+        f"{PREFIX}.url is not set. Set it to the receiver, such as http://localhost:5000."
+    )
+    assert config_error(url="localhost:5000") == (
+        f"{PREFIX}.url is 'localhost:5000', without http:// or https://."
+        " Write it in full, such as http://localhost:5000."
+    )
+    for wrong in ("http://", "http://h:99999", "http://[::1", "http://h:0", "http://a b", "http://.x"):
+        assert config_error(url=wrong) == (
+            f"{PREFIX}.url is {wrong!r}, which is no address of a server."
+            " Write http://host:port, such as http://localhost:5000."
+        )
+    assert config_error(timeoutInMillis="5s") == (
+        f"{PREFIX}.timeoutInMillis is '5s'. Set it to a number of milliseconds above zero."
+    )
+    assert config_error(timeout=0) == f"{PREFIX}.timeout is '0'. Set it to a number of seconds above zero."
+    assert config_error(timeout=1, timeoutInMillis=1) == (
+        f"{PREFIX}.timeoutInMillis and {PREFIX}.timeout say the same thing. Keep one of them."
+    )
+    assert config_error(compression="zstd") == f"{PREFIX}.compression is 'zstd'. Use gzip, or leave it out."
+    assert config_error(auth={"type": "jwt", "apiKey": "k"}) == (
+        f"{PREFIX}.auth.type is 'jwt', which is not supported yet. Use api_key, or a header Authorization."
+    )
+    assert config_error(auth={"type": "api_key"}) == (
+        f"{PREFIX}.auth.apiKey is not set, and auth.type is api_key. Set it, or leave auth.type out."
+    )
+    assert config_error(headers="X") == (
+        f"{PREFIX}.headers must hold names with values. Write {PREFIX}.headers.<name>=<value>."
+    )
+    assert config_error(headers={"X": ["a"]}) == (
+        f"{PREFIX}.headers.X must hold one text. Write {PREFIX}.headers.X=<text>."
+    )
+    assert config_error(headers={"A B": "a"}).startswith(f"{PREFIX}.headers.A B is no header's name.")
+
+
+def test_a_misspelt_option_is_told_the_nearest_and_a_later_one_by_name(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    open_transport(
+        "http",
+        {
+            "url": "http://h",
+            "timeoutInMilis": 1,
+            "auth": {"apiKy": "k"},
+            "retry": {"total": 3},
+            "headers": {"a": "b"},
+        },
+    )
+    unknown = "is unknown to the http transport and has no effect"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{PREFIX}.timeoutInMilis {unknown}; did you mean {PREFIX}.timeoutInMillis?",
+        f"{PREFIX}.auth.apiKy {unknown}; did you mean {PREFIX}.auth.apikey?",
+        f"{PREFIX}.retry.total is not supported yet by the http transport and has no effect",
+    ]
+
+
+def test_a_timeout_below_the_floor_is_raised_and_told(receiver: Any, caplog: pytest.LogCaptureFixture) -> None:
+    open_transport("http", {"url": receiver.url, "timeoutInMillis": 1}).send(EVENT)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{PREFIX}: the timeout of 0.001 s is raised to the shortest, 0.1 s"
+    ]

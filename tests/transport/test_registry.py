@@ -1,0 +1,72 @@
+"""Finding a transport by its name, and the message where there is none."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from openlineage_pyspark.transport import TransportConfigError, open_transport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def installed_plugin(tmp_path: Path) -> Iterator[None]:
+    """Install a distribution with entry points, as pip lays it out."""
+    (tmp_path / "lineage_plugin_for_test.py").write_text(
+        "from openlineage_pyspark.transport.memory import MemoryTransport\n"
+        "class Mailbox(MemoryTransport):\n    OPTIONS_NOT_YET = frozenset({'stamp'})\n"
+    )
+    metadata = tmp_path / "lineage_plugin_for_test-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: lineage-plugin-for-test\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[openlineage_pyspark.transports]\nmailbox = lineage_plugin_for_test:Mailbox\n"
+        "gone = no_such_module_for_test:Gone\nodd = collections:OrderedDict\n"
+    )
+    sys.path.insert(0, str(tmp_path))
+    yield
+    sys.path.remove(str(tmp_path))
+    sys.modules.pop("lineage_plugin_for_test", None)
+
+
+def message_of(name: str) -> str:
+    with pytest.raises(TransportConfigError) as caught:
+        open_transport(name, {})
+    return str(caught.value)
+
+
+def test_an_unknown_name_gets_the_nearest_and_the_list() -> None:
+    assert message_of("htpp") == (
+        "spark.openlineage.transport.type is 'htpp', unknown."
+        " Did you mean 'http'? Use one of: console, file, http, memory, noop."
+    )
+
+
+def test_a_name_of_another_client_is_told_to_be_not_supported_yet() -> None:
+    assert message_of("kafka") == (
+        "spark.openlineage.transport.type is 'kafka', a transport of other OpenLineage clients that is not"
+        " supported yet. Use one of: console, file, http, memory, noop."
+    )
+
+
+@pytest.mark.usefixtures("installed_plugin")
+def test_an_entry_point_brings_a_transport(caplog: pytest.LogCaptureFixture) -> None:
+    transport = open_transport("mailbox", {"stamp": "1"})
+    assert type(transport).__name__ == "Mailbox"
+    assert [record.getMessage() for record in caplog.records] == [
+        "spark.openlineage.transport.stamp is not supported yet by the mailbox transport and has no effect"
+    ]
+
+
+@pytest.mark.usefixtures("installed_plugin")
+def test_an_entry_point_that_does_not_load_is_named_with_its_reason() -> None:
+    assert message_of("gone") == (
+        "spark.openlineage.transport.type is 'gone', whose class no_such_module_for_test:Gone"
+        " can't be imported (No module named 'no_such_module_for_test')."
+        " Install what it needs, or take another transport."
+    )
+    assert "collections:OrderedDict is no subclass of" in message_of("odd")

@@ -1,0 +1,20 @@
+"""Delivery of OpenLineage events: the transports, and the worker that ships in the background.
+
+`open_transport` makes a transport from its name and options, `Delivery` ships through it. Nothing
+here knows of Spark: what goes in is a finished event as bytes.
+"""
+
+from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
+from openlineage_pyspark.transport.delivery import Delivery, DeliveryCounts
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.registry import open_transport
+
+__all__ = [
+    "Delivery",
+    "DeliveryCounts",
+    "Event",
+    "Transport",
+    "TransportConfigError",
+    "TransportError",
+    "open_transport",
+]

@@ -1,0 +1,92 @@
+"""What a transport is, and the two ways in which it fails."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openlineage_pyspark.transport.event import Event
+    from typing_extensions import Self
+
+KEY_PREFIX = "spark.openlineage.transport"
+"""Where the options of a transport stand in the configuration."""
+
+_LONGEST_ANSWER = 300
+
+
+class TransportError(Exception):
+    """An event was not delivered.
+
+    Args:
+        message: what failed and where, the same text each time it fails so; no credential.
+        retryable: True where the same event may go through later.
+        status: the status of the answer, where there was one (HTTP).
+        answer: the text of the answer; it is shortened to 300 characters.
+    """
+
+    def __init__(self, message: str, *, retryable: bool, status: int | None = None, answer: str = "") -> None:
+        self.message = message
+        self.retryable = retryable
+        self.status = status
+        flat = " ".join(answer.split())
+        self.answer = flat if len(flat) <= _LONGEST_ANSWER else flat[: _LONGEST_ANSWER - 3] + "..."
+        super().__init__(f"{message}: {self.answer}" if self.answer else message)
+
+
+class TransportConfigError(ValueError):
+    """An option of a transport can't be used.
+
+    Args:
+        option: the option below `spark.openlineage.transport`, such as `auth.apiKey`.
+        problem: what is wrong with it, as a clause without its full stop.
+        remedy: what to do, as a sentence.
+    """
+
+    def __init__(self, option: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{KEY_PREFIX}.{option} {problem}. {remedy}")
+        self.option = option
+
+
+class Transport(abc.ABC):
+    """A way to hand events to a receiver, one at a time and from one thread.
+
+    A new one subclasses this and is named in the entry point group `openlineage_pyspark.transports`.
+    `OPTIONS` declares the names that `from_options` reads, nested ones with dots (`auth.type`), maps with
+    free names as `headers.*`; `OPTIONS_NOT_YET` those that other OpenLineage clients have and this one
+    does not yet. Any other name given by the user costs a warning.
+    """
+
+    OPTIONS: ClassVar[frozenset[str]] = frozenset()
+    OPTIONS_NOT_YET: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def from_options(cls, _options: Mapping[str, object], /) -> Self:
+        """Make a transport from its configuration; this one is for a transport without options.
+
+        Args:
+            _options: the options below `spark.openlineage.transport`, nested; values from a
+                properties file are text, those from YAML typed.
+
+        Raises:
+            TransportConfigError: an option is missing or can't be used.
+        """
+        return cls()
+
+    @abc.abstractmethod
+    def send(self, event: Event) -> None:
+        """Deliver one event, in one attempt; it may block.
+
+        Raises:
+            TransportError: the event was not delivered.
+        """
+
+    @abc.abstractmethod
+    def close(self, timeout: float, /) -> None:
+        """Let go of files and connections; no event follows.
+
+        Args:
+            timeout: seconds that it may take.
+        """

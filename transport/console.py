@@ -1,0 +1,34 @@
+"""Transport that shows events on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.transport.base import Transport, TransportError
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.transport.event import Event
+
+
+class ConsoleTransport(Transport):
+    """Writes each event as one line of JSON to standard error.
+
+    Standard error and not standard output, because a job's output may be piped into another program.
+    """
+
+    def send(self, event: Event) -> None:
+        """Write the event to the standard error of this moment.
+
+        Raises:
+            TransportError: standard error is closed or refuses.
+        """
+        try:
+            sys.stderr.write(event.body.decode("utf-8") + "\n")
+            sys.stderr.flush()
+        # A program without a terminal has None there; a closed stream raises ValueError.
+        except (OSError, ValueError, AttributeError) as exc:
+            raise TransportError(f"standard error can't be written ({exc})", retryable=False) from exc
+
+    def close(self, _timeout: float, /) -> None:
+        """Do nothing: standard error belongs to the process."""

@@ -1,0 +1,30 @@
+"""What is delivered: one finished OpenLineage event."""
+
+from __future__ import annotations
+
+import attrs
+
+TERMINAL_TYPES = frozenset({"COMPLETE", "FAIL", "ABORT"})
+
+
+def _one_line(_event: Event, _field: attrs.Attribute[bytes], body: bytes) -> None:
+    if b"\n" in body:
+        raise ValueError("the body of an event holds a line break: serialise it as compact JSON on one line")
+
+
+@attrs.frozen
+class Event:
+    """One OpenLineage event, ready to ship.
+
+    Args:
+        run_id: the run that it belongs to (`run.runId`).
+        event_type: START, RUNNING, COMPLETE, FAIL, ABORT or OTHER (`eventType`).
+        body: the event as compact JSON in UTF-8, without a line break.
+
+    Raises:
+        ValueError: the body holds a line break.
+    """
+
+    run_id: str
+    event_type: str
+    body: bytes = attrs.field(validator=_one_line, repr=False)

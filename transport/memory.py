@@ -1,0 +1,26 @@
+"""Transport that keeps events in the process, for tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.transport.base import Transport
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.transport.event import Event
+
+
+class MemoryTransport(Transport):
+    """Keeps what was sent in `events`, in order; `closed_within` is None while it is open."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.closed_within: float | None = None
+
+    def send(self, event: Event) -> None:
+        """Keep the event."""
+        self.events.append(event)
+
+    def close(self, timeout: float, /) -> None:
+        """Remember the seconds that it was given; the events stay."""
+        self.closed_within = timeout

@@ -1,0 +1,20 @@
+"""Transport that drops events: lineage is computed and goes nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.transport.base import Transport
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.transport.event import Event
+
+
+class NoopTransport(Transport):
+    """Takes every event and keeps none."""
+
+    def send(self, event: Event) -> None:
+        """Take the event and forget it."""
+
+    def close(self, _timeout: float, /) -> None:
+        """Do nothing: there is nothing to let go of."""

@@ -1,0 +1,73 @@
+"""Transports by name: those of this package first, then those of entry points."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.transport.base import Transport, TransportConfigError
+from openlineage_pyspark.transport.options import nearest, warn_of_unused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ENTRY_POINT_GROUP = "openlineage_pyspark.transports"
+
+_HERE = "openlineage_pyspark.transport"
+# Import paths and not classes: whoever writes to a file does not pay for the import of an HTTP client.
+_BUILT_IN = {
+    "console": f"{_HERE}.console:ConsoleTransport",
+    "file": f"{_HERE}.file:FileTransport",
+    "http": f"{_HERE}.http:HttpTransport",
+    "memory": f"{_HERE}.memory:MemoryTransport",
+    "noop": f"{_HERE}.noop:NoopTransport",
+}
+_OF_OTHER_CLIENTS = frozenset(
+    {
+        "amazon_datazone_api", "async_http", "composite", "datadog", "dataplex", "gcplineage", "gcs", "kafka",
+        "kinesis", "msk-iam", "s3", "transform",
+    }
+)  # fmt: skip
+
+
+def open_transport(name: str, options: Mapping[str, object]) -> Transport:
+    """Make the transport of this name; each option that it does not read costs a warning.
+
+    Args:
+        name: the value of `spark.openlineage.transport.type`.
+        options: the options below `spark.openlineage.transport`, nested, in the spelling of the
+            OpenLineage Java client (or, where it differs, of the Python client).
+
+    Raises:
+        TransportConfigError: no such transport, or an option can't be used.
+    """
+    transport = _class_of(name)
+    warn_of_unused(options, transport, name)
+    return transport.from_options(options)
+
+
+def _class_of(name: str) -> type[Transport]:
+    found = _find(name)
+    try:
+        loaded = found.load()
+    except (ImportError, AttributeError) as exc:
+        problem = f"is {name!r}, whose class {found.value} can't be imported ({exc})"
+        raise TransportConfigError("type", problem, "Install what it needs, or take another transport.") from exc
+    if not (isinstance(loaded, type) and issubclass(loaded, Transport)):
+        problem = f"is {name!r}, but {found.value} is no subclass of {Transport.__module__}.Transport"
+        raise TransportConfigError("type", problem, "Mend the entry point of the package that brings it.")
+    return loaded
+
+
+def _find(name: str) -> EntryPoint:
+    if name in _BUILT_IN:
+        return EntryPoint(name, _BUILT_IN[name], ENTRY_POINT_GROUP)
+    plugins = {plugin.name: plugin for plugin in entry_points(group=ENTRY_POINT_GROUP)}
+    if name in plugins:
+        return plugins[name]
+    known = sorted({*_BUILT_IN, *plugins})
+    near = nearest(name, known)
+    hint = f"Did you mean {near!r}? " if near else ""
+    elsewhere = "a transport of other OpenLineage clients that is not supported yet"
+    kind = elsewhere if name in _OF_OTHER_CLIENTS else "unknown"
+    raise TransportConfigError("type", f"is {name!r}, {kind}", f"{hint}Use one of: {', '.join(known)}.")
