@@ -244,11 +244,17 @@ def _python_rows(plan: Plan, operator: Operator) -> Meaning:
 
 def _cte_reference(plan: Plan, operator: Operator) -> Meaning:
     """A use of a CTE: by position the columns of its definition, under ids of its own."""
-    cte = operator.arguments.get("cteId", operator.arguments.get("loopId"))
-    for at, other in enumerate(plan.operators):
-        if other.name in ("CTERelationDef", "UnionLoop") and other.arguments.get("id") == cte:
-            return _positions(plan, operator, at)
-    return Meaning(known=False)
+    return _referred(plan, operator, "CTERelationDef", operator.arguments.get("cteId"))
+
+
+def _loop_reference(plan: Plan, operator: Operator) -> Meaning:
+    """A recursive CTE's use of itself: by position its columns of the step before."""
+    return _referred(plan, operator, "UnionLoop", operator.arguments.get("loopId"))
+
+
+def _referred(plan: Plan, operator: Operator, name: str, id_: Value) -> Meaning:
+    at = plan.ctes.get((name, id_)) if isinstance(id_, int) else None
+    return Meaning(known=False) if at is None else _positions(plan, operator, at)
 
 
 def _positions(plan: Plan, operator: Operator, source: int) -> Meaning:
@@ -262,11 +268,6 @@ def _positions(plan: Plan, operator: Operator, source: int) -> Meaning:
 def _union_loop(plan: Plan, operator: Operator) -> Meaning:
     """A recursive CTE: the anchor and the recursion, by position."""
     return _union(plan, operator)
-
-
-def _table_function(plan: Plan, operator: Operator) -> Meaning:
-    """A command's result or rows that code outside of the plan made."""
-    return _leaf(plan, operator)
 
 
 RULES: dict[str, Rule] = {
@@ -293,7 +294,7 @@ RULES: dict[str, Rule] = {
     "CTERelationDef": _pass,
     "CTERelationRef": _cte_reference,
     "UnionLoop": _union_loop,
-    "UnionLoopRef": _cte_reference,
+    "UnionLoopRef": _loop_reference,
     "Join": _join,
     "AsOfJoin": _join,
     "LateralJoin": _lateral_join,
@@ -334,7 +335,7 @@ RULES: dict[str, Rule] = {
     "Range": _leaf,
     "LogicalRDD": _leaf,
     "ExternalRDD": _leaf,
-    "CommandResult": _table_function,
+    "CommandResult": _leaf,
     "LogicalRelation": _leaf,
     "LogicalRelationWithTable": _leaf,
     "HiveTableRelation": _leaf,

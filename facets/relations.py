@@ -255,17 +255,23 @@ def _stream_source(plan: Plan, operator: Operator, _session: Session) -> Relatio
 
 
 def _rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation | None:
-    """Rows of an RDD: its files are known, its columns are not."""
+    """Rows of an RDD: its files and tables are known, its columns are not."""
     rdd = operator.described("rdd")
-    sources = rdd.values.get("sources") if rdd is not None else None
-    paths = [p for p in sources if isinstance(p, str)] if isinstance(sources, tuple) else []
+    found = rdd.values.get("sources") if rdd is not None else None
+    sources = found if isinstance(found, tuple) else ()
+    paths = [p for p in sources if isinstance(p, str) and not p.startswith("?")]
+    tables = [jdbc_dataset(str(s[0]), str(s[1])) for s in sources if isinstance(s, tuple) and len(s) == 2]
+    unknown = ", ".join(p[1:] for p in sources if isinstance(p, str) and p.startswith("?"))
     roots = [naming.parent(p) if p.rpartition("/")[2].startswith("part-") else p for p in paths]
-    datasets = {d.identifier: d for d in (at_location(path) for path in roots if "/" in path)}
+    datasets = {d.identifier: d for d in [*(at_location(path) for path in roots if "/" in path), *tables]}
+    if unknown:
+        return Relation(
+            tuple(datasets.values()), opaque=f"the rows come from an RDD ({unknown}) whose inputs are not known"
+        )
     if not datasets:
         return NOTHING
-    return Relation(
-        tuple(datasets.values()), opaque="the rows come from an RDD: its inputs are known, its columns are not"
-    )
+    opaque = "the rows come from an RDD: its inputs are known, its columns are not"
+    return Relation(tuple(datasets.values()), opaque=opaque)
 
 
 Resolver = Callable[[Plan, Operator, Session], "Relation | None"]

@@ -439,7 +439,8 @@ final class Encoder {
       NamedExpression named = (NamedExpression) node;
       b.append("\"id\":").append(named.exprId().id()).append(",\"n\":");
       Json.text(b, named.name());
-      b.append(",\"t\":").append(type(((Expression) node).dataType()));
+      int type = typeOf((Expression) node);
+      if (type >= 0) b.append(",\"t\":").append(type);
       first = false;
     }
     if (wanted.containsKey(node)) {
@@ -456,6 +457,13 @@ final class Encoder {
       value(b, Reflection.chain(node, row[1], session), plan, 0);
     }
     b.append("}]");
+  }
+
+  /** -1 where the type can't be told: it recurses over the expression, which may be deep. */
+  private int typeOf(Expression expression) {
+    try { return type(expression.dataType()); }
+    catch (Exception unresolved) { return -1; }
+    catch (StackOverflowError tooDeep) { return -1; }
   }
 
   private static void literal(StringBuilder b, Literal literal) {
@@ -696,6 +704,17 @@ final class Reflection {
     catch (LinkageError refused) { return null; }
   }
 
+  /** A constructor's parameter that a class keeps for itself. */
+  static Object field(Object o, String name) {
+    java.lang.reflect.Field[] fields = o.getClass().getDeclaredFields();
+    for (int i = 0; i < fields.length; i++) {
+      if (!fields[i].getName().equals(name) && !fields[i].getName().endsWith("$$" + name)) continue;
+      try { fields[i].setAccessible(true); return fields[i].get(o); }
+      catch (Exception closed) { return null; }
+    }
+    return null;
+  }
+
   private static synchronized java.lang.reflect.Method method(Class type, String name) {
     String key = type.getName() + "#" + System.identityHashCode(type) + "#" + name;
     Object known = METHODS.get(key);
@@ -825,6 +844,9 @@ final class Reflection {
 
 /** The files under an RDD, from what its ancestors were made of; no partition is computed. */
 final class RddSources {
+  /** The RDDs whose rows were in the driver itself. */
+  private static final String LOCAL = "ParallelCollectionRDD EmptyRDD";
+
   static Object of(Object start) {
     ArrayList found = new ArrayList();
     HashSet known = new HashSet();
@@ -835,11 +857,14 @@ final class RddSources {
       Object rdd = work.removeFirst();
       if (seen.put(rdd, Boolean.TRUE) != null) continue;
       String simple = rdd.getClass().getSimpleName();
-      if (simple.equals("FileScanRDD")) files(rdd, found, known);
-      else if (simple.equals("HadoopRDD") || simple.equals("NewHadoopRDD")) named(rdd, found, known);
+      int before = work.size();
       if (Reflection.has(rdd, "rdds")) each(work, Reflection.call(rdd, "rdds"));
       else if (Reflection.has(rdd, "prev")) add(work, Reflection.call(rdd, "prev"));
       else dependencies(work, rdd);
+      if (simple.equals("FileScanRDD")) files(rdd, found, known);
+      else if (simple.equals("HadoopRDD") || simple.equals("NewHadoopRDD")) named(rdd, found, known);
+      else if (simple.equals("JDBCRDD")) jdbc(rdd, found);
+      else if (work.size() == before && LOCAL.indexOf(simple) < 0 && known.add("?" + simple)) found.add("?" + simple);
     }
     return found.toArray();
   }
@@ -872,6 +897,14 @@ final class RddSources {
         if (known.add(path)) found.add(path);
       }
     }
+  }
+
+  private static void jdbc(Object rdd, ArrayList found) {
+    Object options = Reflection.field(rdd, "options");
+    Object url = Reflection.call(options, "url");
+    Object table = Reflection.call(options, "tableOrQuery");
+    if (url != null && table != null) found.add(new Object[] {url, table});
+    else found.add("?JDBCRDD");
   }
 
   /** `textFile` and its like name the RDD after its path. */

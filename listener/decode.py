@@ -84,6 +84,7 @@ class _Decoding:
             session=self._session,
             cut=self._cut,
             broken=tuple(sorted(set(self._broken))),
+            ctes=_ctes(operators),
             common={common_id(e): e.arguments.get("child") for e in found if e.name == "CommonExpressionDef"},
         )
 
@@ -161,6 +162,15 @@ class _Decoding:
                 here = operators[index]
                 operators[index] = Operator(here.name, here.class_name, here.arguments, output)
                 self._same_as_child.discard(index)
+
+
+def _ctes(operators: list[Operator]) -> dict[tuple[str, int], int]:
+    found: dict[tuple[str, int], int] = {}
+    for at, operator in enumerate(operators):
+        id_ = operator.arguments.get("id")
+        if operator.name in ("CTERelationDef", "UnionLoop") and isinstance(id_, int):
+            found[operator.name, id_] = at
+    return found
 
 
 def _first_child(operator: Operator) -> int | None:

@@ -160,6 +160,7 @@ class Plan:
         cut: whether the plan was larger than the bounds and some of it is missing.
         broken: class names of nodes that could not be read.
         common: definitions that `With` expressions name, by their id.
+        ctes: operators that CTE references name, by kind of operator and their id.
     """
 
     operators: tuple[Operator, ...]
@@ -170,6 +171,7 @@ class Plan:
     cut: bool = False
     broken: tuple[str, ...] = ()
     common: Mapping[int, Value] = attrs.Factory(dict)
+    ctes: Mapping[tuple[str, int], int] = attrs.Factory(dict)
 
     @property
     def top(self) -> Operator:
