@@ -17,8 +17,8 @@ from openlineage_pyspark.facets.relations import Column, Relation, Session
 from openlineage_pyspark.facets.run import NotUnderstood
 from openlineage_pyspark.facets.schema import schema_fields
 from openlineage_pyspark.facets.trace import ROWS, Sources, Trace
-from openlineage_pyspark.facets.written import Write
-from openlineage_pyspark.listener.plan import Operator, Plan
+from openlineage_pyspark.facets.written import Scoped, Write
+from openlineage_pyspark.listener.plan import AttributeRef, Operator, Plan, child_operators
 
 Fields = tuple[Identifier, str]
 Found = dict[Fields, dict[Kind, str]]
@@ -127,6 +127,8 @@ class _Reading:
         tops = [plan.root] if query is not None or unknown else self._read_by(writes) or reads
         if streamed is not None:
             tops = [streamed]
+        if writes:
+            tops += [top for at in sinks for top in self.trace.subqueries(at)]
         reached = sorted({at for top in tops for at in self.trace.reachable(top)})
         self._read(reached)
         outputs = tuple(self._written(write) for write in writes)
@@ -149,15 +151,14 @@ class _Reading:
         )
 
     def _read_by(self, writes: Iterable[Write]) -> list[int]:
-        """The operators whose data goes into the commands: their queries, and of MERGE its source."""
+        """The operators whose data goes into the commands: their queries, and of MERGE both sides."""
         found: list[int] = []
         for write in writes:
             if write.query is None:
                 continue
             operator = self.plan.operators[write.query]
             if operator.name == "MergeIntoTable":
-                source = operator.operator("sourceTable")
-                found += [source] if source is not None else []
+                found += child_operators(operator)
             elif operator.name not in commands.WRITES:
                 found.append(write.query)
         return found
@@ -170,12 +171,12 @@ class _Reading:
         columns = []
         for column in write.columns:
             found: Found = {}
-            for scope, value in column.values:
-                self._join(found, self.trace.expression(scope, value, Kind.IDENTITY))
+            for part in column.values:
+                self._join(found, self.trace.expression(part.scope, part.value, part.kind))
             columns.append(OutputColumn(column.name, _edges(found)))
         rows = self._rows(write.query)
-        for scope, value, kind in write.rows:
-            self._join(rows, self.trace.expression(scope, value, kind))
+        for part in write.rows:
+            self._join(rows, self.trace.expression(part.scope, part.value, part.kind))
         nested = [n for c in write.columns for n in self._nested(c.name, c.values)]
         return WrittenDataset(write, ColumnLineage((*columns, *nested), _edges(rows)))
 
@@ -188,13 +189,11 @@ class _Reading:
                 rows.setdefault(field, {}).setdefault(kind, text)
         return rows
 
-    def _nested(self, name: str, values: tuple[tuple[int, object], ...]) -> list[OutputColumn]:
+    def _nested(self, name: str, values: tuple[Scoped, ...]) -> list[OutputColumn]:
         """The fields of a struct that the plan puts together, each with sources of its own."""
-        from openlineage_pyspark.listener.plan import AttributeRef
-
-        if len(values) != 1 or not isinstance(values[0][1], AttributeRef):
+        if len(values) != 1 or len(values[0].scope) != 1 or not isinstance(values[0].value, AttributeRef):
             return []
-        operator, attribute = values[0][0], values[0][1]
+        operator, attribute = values[0].scope[0], values[0].value
         known = self.plan.attributes.get(attribute.id)
         if known is None or not known.type.startswith('{"type":"struct"'):
             return []

@@ -185,7 +185,7 @@ def _expand(_: Plan, operator: Operator) -> Meaning:
 
 
 def _union(plan: Plan, operator: Operator) -> Meaning:
-    """UNION: by position; its ids are those of the first branch, so none may pass."""
+    """UNION, and the steps of a recursive CTE: by position; the ids are those of the first branch, so none may pass."""
     children = child_operators(operator)
     return Meaning(
         {
@@ -265,11 +265,6 @@ def _positions(plan: Plan, operator: Operator, source: int) -> Meaning:
     return Meaning(defines, scope=(source,))
 
 
-def _union_loop(plan: Plan, operator: Operator) -> Meaning:
-    """A recursive CTE: the anchor and the recursion, by position."""
-    return _union(plan, operator)
-
-
 RULES: dict[str, Rule] = {
     "Project": _project,
     "Filter": _filter,
@@ -293,7 +288,7 @@ RULES: dict[str, Rule] = {
     "PipeOperator": _pass,
     "CTERelationDef": _pass,
     "CTERelationRef": _cte_reference,
-    "UnionLoop": _union_loop,
+    "UnionLoop": _union,
     "UnionLoopRef": _loop_reference,
     "Join": _join,
     "AsOfJoin": _join,

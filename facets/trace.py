@@ -72,9 +72,14 @@ class Trace:
         """What decides about all the rows that an operator puts out: FILTER, JOIN, GROUP_BY and SORT."""
         return self._solve((operator, ROWS, ()))
 
-    def expression(self, operator: int, value: Value, kind: Kind) -> Sources:
-        """What a further expression over an operator's output reads, as the actions of MERGE or a row filter."""
-        steps = [step for use in uses(self.plan, value, kind) for step in self._use(operator, use, "", (operator,))]
+    def expression(self, scope: tuple[int, ...], value: Value, kind: Kind) -> Sources:
+        """What a command's own expression over the output of some operators reads, as an assignment of MERGE."""
+        text = self._text(value)
+        steps = [
+            step
+            for use in uses(self.plan, value, kind)
+            for step in self._use(scope[0], use, "" if use.kind is Kind.IDENTITY else text, scope)
+        ]
         return self._merge(steps, {cell: self._solve(cell) for cell, _, _ in steps})
 
     def reachable(self, top: int) -> list[int]:
@@ -93,7 +98,7 @@ class Trace:
             else:
                 below += child_operators(operator)
             stack.extend(below)
-            stack.extend(self._subqueries(at))
+            stack.extend(self.subqueries(at))
         return sorted(seen)
 
     def meaning(self, operator: int) -> Meaning:
@@ -103,7 +108,7 @@ class Trace:
             known = self._meanings[operator] = meaning(self.plan, self.plan.operators[operator])
         return known
 
-    def _subqueries(self, at: int) -> list[int]:
+    def subqueries(self, at: int) -> list[int]:
         """The operators that stand at the top of subqueries in an operator's expressions."""
         found: list[int] = []
         seen: set[int] = set()
@@ -276,7 +281,7 @@ class Trace:
         if self._holders is None:
             self._holders = {}
             for at in range(len(self.plan.operators)):
-                for top in self._subqueries(at):
+                for top in self.subqueries(at):
                     stack = [top]
                     while stack:
                         below = stack.pop()

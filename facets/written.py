@@ -14,17 +14,33 @@ from openlineage_pyspark.listener.plan import AttributeRef, Described, Operator,
 
 
 @attrs.frozen
+class Scoped:
+    """
+    An expression of a command.
+
+    Args:
+        value: the expression, or an attribute.
+        scope: indices of the operators over whose output it stands.
+        kind: how it goes in.
+    """
+
+    value: Value
+    scope: tuple[int, ...]
+    kind: Kind = Kind.IDENTITY
+
+
+@attrs.frozen
 class Assigned:
     """
     An output column and the expressions that it is set to.
 
     Args:
         name: the column.
-        values: each expression and the operator over whose output it stands.
+        values: what it is made of.
     """
 
     name: str
-    values: tuple[tuple[int, Value], ...]
+    values: tuple[Scoped, ...]
 
 
 @attrs.frozen
@@ -36,7 +52,7 @@ class Write:
         dataset: which, with its schema where the command tells it.
         query: index of the operator whose rows are written; None for a command that carries no data.
         columns: the output's columns with what they are set to; empty for a command that carries no data.
-        rows: what decides besides the query: argument, kind and the operator over which it stands.
+        rows: what decides besides the query.
         lifecycle: OpenLineage's lifecycleStateChange.
         renamed_from: the identity before a rename.
         label: the output's part of the job's name.
@@ -46,7 +62,7 @@ class Write:
     dataset: Dataset
     query: int | None = None
     columns: tuple[Assigned, ...] = ()
-    rows: tuple[tuple[int, Value, Kind], ...] = ()
+    rows: tuple[Scoped, ...] = ()
     lifecycle: str | None = None
     renamed_from: Identifier | None = None
     label: str = ""
@@ -62,7 +78,7 @@ def by_position(plan: Plan, query: int | None, names: tuple[str, ...] = ()) -> t
         return ()
     output = plan.operators[query].output
     return tuple(
-        Assigned(names[at] if at < len(names) else column.name, ((query, AttributeRef(column.id)),))
+        Assigned(names[at] if at < len(names) else column.name, (Scoped(AttributeRef(column.id), (query,)),))
         for at, column in enumerate(output)
     )
 

@@ -26,6 +26,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Assignment;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -420,8 +421,9 @@ final class Encoder {
 
   private void node(StringBuilder b, TreeNode node) {
     b.append('[').append(type(node)).append(',');
-    boolean plan = node instanceof LogicalPlan;
-    if (plan) output(b, (LogicalPlan) node); else b.append("null");
+    // What a MERGE assigns stands one level deeper than what other operators hold.
+    boolean plan = node instanceof LogicalPlan || node instanceof Assignment;
+    if (node instanceof LogicalPlan) output(b, (LogicalPlan) node); else b.append("null");
     b.append(",[");
     String simple = node.getClass().getSimpleName();
     HashSet skip = (HashSet) vocabulary.skipped.get(simple);
