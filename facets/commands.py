@@ -46,6 +46,15 @@ QUIET = frozenset(
 """Commands that write no dataset: they make no event."""
 
 
+_SAME_JOB = {
+    "SaveAsV1TableCommand": "CreateDataSourceTableAsSelectCommand",
+    "OptimizedCreateHiveTableAsSelectCommand": "CreateHiveTableAsSelectCommand",
+    "AlterColumns": "AlterColumn",
+    "AlterTableChangeColumnCommentsCommand": "AlterTableChangeColumnCommand",
+}
+"""Commands that another Spark version calls otherwise: a job keeps its name over an upgrade."""
+
+
 def sinks(plan: Plan) -> tuple[int, ...]:
     """The commands at the top of a plan: one, or several of a multi-insert."""
     found: list[int] = []
@@ -74,5 +83,5 @@ def write(plan: Plan, operator: Operator, session: Session) -> Write | None:
 
 def job_word(operator: Operator) -> str:
     """The command's part of a job's name: the Java integration's, from the analyzed command."""
-    word = naming.snake_case(operator.name)
+    word = naming.snake_case(_SAME_JOB.get(operator.name, operator.name))
     return f"execute_{word}" if word.endswith("_command") else word

@@ -138,6 +138,7 @@ def streamed_query(plan: Plan) -> int | None:
 INSERTS: dict[str, Rule] = {
     "InsertIntoHadoopFsRelationCommand": _insert_into_files,
     "CreateDataSourceTableAsSelectCommand": _create_table_as_select,
+    "SaveAsV1TableCommand": _create_table_as_select,
     "CreateHiveTableAsSelectCommand": _create_table_as_select,
     "OptimizedCreateHiveTableAsSelectCommand": _create_table_as_select,
     "InsertIntoHiveTable": _insert_into_hive,

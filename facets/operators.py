@@ -268,79 +268,50 @@ def _positions(plan: Plan, operator: Operator, source: int) -> Meaning:
 RULES: dict[str, Rule] = {
     "Project": _project,
     "Filter": _filter,
-    "TypedFilter": _pass,
+    **dict.fromkeys(
+        """
+        TypedFilter GlobalLimit LocalLimit LimitAll Tail Offset Sample Repartition RepartitionByExpression
+        RebalancePartitions ResolvedHint EventTimeWatermark CollectMetrics SubqueryAlias View WithCTE PipeOperator
+        ReturnAnswer Subquery SQLFunctionNode CTERelationDef
+        """.split(),
+        _pass,
+    ),
     "Sort": _sort,
-    "GlobalLimit": _pass,
-    "LocalLimit": _pass,
-    "LimitAll": _pass,
-    "Tail": _pass,
-    "Offset": _pass,
-    "Sample": _pass,
-    "Repartition": _pass,
-    "RepartitionByExpression": _pass,
-    "RebalancePartitions": _pass,
-    "ResolvedHint": _pass,
-    "EventTimeWatermark": _pass,
-    "CollectMetrics": _pass,
-    "SubqueryAlias": _pass,
-    "View": _pass,
-    "WithCTE": _pass,
-    "PipeOperator": _pass,
-    "CTERelationDef": _pass,
+    **dict.fromkeys("Zip Join AsOfJoin".split(), _join),
+    **dict.fromkeys("SequentialStreamingUnion UnionLoop Union".split(), _union),
     "CTERelationRef": _cte_reference,
-    "UnionLoop": _union,
     "UnionLoopRef": _loop_reference,
-    "Join": _join,
-    "AsOfJoin": _join,
     "LateralJoin": _lateral_join,
     "Aggregate": _aggregate,
     "Distinct": _distinct,
-    "Deduplicate": _deduplicate,
-    "DeduplicateWithinWatermark": _deduplicate,
+    **dict.fromkeys("Deduplicate DeduplicateWithinWatermark".split(), _deduplicate),
     "Window": _window,
     "Expand": _expand,
-    "Union": _union,
-    "Intersect": _set_difference,
-    "Except": _set_difference,
+    **dict.fromkeys("Intersect Except".split(), _set_difference),
     "Generate": _generate,
-    "MapInPandas": _python_rows,
-    "MapInArrow": _python_rows,
-    "PythonMapInArrow": _python_rows,
-    "FlatMapGroupsInPandas": _python_rows,
-    "FlatMapGroupsInArrow": _python_rows,
-    "FlatMapCoGroupsInPandas": _python_rows,
-    "FlatMapCoGroupsInArrow": _python_rows,
-    "FlatMapGroupsInPandasWithState": _python_rows,
-    "TransformWithStateInPandas": _python_rows,
-    "TransformWithStateInPySpark": _python_rows,
-    "AttachDistributedSequence": _opaque,
-    "ScriptTransformation": _opaque,
-    "MapPartitions": _opaque,
-    "MapPartitionsInR": _opaque,
-    "MapElements": _opaque,
-    "DeserializeToObject": _opaque,
-    "SerializeFromObject": _opaque,
-    "AppendColumns": _opaque,
-    "MapGroups": _opaque,
-    "FlatMapGroupsWithState": _opaque,
-    "CoGroup": _opaque,
-    "Transpose": _opaque,
-    "LocalRelation": _leaf,
-    "OneRowRelation": _leaf,
-    "Range": _leaf,
-    "LogicalRDD": _leaf,
-    "ExternalRDD": _leaf,
-    "CommandResult": _leaf,
-    "LogicalRelation": _leaf,
-    "LogicalRelationWithTable": _leaf,
-    "HiveTableRelation": _leaf,
-    "DataSourceV2Relation": _leaf,
-    "DataSourceV2ScanRelation": _leaf,
-    "StreamingRelation": _leaf,
-    "StreamingRelationV2": _leaf,
-    "StreamingExecutionRelation": _leaf,
-    "StreamingDataSourceV2Relation": _leaf,
-    "StreamingDataSourceV2ScanRelation": _leaf,
-    "EmptyRelation": _leaf,
+    **dict.fromkeys(
+        """
+        MapInPandas MapInArrow PythonMapInArrow FlatMapGroupsInPandas FlatMapGroupsInArrow FlatMapCoGroupsInPandas
+        FlatMapCoGroupsInArrow FlatMapGroupsInPandasWithState TransformWithStateInPandas TransformWithStateInPySpark
+        """.split(),
+        _python_rows,
+    ),
+    **dict.fromkeys(
+        """
+        TransformWithState MapPartitionsExternalUDF AttachDistributedSequence ScriptTransformation MapPartitions
+        MapPartitionsInR MapElements DeserializeToObject SerializeFromObject AppendColumns MapGroups
+        FlatMapGroupsWithState CoGroup Transpose
+        """.split(),
+        _opaque,
+    ),
+    **dict.fromkeys(
+        """
+        LocalRelation OneRowRelation Range LogicalRDD ExternalRDD CommandResult LogicalRelation
+        LogicalRelationWithTable HiveTableRelation DataSourceV2Relation DataSourceV2ScanRelation StreamingRelation
+        StreamingRelationV2 StreamingExecutionRelation StreamingDataSourceV2Relation
+        StreamingDataSourceV2ScanRelation EmptyRelation
+        """.split(),
+        _leaf,
+    ),
 }
 """Operator class -> its rule."""

@@ -174,6 +174,7 @@ TABLE_COMMANDS: dict[str, Rule] = {
     "AlterTableRenameCommand": _rename,
     "AlterTableAddColumnsCommand": _alter,
     "AlterTableChangeColumnCommand": _alter,
+    "AlterTableChangeColumnCommentsCommand": _alter,
     "AlterTableSetLocationCommand": _set_location,
     "AlterTableSetPropertiesCommand": _alter,
     "AlterTableUnsetPropertiesCommand": _alter,
@@ -199,5 +200,10 @@ TABLE_COMMANDS: dict[str, Rule] = {
     "UnsetTableProperties": _v2_table_command,
     "SetTableLocation": _v2_table_command,
     "CommentOnTable": _v2_table_command,
+    "AddPartitions": _v2_table_command,
+    "DropPartitions": _v2_table_command,
+    "RenamePartitions": _v2_table_command,
+    "TruncatePartition": _v2_table_command,
+    "SetTableSerDeProperties": _v2_table_command,
 }
 """Command -> what it writes."""

@@ -149,7 +149,7 @@ class Runs:
             return []
         execution.settled = True
         owner = self._owner(execution)
-        if owner is not None and owner.understanding.outputs and execution.stream is None:
+        if owner is not None and owner.understanding.outputs:
             return []
         plan = decode_plan(record["plan"])
         session = Session(
@@ -165,6 +165,10 @@ class Runs:
         around = self._executions.get(execution.root)
         if execution.root != execution.id and around is not None and around.stream is not None:
             return self._nested_in_stream(around.stream, understanding, execution)
+        if owner is not None:
+            if understanding.outputs:
+                owner.nested.append(understanding)
+            return []
         if not self._is_run(understanding, plan.top.name, nested=execution.id != execution.root):
             return []
         run = self._open(execution, understanding)

@@ -97,6 +97,7 @@ DESCRIBED: dict[str, dict[str, str]] = {
             ("TruncateTableCommand", "table", "tableName", {}),
             ("AlterTableAddColumnsCommand", "table", "table", {}),
             ("AlterTableChangeColumnCommand", "table", "tableName", {}),
+            ("AlterTableChangeColumnCommentsCommand", "table", "tableName", {}),
             ("AlterTableSetLocationCommand", "table", "tableName", {}),
             ("AlterTableSetPropertiesCommand", "table", "tableName", {}),
             ("AlterTableUnsetPropertiesCommand", "table", "tableName", {}),
