@@ -7,11 +7,11 @@ function; the table below holds those of which more can be said.
 from __future__ import annotations
 
 import enum
-import json
 from collections.abc import Callable, Iterator
 
 import attrs
 from openlineage_pyspark.facets.kinds import Kind, compose
+from openlineage_pyspark.facets.struct_fields import struct_field, updated_field
 from openlineage_pyspark.listener.plan import (
     AttributeRef,
     Expression,
@@ -71,6 +71,7 @@ MASKING = frozenset(
         "CountIf",
         "Mask",
         "HyperLogLogPlusPlus",
+        "RegrCount",
         "ApproxCountDistinct",
     ]
 )
@@ -145,11 +146,11 @@ def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Itera
         if isinstance(field, str):
             yield expression.arguments.get("child"), how, (field, *inside)
             return
-    elif name in UNCHANGED or _is_same_type_cast(plan, expression):
+    elif name in UNCHANGED or _is_same_type_cast(plan, expression) or _checks_length(expression):
         yield _only(expression), how, inside
         return
     elif name == "CreateNamedStruct" and inside:
-        chosen = _struct_field(expression, inside[0])
+        chosen = struct_field(expression, inside[0])
         if chosen is not None:
             yield chosen, how, inside[1:]
             return
@@ -157,9 +158,21 @@ def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Itera
         mask = Kind.MASKED_TRANSFORMATION if name in MASKING else Kind.TRANSFORMATION
         yield expression.arguments["replacement"], compose(how, mask), ()
         return
+    elif name == "UpdateFields" and inside:
+        yield from ((value, how, rest) for value, rest in updated_field(plan, expression, inside))
+        return
     rule = RULES.get(name, _function)
     for part, kind in rule(plan, expression):
-        yield part, compose(how, kind), ()
+        if name in CHOOSING and inside and kind is Kind.TRANSFORMATION:
+            yield part, how, inside
+        else:
+            yield part, compose(how, kind), ()
+
+
+def _checks_length(expression: Expression) -> bool:
+    """Whether this is the padding or the length check of a CHAR or VARCHAR column: the value stays the same."""
+    name = expression.arguments.get("functionName")
+    return isinstance(name, str) and name in ("readSidePadding", "charTypeWriteSideCheck", "varcharTypeWriteSideCheck")
 
 
 def _function(_: Plan, expression: Expression) -> list[Part]:
@@ -256,7 +269,25 @@ def _with(_: Plan, expression: Expression) -> list[Part]:
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
+def _sql_function(_: Plan, expression: Expression) -> list[Part]:
+    """A function written in SQL: its body, in which its arguments stand where it uses them."""
+    return [(expression.arguments.get("child"), Kind.IDENTITY)]
+
+
+def _ordered(_: Plan, expression: Expression) -> list[Part]:
+    """LISTAGG: the order within the group decides, the values go in."""
+    a = expression.arguments
+    order = a.get("orderExpressions")
+    values = [r for k, v in a.items() if k != "orderExpressions" for r in references(v)]
+    return [*((value, Kind.TRANSFORMATION) for value in values), (order, Kind.CONDITIONAL)]
+
+
+CHOOSING = frozenset(("If", "CaseWhen", "Coalesce", "NullIfResult"))
+"""Expressions that choose among values: a field of what they give is that field of one of the values."""
+
 RULES: dict[str, Rule] = {
+    "SQLScalarFunction": _sql_function,
+    "ListAgg": _ordered,
     "If": _if,
     "NullIfResult": _null_if,
     "CaseWhen": _case,
@@ -290,15 +321,6 @@ def _is_same_type_cast(plan: Plan, expression: Expression) -> bool:
     if not isinstance(child, AttributeRef) or child.id not in plan.attributes:
         return False
     return plan.attributes[child.id].type == expression.arguments.get("dataType", expression.arguments.get("target"))
-
-
-def _struct_field(expression: Expression, field: str) -> Value:
-    """The value of one field of a struct that is made here."""
-    type_, children = expression.arguments.get("structType"), expression.arguments.get("children")
-    if not isinstance(type_, str) or not isinstance(children, tuple):
-        return None
-    names = [f["name"].lower() for f in json.loads(type_)["fields"]]
-    return children[2 * names.index(field.lower()) + 1] if field.lower() in names else None
 
 
 def _outer(expression: Expression, how: Kind, inside: Path) -> tuple[list[Use], list[tuple[Value, Kind, Path]]] | None:

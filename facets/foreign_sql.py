@@ -83,9 +83,10 @@ class _Query:
         names = {cte.alias_or_name.lower() for cte in self.parsed.find_all(exp.CTE)}
         tables = [t for t in self.parsed.find_all(exp.Table) if t.name.lower() not in names]
         datasets = {d.identifier: d for d in (jdbc_dataset(self.url, self._name(t)) for t in tables)}
-        columns = {o.id: self._columns(o.name, list(datasets), tables) for o in self.operator.output}
+        told = {o.id: self._columns(o.name, list(datasets), tables) for o in self.operator.output}
+        columns = {id_: found or () for id_, found in told.items()}
         typed = tuple(self._with_fields(dataset, columns) for dataset in datasets.values())
-        unknown = sorted(o.name for o in self.operator.output if not columns[o.id])
+        unknown = sorted(o.name for o in self.operator.output if told[o.id] is None)
         opaque = (
             f"the SQL text of the JDBC source doesn't tell the columns of {', '.join(unknown)}" if unknown else None
         )
@@ -94,14 +95,15 @@ class _Query:
     def _name(self, table: exp.Table) -> str:
         return ".".join(part.name for part in table.parts)
 
-    def _columns(self, name: str, datasets: list[Identifier], tables: list[exp.Table]) -> tuple[Column, ...]:
+    def _columns(self, name: str, datasets: list[Identifier], tables: list[exp.Table]) -> tuple[Column, ...] | None:
+        """What a result column is made of, nothing for a constant; None where the text doesn't tell."""
         star = isinstance(self.parsed, exp.Select) and any(isinstance(e, exp.Star) for e in self.parsed.expressions)
         if len(tables) == 1 and star:
             return (Column(datasets[0], name),)
         try:
             node = sqlglot.lineage.lineage(name, self.parsed.copy(), schema={})
         except (sqlglot.errors.SqlglotError, ValueError):
-            return ()
+            return None
         found: dict[Column, None] = {}
         for leaf in node.walk():
             table = leaf.source if isinstance(leaf.source, exp.Table) else leaf.expression
@@ -110,7 +112,8 @@ class _Query:
             identity = isinstance(getattr(node.expression, "this", node.expression), exp.Column)
             column = leaf.name.rpartition(".")[2].strip('"`[]')
             found[Column(jdbc_dataset(self.url, self._name(table)).identifier, column, identity)] = None
-        return tuple(found)
+        constant = not any(node.expression.find_all(exp.Column, exp.Star))
+        return tuple(found) if found or constant else None
 
     def _with_fields(self, dataset: Dataset, columns: dict[int, tuple[Column, ...]]) -> Dataset:
         """The dataset with the columns that are read of it; the type of one that passes unchanged is known."""

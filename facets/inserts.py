@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from openlineage_pyspark.facets import naming, relations
 from openlineage_pyspark.facets.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.relations import Session
@@ -53,7 +55,7 @@ def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Write
 def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) -> Write | None:
     """INSERT OVERWRITE DIRECTORY."""
     storage = operator.described("storage")
-    path = storage.text("locationUri") if storage is not None else None
+    path = unquote(storage.text("locationUri") or "") if storage is not None else None
     names = texts(operator.sequence("outputColumnNames"))
     lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is not False else None
     format_ = operator.text("provider") or (storage.text("serde") if storage is not None else None)

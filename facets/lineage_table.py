@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import attrs
-
 from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge
 from openlineage_pyspark.facets.dataset import Dataset
 from openlineage_pyspark.facets.lineage import Understanding

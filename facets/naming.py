@@ -15,19 +15,24 @@ from openlineage_pyspark.facets.dataset import Identifier
 _STORES_WITHOUT_SLASH = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "wasb": "wasbs", "wasbs": "wasbs"}
 _AZURE = {"abfs": "abfss", "abfss": "abfss", "wasb": "wasbs", "wasbs": "wasbs"}
 _PARTITION = re.compile(r"[^/=]+=[^/]*")
-_JDBC_PORTS = {
+_PASSWORD = re.compile(r"[^/@:]*:(?!\d+(?:/|$))[^@]*@")
+_EMBEDDED = ("derby", "sqlite", "h2", "hsqldb")
+_JDBC = {
     "postgresql": ("postgres", 5432),
     "mysql": ("mysql", 3306),
     "mariadb": ("mysql", 3306),
     "sqlserver": ("sqlserver", 1433),
     "oracle": ("oracle", 1521),
-    "db2": ("db2", 50000),
+    "db2": ("db2", 6789),
     "redshift": ("redshift", 5439),
     "trino": ("trino", 443),
     "teradata": ("teradata", 1025),
     "clickhouse": ("clickhouse", 8123),
+    "ch": ("clickhouse", 8123),
     "snowflake": ("snowflake", None),
 }
+"""JDBC's word for a database -> OpenLineage's, and its port where the URL has none."""
+_WITH_DATABASE = ("postgresql", "redshift", "db2", "mysql", "mariadb", "oracle", "trino", "snowflake", "sqlserver")
 
 
 def location(path: str) -> Identifier:
@@ -43,7 +48,7 @@ def location(path: str) -> Identifier:
     scheme, rest = _scheme(path)
     if scheme in ("", "file"):
         return Identifier("file", _trim(_path_of(rest)))
-    authority, _, inside = rest.removeprefix("//").partition("/") if rest.startswith("//") else ("", "", rest)
+    authority, inside = _authority(rest)
     name = "/" + inside.lstrip("/")
     if scheme in _AZURE:
         return Identifier(f"{_AZURE[scheme]}://{authority}", _trim(name).lstrip("/") or "/")
@@ -51,6 +56,12 @@ def location(path: str) -> Identifier:
     if scheme in _STORES_WITHOUT_SLASH:
         return Identifier(f"{_STORES_WITHOUT_SLASH[scheme]}://{host}", _trim(name).lstrip("/") or "/")
     return Identifier(f"{scheme}://{host}" if host else scheme, _trim(name))
+
+
+def uri_location(uri: str) -> Identifier:
+    """The name of what lies at a location that is a URI, as catalogs keep it: its path is percent-encoded."""
+    encoded = location(uri)
+    return Identifier(encoded.namespace, unquote(encoded.name))
 
 
 def table_root(path: str) -> str:
@@ -73,18 +84,15 @@ def jdbc_namespace(url: str) -> str:
     Args:
         url: the JDBC URL; user, password, parameters and properties in it are left behind.
     """
-    kind, _, rest = url.removeprefix("jdbc:").partition(":")
-    if kind in ("derby", "sqlite", "h2", "hsqldb"):
-        return f"{kind}:{rest.split(';', 1)[0].split('?', 1)[0]}"
-    if kind == "oracle":
-        rest = rest.partition("@")[2].removeprefix("//")
-        host = re.split(r"[:/?]", rest, maxsplit=1)[0]
-        port = re.match(r"[^:/?]*:(\d+)", rest)
-        return f"oracle://{host}:{port.group(1) if port else 1521}"
-    name, default = _JDBC_PORTS.get(kind, (kind, None))
-    host, port_text = _host(rest)
-    port_number = port_text or (str(default) if default else "")
-    return f"{name}://{host}:{port_number}" if port_number else f"{name}://{host}"
+    kind, rest = _jdbc(url)
+    if kind in _EMBEDDED:
+        place = re.split(r"[;?]", rest, maxsplit=1)[0]
+        scheme, slashes, remote = place.partition("//")
+        return f"{kind}:{scheme}{slashes}{remote.rpartition('@')[2]}"
+    name, default = _JDBC.get(kind, (kind, None))
+    host, port, _ = _server(kind, rest)
+    port = port or (str(default) if default else "")
+    return f"{name}://{host}:{port}" if port else f"{name}://{host}"
 
 
 def jdbc_table(url: str, table: str) -> str:
@@ -95,17 +103,16 @@ def jdbc_table(url: str, table: str) -> str:
         url: the JDBC URL.
         table: what the user gave, quotes and all.
     """
-    kind, _, rest = url.removeprefix("jdbc:").partition(":")
+    kind, rest = _jdbc(url)
     parts = [part.strip('"`[] ') for part in table.split(".")]
-    if kind in ("postgresql", "redshift", "db2", "mysql", "mariadb", "snowflake"):
-        inside = rest.removeprefix("//").partition("/")[2]
-        database = re.split(r"[?;:&]", inside, maxsplit=1)[0]
-        if database and len(parts) < (2 if kind in ("mysql", "mariadb") else 3):
-            parts.insert(0, database)
-    elif kind == "sqlserver":
-        found = re.search(r"(?i);\s*database(?:name)?\s*=\s*([^;]+)", rest)
-        if found and len(parts) < 3:
-            parts.insert(0, found.group(1).strip("{} "))
+    if kind not in _WITH_DATABASE:
+        return ".".join(parts)
+    most = 2 if kind in ("mysql", "mariadb") else 3
+    known = [part for part in _server(kind, rest)[2].split("/") if part]
+    missing = most - len(parts)
+    if known and missing > 0:
+        # A catalog with a schema behind it stands before a bare table; before `schema.table` it stands alone.
+        parts = known[: max(1, min(missing, len(known)))] + parts
     return ".".join(parts)
 
 
@@ -141,15 +148,46 @@ def _scheme(path: str) -> tuple[str, str]:
     return (found.group(1).lower(), found.group(2)) if found else ("", path)
 
 
+def _authority(rest: str) -> tuple[str, str]:
+    """The authority, without a password in it, and the path behind it."""
+    if not rest.startswith("//"):
+        return "", rest
+    # A password may hold slashes; what stands behind the colon is one unless it is a port.
+    text = _PASSWORD.sub("", rest[2:])
+    authority, _, inside = text.partition("/")
+    return authority, inside
+
+
 def _path_of(rest: str) -> str:
     return "/" + rest.lstrip("/") if rest.startswith("//") else rest
 
 
 def _trim(name: str) -> str:
-    return unquote(name.rstrip("/")) or "/"
+    return name.rstrip("/") or "/"
 
 
-def _host(rest: str) -> tuple[str, str]:
-    authority = re.split(r"[/;?]", rest.removeprefix("//"), maxsplit=1)[0].rpartition("@")[2]
-    host, _, port = authority.split(",", 1)[0].partition(":")
-    return host, port if port.isdigit() else ""
+def _jdbc(url: str) -> tuple[str, str]:
+    kind, _, rest = url.removeprefix("jdbc:").partition(":")
+    return kind.lower(), rest
+
+
+def _server(kind: str, rest: str) -> tuple[str, str, str]:
+    """Host, port and database of a server's JDBC URL: nothing else is looked at, so nothing else can get out."""
+    named_host, named_port = _parameter(rest, "host|serverName"), _parameter(rest, "port|portNumber")
+    head = re.split(r"[?;]", rest, maxsplit=1)[0].rpartition("@")[2]
+    head = head.rpartition("//")[2] if "(" not in head else ""
+    address, _, path = head.partition("/")
+    found = re.match(r"(\[[0-9A-Fa-f:]+\]|[\w.\-]*)(?:\\\w+)?(?::(\d+))?(?::(\w+))?", address.split(",", 1)[0])
+    host, port, sid = found.groups() if found is not None else ("", None, None)
+    database = _parameter(rest, "database|databaseName|db|service_name|sid") or re.split(r"[:,&]", path, maxsplit=1)[0]
+    if "(" in rest and not database:
+        database = re.split(r"[?;]", rest.rpartition(")")[2].removeprefix("/"), maxsplit=1)[0]
+    if kind == "snowflake":
+        host = host.removesuffix(".snowflakecomputing.com")
+    return host or named_host, port or named_port, database or sid or ""
+
+
+def _parameter(rest: str, names: str) -> str:
+    """The value of a parameter in any of the ways in which drivers write them: `;a=b`, `?a=b&c=d`, `(a=b)`."""
+    found = re.search(rf"(?i)[;?&(,]\s*(?:{names})\s*=\s*\{{?([\w.\-]+)", rest)
+    return found.group(1) if found else ""

@@ -214,7 +214,30 @@ def _generate(plan: Plan, operator: Operator) -> Meaning:
     defines: dict[int, tuple[Definition, ...]] = {id_: (Computed(generator, Kind.TRANSFORMATION),) for id_ in made}
     if isinstance(generator, ExpressionRef) and plan.expressions[generator.index].name == "Stack":
         defines = _stack(plan, generator, made)
+    elif isinstance(generator, ExpressionRef) and plan.expressions[generator.index].name == "Inline":
+        defines = _inline(plan, generator, made) or defines
     return Meaning(defines, child_operators(operator))
+
+
+def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
+    """inline(array(struct, ...)): each column has that field of each struct, where the array is made in place."""
+    child = plan.expressions[generator.index].arguments.get("child")
+    array = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
+    structs = array.arguments.get("children") if array is not None and array.name == "CreateArray" else None
+    rows = (
+        [plan.expressions[s.index] for s in structs if isinstance(s, ExpressionRef)]
+        if isinstance(structs, tuple)
+        else []
+    )
+    if not rows or any(row.name != "CreateNamedStruct" for row in rows):
+        return {}
+    values = [row.arguments.get("children") for row in rows]
+    return {
+        id_: tuple(
+            Computed(v[2 * at + 1], Kind.TRANSFORMATION) for v in values if isinstance(v, tuple) and 2 * at + 1 < len(v)
+        )
+        for at, id_ in enumerate(made)
+    }
 
 
 def _stack(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:

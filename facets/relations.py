@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import attrs
 from openlineage_pyspark.facets import naming
 from openlineage_pyspark.facets.dataset import Catalog, Dataset, Field, Identifier, Symlink
-from openlineage_pyspark.facets.schema import fields_of, schema_fields
+from openlineage_pyspark.facets.schema import HIDDEN, fields_of, schema_fields
 from openlineage_pyspark.listener.plan import Described, Operator, Plan, Value
 
 
@@ -96,7 +96,7 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
         kind = "VIEW" if table.text("kind") == "VIEW" else "TABLE"
         return Dataset(Identifier(namespace, name), fields, catalog=catalog, type=kind)
     return Dataset(
-        naming.location(where),
+        naming.uri_location(where),
         fields,
         symlinks,
         catalog,
@@ -171,7 +171,7 @@ def relation(plan: Plan, operator: Operator, session: Session) -> Relation | Non
 
 def _of(operator: Operator, *datasets: Dataset) -> Relation:
     """Every attribute is the column of its name, in each of the datasets."""
-    columns = {o.id: tuple(Column(d.identifier, o.name) for d in datasets) for o in operator.output}
+    columns = {o.id: tuple(Column(d.identifier, o.name) for d in datasets) for o in operator.output if o.name != HIDDEN}
     return Relation(tuple(datasets), columns)
 
 

@@ -8,13 +8,16 @@ from typing import Any
 from openlineage_pyspark.facets.dataset import Field
 from openlineage_pyspark.listener.plan import Operator, Plan
 
+HIDDEN = "_metadata"
+"""What Spark adds to the columns of files that ask for it (FileSourceMetadataAttribute): no column of the dataset."""
+
 
 def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
     """The schema that an operator puts out."""
     return tuple(
         field(column.name, plan.attributes[column.id].type, plan.attributes[column.id].comment)
         for column in operator.output
-        if column.id in plan.attributes
+        if column.id in plan.attributes and column.name != HIDDEN
     )
 
 

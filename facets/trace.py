@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 from openlineage_pyspark.facets.expressions import Reach, Use, uses
 from openlineage_pyspark.facets.kinds import Kind, compose
-from openlineage_pyspark.facets.operators import Computed, Meaning, meaning
+from openlineage_pyspark.facets.operators import Computed, Meaning, Passed, meaning
 from openlineage_pyspark.listener.plan import (
     Expression,
     ExpressionRef,
@@ -42,6 +42,8 @@ Sources = Mapping[Origin, Mapping[Kind, str]]
 _Cell = tuple[int, int, tuple[str, ...]]
 _Step = tuple[_Cell, Kind, str]
 _NONE: Sources = {}
+_SHORT = 8
+"""Operators that may be walked past again before it is worth remembering where the walk ends."""
 
 
 class Trace:
@@ -53,6 +55,7 @@ class Trace:
         self._meanings: dict[int, Meaning] = {}
         self._outputs: dict[int, frozenset[int]] = {}
         self._solved: dict[_Cell, Sources] = {}
+        self._followed: dict[tuple[int, int], int] = {}
         self._holders: dict[int, int] | None = None
 
     def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
@@ -201,17 +204,21 @@ class Trace:
         operator, id_, path = cell
         if id_ == ROWS:
             return cell
-        while True:
+        passed: list[int] = []
+        while (known := self._followed.get((operator, id_))) is None:
             here = self.meaning(operator)
-            if id_ in here.defines or not here.passes:
-                return (operator, id_, path)
-            if len(here.passes) == 1:
-                operator = here.passes[0]
-                continue
-            below = next((p for p in here.passes if id_ in self._output(p)), None)
+            below: int | None = None
+            if id_ not in here.defines and here.passes:
+                only = len(here.passes) == 1
+                below = here.passes[0] if only else next((p for p in here.passes if id_ in self._output(p)), None)
             if below is None:
-                return (operator, id_, path)
+                known = operator
+                break
+            passed.append(operator)
             operator = below
+        if len(passed) > _SHORT:
+            self._followed.update(((above, id_), known) for above in passed)
+        return (known, id_, path)
 
     def _steps(self, cell: _Cell) -> list[_Step]:
         operator, id_, path = cell
@@ -224,9 +231,29 @@ class Trace:
                 text = self._text(definition.value)
                 for use in uses(self.plan, definition.value, definition.kind, path):
                     steps += self._use(operator, use, "" if use.kind is Kind.IDENTITY else text, self._scope(operator))
+            elif definition.kind is Kind.IDENTITY:
+                steps += [(below, Kind.IDENTITY, "") for below in self._branches(definition, path)]
             else:
                 steps.append((self._follow((definition.operator, definition.id, path)), definition.kind, ""))
-        return steps
+        return list(dict.fromkeys(steps))
+
+    def _branches(self, first: Passed, path: tuple[str, ...]) -> list[_Cell]:
+        """The cells that an attribute is handed on from, past unions of unions."""
+        found: list[_Cell] = []
+        seen: set[_Cell] = set()
+        stack = [self._follow((first.operator, first.id, path))]
+        while stack:
+            cell = stack.pop()
+            if cell in seen:
+                continue
+            seen.add(cell)
+            made = self.meaning(cell[0]).defines.get(cell[1], ())
+            handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
+            if handed and len(handed) == len(made):
+                stack.extend(self._follow((d.operator, d.id, path)) for d in reversed(handed))
+            else:
+                found.append(cell)
+        return found
 
     def _row_steps(self, top: int) -> list[_Step]:
         steps: list[_Step] = []
@@ -292,6 +319,6 @@ class Trace:
         return self._holders.get(operator)
 
     def _text(self, value: Value) -> str:
-        if isinstance(value, ExpressionRef):
-            return self.plan.expressions[value.index].sql or ""
-        return ""
+        text = self.plan.expressions[value.index].sql or "" if isinstance(value, ExpressionRef) else ""
+        # What PIVOT puts around the user's aggregate is no text of hers.
+        return "" if text.startswith(("`__pivot_", "pivotfirst(")) else text

@@ -146,7 +146,7 @@ def to_path(
     plan: Plan, path: str | None, query: int | None, names: tuple[str, ...], format_: str | None, lifecycle: str | None
 ) -> Write | None:
     """A write to a path; the arguments as in `to_table`, None where there is no path."""
-    if path is None:
+    if not path:
         return None
     dataset = relations.at_location(path, named_fields(plan, query, names), format_)
     return Write(dataset, query, by_position(plan, query, names), (), lifecycle, label=path_label(dataset))

@@ -18,6 +18,7 @@ from openlineage_pyspark.listener.plan import (
     Output,
     Plan,
     Value,
+    child_operators,
     common_id,
     simple_name,
 )
@@ -174,4 +175,4 @@ def _ctes(operators: list[Operator]) -> dict[tuple[str, int], int]:
 
 
 def _first_child(operator: Operator) -> int | None:
-    return next((value.index for value in operator.arguments.values() if isinstance(value, OperatorRef)), None)
+    return next(iter(child_operators(operator)), None)

@@ -9,6 +9,8 @@ there is no callback server and no open port.
 from __future__ import annotations
 
 import importlib.resources
+import threading
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,24 +59,14 @@ class Probe:
         from py4j.protocol import Py4JError
 
         self._gateway = gateway
-        source = (
-            importlib.resources.files("openlineage_pyspark")
-            .joinpath("listener")
-            .joinpath("Probe.java")
-            .read_text("utf-8")
-        )
         jvm = gateway.jvm
         try:
-            compiler = jvm.org.codehaus.janino.SimpleCompiler()
-            compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
-            compiler.cook(source)
-            probe_class = compiler.getClassLoader().loadClass("openlineage.pyspark.Probe")
             arguments = gateway.new_array(jvm.java.lang.Object, 5)
             for at, value in enumerate(
                 (vocabulary.table(), limits.max_nodes, limits.max_bytes, limits.max_waiting, limits.reads)
             ):
                 arguments[at] = jvm.java.lang.Long(value) if at in (2, 3) else value
-            self._java: Any = probe_class.getConstructors()[0].newInstance(arguments)
+            self._java: Any = _probe_class(gateway).getConstructors()[0].newInstance(arguments)
         except (Py4JError, TypeError) as problem:
             raise ProbeError(_short(problem)) from problem
 
@@ -119,6 +111,24 @@ class Probe:
     def encode(self, java_plan: Any, java_session: Any) -> str:
         """The encoding of an analyzed plan that isn't being run."""
         return str(self._java.encode(java_plan, java_session))
+
+
+_CLASSES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_COMPILING = threading.Lock()
+
+
+def _probe_class(gateway: Any) -> Any:
+    """The probe's class in a JVM, compiled once: py4j keeps methods by the name of their class, not by the class."""
+    with _COMPILING:
+        if gateway not in _CLASSES:
+            package = importlib.resources.files("openlineage_pyspark.listener")
+            source = package.joinpath("Probe.java").read_text("utf-8")
+            compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
+            loader = gateway.jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+            compiler.setParentClassLoader(loader)
+            compiler.cook(source)
+            _CLASSES[gateway] = compiler.getClassLoader().loadClass("openlineage.pyspark.Probe")
+        return _CLASSES[gateway]
 
 
 @attrs.frozen

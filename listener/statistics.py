@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
-
 from openlineage_pyspark.facets.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.lineage import Understanding
 from openlineage_pyspark.facets.run import Input, Output

@@ -153,6 +153,9 @@ TRANSPARENT = (
     "EventTimeWatermark",
     "CollectMetrics",
     "WithCTE",
+    "Union",
+    "Intersect",
+    "Except",
 )
 """Operators that put out what their first child does: their output isn't sent."""
 

@@ -1,0 +1,203 @@
+"""Names of datasets: rebuilt from what is allowed in them, and as the Java integration spells them."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage_pyspark.facets import naming
+from openlineage_pyspark.facets.dataset import Identifier
+
+LOCATIONS = [
+    ("/data/orders", "file", "/data/orders"),
+    ("file:/data/orders", "file", "/data/orders"),
+    ("file:///data/orders", "file", "/data/orders"),
+    ("file:/data/orders/", "file", "/data/orders"),
+    ("/", "file", "/"),
+    ("hdfs://nn:8020/data/orders", "hdfs://nn:8020", "/data/orders"),
+    ("hdfs://cluster/data", "hdfs://cluster", "/data"),
+    ("s3://shop/a/b", "s3://shop", "a/b"),
+    ("s3a://shop/a/b", "s3://shop", "a/b"),
+    ("s3n://shop/a/b/", "s3://shop", "a/b"),
+    ("s3a://shop", "s3://shop", "/"),
+    ("s3a://shop/", "s3://shop", "/"),
+    ("gs://shop/a/b", "gs://shop", "a/b"),
+    ("abfs://box@acc.dfs.core.windows.net/a/b", "abfss://box@acc.dfs.core.windows.net", "a/b"),
+    ("abfss://box@acc.dfs.core.windows.net/a/b", "abfss://box@acc.dfs.core.windows.net", "a/b"),
+    ("wasb://box@acc.blob.core.windows.net/a", "wasbs://box@acc.blob.core.windows.net", "a"),
+    ("wasbs://box@acc.blob.core.windows.net/a", "wasbs://box@acc.blob.core.windows.net", "a"),
+    ("dbfs:/mnt/orders", "dbfs", "/mnt/orders"),
+    ("dbfs://space/mnt/orders", "dbfs://space", "/mnt/orders"),
+    ("viewfs://cluster/data", "viewfs://cluster", "/data"),
+    ("S3A://shop/A/b", "s3://shop", "A/b"),
+    ("/data/größe/données", "file", "/data/größe/données"),
+    ("/data/two words", "file", "/data/two words"),
+    ("/data/a:b", "file", "/data/a:b"),
+    ("s3://shop/a=b/c d", "s3://shop", "a=b/c d"),
+]
+
+
+@pytest.mark.parametrize(("path", "namespace", "name"), LOCATIONS)
+def test_a_location_is_named_by_its_store_and_its_path(path, namespace, name):
+    assert naming.location(path) == Identifier(namespace, name)
+
+
+@pytest.mark.parametrize(
+    ("path", "namespace"),
+    [
+        ("s3a://AKIA:s3cr3t@shop/a", "s3://shop"),
+        ("hdfs://alice:s3cr3t@nn:8020/a", "hdfs://nn:8020"),
+        ("ftp://alice:s3cr3t@host/a", "ftp://host"),
+        ("gs://alice:s3cr3t@shop/a", "gs://shop"),
+    ],
+)
+def test_credentials_in_a_locations_authority_do_not_survive(path, namespace):
+    named = naming.location(path)
+    assert named.namespace == namespace
+    assert "s3cr3t" not in named.namespace + named.name
+    assert "alice" not in named.namespace + named.name
+
+
+@pytest.mark.parametrize(
+    ("path", "root"),
+    [
+        ("/data/orders/day=1", "/data/orders"),
+        ("/data/orders/day=2024-01-01/hour=3", "/data/orders"),
+        ("/data/orders/day=1/", "/data/orders"),
+        ("s3://shop/orders/city=New%20York", "s3://shop/orders"),
+        ("/data/orders/name=__HIVE_DEFAULT_PARTITION__", "/data/orders"),
+        ("/data/orders/empty=", "/data/orders"),
+        ("/data/a=b/orders", "/data/a=b/orders"),
+        ("/data/orders", "/data/orders"),
+        ("file:/data/orders/day=1", "file:/data/orders"),
+    ],
+)
+def test_partition_directories_at_the_end_belong_to_the_table(path, root):
+    assert naming.table_root(path) == root
+
+
+@pytest.mark.parametrize(
+    ("path", "parent"),
+    [("/a/b", "/a"), ("/a/b/", "/a"), ("s3://shop/a/b.csv", "s3://shop/a"), ("/a", "/")],
+)
+def test_the_parent_of_a_path_is_the_directory_that_it_lies_in(path, parent):
+    assert naming.parent(path) == parent
+
+
+JDBC = [
+    ("jdbc:postgresql://db:5433/shop", "postgres://db:5433"),
+    ("jdbc:postgresql://db/shop", "postgres://db:5432"),
+    ("jdbc:mysql://db:3307/shop", "mysql://db:3307"),
+    ("jdbc:mysql://db/shop", "mysql://db:3306"),
+    ("jdbc:mariadb://db/shop", "mysql://db:3306"),
+    ("jdbc:sqlserver://db:1434;databaseName=shop", "sqlserver://db:1434"),
+    ("jdbc:sqlserver://db;databaseName=shop", "sqlserver://db:1433"),
+    ("jdbc:oracle:thin:@//db:1522/service", "oracle://db:1522"),
+    ("jdbc:oracle:thin:@db:1522:sid", "oracle://db:1522"),
+    ("jdbc:oracle:thin:@db/service", "oracle://db:1521"),
+    ("jdbc:db2://db:50001/shop", "db2://db:50001"),
+    ("jdbc:redshift://db:5440/shop", "redshift://db:5440"),
+    ("jdbc:redshift://db/shop", "redshift://db:5439"),
+    ("jdbc:clickhouse://db/shop", "clickhouse://db:8123"),
+    ("jdbc:trino://db/hive/shop", "trino://db:443"),
+    ("jdbc:teradata://db/DATABASE=shop", "teradata://db:1025"),
+    ("jdbc:unheard://db:99/shop", "unheard://db:99"),
+    ("jdbc:unheard://db/shop", "unheard://db"),
+    ("jdbc:derby:memory:shop;create=true", "derby:memory:shop"),
+    ("jdbc:derby:/data/shop;create=true", "derby:/data/shop"),
+    ("jdbc:sqlite:/data/shop.db", "sqlite:/data/shop.db"),
+    ("jdbc:h2:mem:shop;DB_CLOSE_DELAY=-1", "h2:mem:shop"),
+]
+
+
+@pytest.mark.parametrize(("url", "namespace"), JDBC)
+def test_a_jdbc_database_is_named_by_kind_host_and_port(url, namespace):
+    assert naming.jdbc_namespace(url) == namespace
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "jdbc:postgresql://alice:s3cr3t@db:5432/shop?user=alice&password=s3cr3t&ssl=true",
+        "jdbc:mysql://alice:s3cr3t@db/shop?password=s3cr3t",
+        "jdbc:mariadb://db/shop?user=alice&password=s3cr3t",
+        "jdbc:sqlserver://db:1433;databaseName=shop;user=alice;password=s3cr3t;encrypt=true",
+        "jdbc:oracle:thin:alice/s3cr3t@//db:1521/service",
+        "jdbc:oracle:thin:alice/s3cr3t@db:1521:sid",
+        "jdbc:db2://db:6789/shop:user=alice;password=s3cr3t;",
+        "jdbc:derby:/data/shop;create=true;user=alice;password=s3cr3t",
+        "jdbc:sqlite:/data/shop.db?password=s3cr3t",
+        "jdbc:h2:tcp://db/shop;USER=alice;PASSWORD=s3cr3t",
+        "jdbc:clickhouse://alice:s3cr3t@db:8123/shop?password=s3cr3t",
+        "jdbc:redshift://db:5439/shop;UID=alice;PWD=s3cr3t",
+        "jdbc:snowflake://acc.snowflakecomputing.com/?user=alice&password=s3cr3t&db=shop",
+        "jdbc:teradata://db/DATABASE=shop,USER=alice,PASSWORD=s3cr3t",
+        "jdbc:unheard://alice:s3cr3t@db:99/shop?password=s3cr3t",
+    ],
+)
+def test_credentials_in_a_jdbc_url_do_not_survive(url):
+    named = naming.jdbc_namespace(url) + " " + naming.jdbc_table(url, "orders")
+    assert "s3cr3t" not in named
+    assert "alice" not in named
+
+
+@pytest.mark.parametrize(
+    ("url", "table", "name"),
+    [
+        ("jdbc:postgresql://db/shop", "public.orders", "shop.public.orders"),
+        ("jdbc:postgresql://db/shop?ssl=true", "orders", "shop.orders"),
+        ("jdbc:postgresql://db/shop", 'public."Orders"', "shop.public.Orders"),
+        ("jdbc:postgresql://db/shop", "other.public.orders", "other.public.orders"),
+        ("jdbc:mysql://db/shop", "orders", "shop.orders"),
+        ("jdbc:mysql://db/shop", "other.orders", "other.orders"),
+        ("jdbc:mysql://db", "shop.`orders`", "shop.orders"),
+        ("jdbc:mariadb://db/shop?x=1", "orders", "shop.orders"),
+        ("jdbc:sqlserver://db;databaseName=shop", "dbo.orders", "shop.dbo.orders"),
+        ("jdbc:sqlserver://db;database=shop;x=1", "[dbo].[orders]", "shop.dbo.orders"),
+        ("jdbc:sqlserver://db;DatabaseName={shop}", "other.dbo.orders", "other.dbo.orders"),
+        ("jdbc:db2://db:50000/shop:user=alice;", "s.orders", "shop.s.orders"),
+        ("jdbc:redshift://db/shop", "public.orders", "shop.public.orders"),
+        ("jdbc:derby:memory:shop", "APP.ORDERS", "APP.ORDERS"),
+        ("jdbc:sqlite:/data/shop.db", "orders", "orders"),
+    ],
+)
+def test_a_jdbc_table_is_named_by_database_schema_and_table(url, table, name):
+    assert naming.jdbc_table(url, table) == name
+
+
+def test_a_kafka_cluster_is_named_by_its_first_server():
+    assert naming.kafka_namespace("one:9092,two:9092") == "kafka://one:9092"
+    assert naming.kafka_namespace(" PLAINTEXT://one:9092 ") == "kafka://one:9092"
+
+
+def test_a_metastore_is_named_by_its_first_server():
+    assert naming.metastore_namespace("thrift://one:9084,thrift://two:9083") == "hive://one:9084"
+    assert naming.metastore_namespace("thrift://one") == "hive://one:9083"
+    assert naming.metastore_namespace("thrift://alice:s3cr3t@one:9084") == "hive://one:9084"
+
+
+@pytest.mark.parametrize(
+    ("warehouse", "namespace"),
+    [
+        ("file:/data/warehouse", "file:/data/warehouse"),
+        ("file:///data/warehouse/", "file:/data/warehouse"),
+        ("s3a://shop/warehouse", "s3://shop/warehouse"),
+        ("hdfs://nn:8020/user/hive/warehouse", "hdfs://nn:8020/user/hive/warehouse"),
+        ("s3a://AKIA:s3cr3t@shop/warehouse", "s3://shop/warehouse"),
+    ],
+)
+def test_tables_without_a_metastore_are_in_the_namespace_of_their_warehouse(warehouse, namespace):
+    assert naming.warehouse_namespace(warehouse) == namespace
+
+
+@pytest.mark.parametrize(
+    ("text", "snake"),
+    [
+        ("nightly", "nightly"),
+        ("NightlyOrders", "nightly_orders"),
+        ("my HTTPServer job", "my_http_server_job"),
+        ("a--b  c", "a_b_c"),
+        ("_x_", "x"),
+        ("v2Load", "v2_load"),
+    ],
+)
+def test_names_of_jobs_are_in_lower_case_with_underscores(text, snake):
+    assert naming.snake_case(text) == snake

@@ -1,0 +1,80 @@
+"""Lineage without running: what is asked of a statement happens to nothing but the question."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from openlineage_pyspark import lineage
+from pyspark.errors import AnalysisException, ParseException
+
+
+def test_a_statement_is_not_run(session):
+    """CREATE TABLE AS, INSERT and CREATE VIEW, which Spark runs at once, leave no table, no view and no job."""
+    jobs = session.sparkContext._jsc.sc().statusStore()
+    before = jobs.jobsList(None).size()
+    lineage(session, "CREATE TABLE never_made USING parquet AS SELECT id FROM emp")
+    lineage(session, "CREATE VIEW never_seen AS SELECT id FROM emp")
+    lineage(session, "INSERT INTO report SELECT id, name, salary FROM emp")
+    lineage(session, "DROP TABLE report")
+    session.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    assert not session.catalog.tableExists("never_made")
+    assert not session.catalog.tableExists("never_seen")
+    assert session.catalog.tableExists("report")
+    assert jobs.jobsList(None).size() == before
+
+
+def test_a_text_that_is_no_sql_is_refused_as_running_it_would_be(session):
+    with pytest.raises(ParseException, match=r"(?i)syntax error"):
+        lineage(session, "SELEC id FROM emp")
+
+
+def test_a_table_that_is_not_there_is_named(session):
+    with pytest.raises(AnalysisException, match="no_such_table"):
+        lineage(session, "SELECT id FROM no_such_table")
+
+
+def test_what_is_neither_frame_nor_text_is_refused(session):
+    with pytest.raises(TypeError, match="takes a DataFrame or the text of an SQL statement, not list"):
+        lineage(session, ["SELECT 1"])
+
+
+def test_it_prints_as_a_table(session):
+    found = lineage(session, "SELECT dept_id, sum(salary) AS total, 1 AS one FROM emp GROUP BY dept_id")
+    assert str(found).splitlines() == [
+        "output  column      source  source column  kind         expression",
+        "------  ----------  ------  -------------  -----------  -------------------------------------",
+        "        dept_id     emp     dept_id        IDENTITY",
+        "        total       emp     salary         AGGREGATION  sum(spark_catalog.default.emp.salary)",
+        "        one                                (no source)",
+        "        (all rows)  emp     dept_id        GROUP_BY",
+    ]
+
+
+def test_it_shows_in_a_notebook_with_every_text_escaped(session):
+    shown = lineage(session, "SELECT salary < 3 AS `<b>` FROM emp")._repr_html_()
+    assert shown.startswith("<table><thead><tr><th>output</th><th>column</th>")
+    assert "<b>" not in shown
+    assert "&lt;b&gt;" in shown
+
+
+def test_it_is_plain_lists_and_dicts_on_demand(session):
+    found = lineage(session, "INSERT INTO report SELECT id, name, salary FROM emp WHERE bonus > 1").to_dict()
+    assert json.loads(json.dumps(found)) == found
+    assert found["columns"] == [["id", "name", "total"]]
+    assert [(e["column"], e["source_column"], e["type"], e["subtype"]) for e in found["edges"]] == [
+        ("id", "id", "DIRECT", "IDENTITY"),
+        ("name", "name", "DIRECT", "IDENTITY"),
+        ("total", "salary", "DIRECT", "IDENTITY"),
+        (None, "bonus", "INDIRECT", "FILTER"),
+    ]
+
+
+def test_each_edge_tells_the_text_of_its_expression(session):
+    found = lineage(session, "SELECT upper(name) AS n, id FROM emp WHERE salary > 3 ORDER BY hired")
+    assert {(e.column, e.source_column): e.expression for e in found.edges} == {
+        ("n", "name"): "upper(spark_catalog.default.emp.name)",
+        ("id", "id"): "",
+        (None, "salary"): "(spark_catalog.default.emp.salary > 3)",
+        (None, "hired"): "spark_catalog.default.emp.hired ASC NULLS FIRST",
+    }

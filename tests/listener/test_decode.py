@@ -1,0 +1,172 @@
+"""From the probe's JSON to a plan: what each form of the encoding becomes."""
+
+from __future__ import annotations
+
+import json
+
+from openlineage_pyspark.listener.decode import decode_plan
+from openlineage_pyspark.listener.plan import (
+    Attribute,
+    AttributeRef,
+    Described,
+    Expression,
+    ExpressionRef,
+    Keys,
+    Operator,
+    OperatorRef,
+    Output,
+    child_operators,
+)
+
+PACKAGE = "org.apache.spark.sql.catalyst.plans.logical."
+
+
+def encoding(nodes, **more):
+    """Give an encoding over four classes: Project, Filter, Relation and Alias."""
+    return {
+        "classes": [
+            [PACKAGE + "Project", "P", ["projectList", "child"]],
+            [PACKAGE + "Filter", "P", ["condition", "child"]],
+            [PACKAGE + "Relation", "P", ["relation", "options"]],
+            ["org.apache.spark.sql.catalyst.expressions.Alias", "E", ["child", "name"]],
+        ],
+        "types": ["int", '{"type":"struct","fields":[]}'],
+        "attributes": {"1": ["a", 0], "2": ["b", 1, "a comment"]},
+        "session": {"warehouse": "file:/w", "catalog": "InMemoryCatalog"},
+        "cut": False,
+        "nodes": nodes,
+        **more,
+    }
+
+
+LEAF = [2, [1, 2], [None, {"keys": ["url", "password"]}], {}]
+
+
+def test_a_plan_keeps_its_operators_in_order_with_their_outputs():
+    plan = decode_plan(encoding([[0, [1], [[1], {"r": 1}], {}], LEAF]))
+    assert plan.operators == (
+        Operator(
+            "Project",
+            PACKAGE + "Project",
+            {"projectList": (AttributeRef(1),), "child": OperatorRef(1)},
+            (Output(1, "a"),),
+        ),
+        Operator(
+            "Relation",
+            PACKAGE + "Relation",
+            {"relation": None, "options": Keys(("url", "password"))},
+            (Output(1, "a"), Output(2, "b")),
+        ),
+    )
+    assert plan.root == 0
+    assert child_operators(plan.top) == (1,)
+
+
+def test_text_and_parsed_json_are_the_same():
+    raw = encoding([LEAF])
+    assert decode_plan(json.dumps(raw)).operators == decode_plan(raw).operators
+
+
+def test_attributes_have_name_type_and_comment():
+    plan = decode_plan(encoding([LEAF]))
+    assert plan.attributes == {
+        1: Attribute("a", "int"),
+        2: Attribute("b", '{"type":"struct","fields":[]}', "a comment"),
+    }
+
+
+def test_the_session_and_the_cut_are_told():
+    plan = decode_plan(encoding([LEAF], cut=True))
+    assert plan.session == {"warehouse": "file:/w", "catalog": "InMemoryCatalog"}
+    assert plan.cut
+    assert not decode_plan(encoding([LEAF])).cut
+
+
+def test_an_expression_has_its_id_name_type_and_text():
+    alias = [3, None, [1, "x"], {"id": 7, "n": "x", "t": 0, "s": "(a + 1)"}]
+    plan = decode_plan(encoding([[0, [[7, "x"]], [[{"r": 1}], {"r": 2}], {}], alias, LEAF]))
+    assert plan.expressions == (Expression("Alias", {"child": AttributeRef(1), "name": "x"}, 7, "x", "int", "(a + 1)"),)
+    assert plan.top.sequence("projectList") == (ExpressionRef(0),)
+
+
+def test_an_output_under_another_name_keeps_that_name():
+    plan = decode_plan(encoding([[0, [[1, "A"], 2], [[1, 2], {"r": 1}], {}], LEAF]))
+    assert plan.top.output == (Output(1, "A"), Output(2, "b"))
+    assert plan.attributes[1].name == "a"
+
+
+def test_an_operator_that_hands_on_its_childs_output_is_given_it():
+    nodes = [[1, "=", [None, {"r": 1}], {}], [1, "=", [None, {"r": 2}], {}], LEAF]
+    plan = decode_plan(encoding(nodes))
+    assert [operator.output for operator in plan.operators] == [(Output(1, "a"), Output(2, "b"))] * 3
+
+
+def test_twenty_thousand_operators_that_hand_on_an_output_are_given_it():
+    depth = 20_000
+    nodes = [[1, "=", [None, {"r": at + 1}], {}] for at in range(depth)]
+    plan = decode_plan(encoding([*nodes, LEAF]))
+    assert {operator.output for operator in plan.operators} == {(Output(1, "a"), Output(2, "b"))}
+
+
+def test_a_node_that_is_named_twice_stands_once():
+    shared = encoding([[0, [1], [[{"r": 1}, {"r": 1}], {"r": 2}], {}], [3, None, [1, "x"], {}], LEAF])
+    plan = decode_plan(shared)
+    assert len(plan.expressions) == 1
+    assert plan.top.sequence("projectList") == (ExpressionRef(0), ExpressionRef(0))
+
+
+def test_numbers_words_types_and_lists_are_values():
+    values = [{"n": "-3"}, {"n": "1.5"}, "text", True, {"t": 0}, [1, [2, None]]]
+    plan = decode_plan(encoding([[0, [], [values, None], {}]]))
+    assert plan.top.arguments["projectList"] == (
+        -3,
+        "1.5",
+        "text",
+        True,
+        "int",
+        (AttributeRef(1), (AttributeRef(2), None)),
+    )
+
+
+def test_what_was_described_keeps_its_class_and_its_readings():
+    relation = {"o": "org.apache.Files$Relation", "rootPaths": ["file:/a"], "inner": {"o": "X", "name": "y"}}
+    plan = decode_plan(encoding([[2, [1], [relation, {"keys": 3}], {}]]))
+    described = plan.top.described("relation")
+    assert described is not None
+    assert described.class_name == "org.apache.Files$Relation"
+    assert described.simple_name == "Relation"
+    assert described.values["rootPaths"] == ("file:/a",)
+    assert described.values["inner"] == Described("X", {"name": "y"})
+    assert plan.top.arguments["options"] == Keys(())
+
+
+def test_further_readings_of_a_node_stand_beside_its_arguments():
+    plan = decode_plan(encoding([[2, [1], [None, None], {"table": {"o": "T", "name": "orders"}}]]))
+    assert plan.top.arguments["table"] == Described("T", {"name": "orders"})
+
+
+def test_a_node_that_was_cut_off_is_missing_and_the_rest_is_there():
+    plan = decode_plan(encoding([[0, [1], [[{"r": 1}], {"r": 2}], {}], None, LEAF], cut=True))
+    assert plan.expressions == (Expression("Missing", {}),)
+    assert [operator.name for operator in plan.operators] == ["Project", "Relation"]
+    assert plan.cut
+
+
+def test_a_node_that_could_not_be_read_is_named_with_the_reason():
+    broken = [1, None, [], {"broken": "java.lang.IllegalStateException"}]
+    plan = decode_plan(encoding([[0, [1], [[1], {"r": 1}], {}], broken]))
+    assert plan.broken == (f"{PACKAGE}Filter: java.lang.IllegalStateException",)
+    assert plan.operators[1].output == ()
+
+
+def test_the_simple_name_of_an_object_and_of_an_inner_class_is_its_own():
+    classes = [["org.apache.Outer$Inner", "P", []], ["org.apache.OneRow$", "P", []]]
+    plan = decode_plan(encoding([[0, [], [], {}], [1, [], [], {}]], classes=classes))
+    assert [operator.name for operator in plan.operators] == ["Inner", "OneRow"]
+
+
+def test_common_expressions_are_found_by_their_id():
+    classes = [["X.Project", "P", ["list"]], ["X.CommonExpressionDef", "E", ["child", "id"]]]
+    definition = [1, None, [1, {"o": "X.CommonExpressionId", "id": {"n": "5"}}], {}]
+    plan = decode_plan(encoding([[0, [], [[{"r": 1}]], {}], definition], classes=classes))
+    assert plan.common == {5: AttributeRef(1)}

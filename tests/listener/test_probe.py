@@ -1,0 +1,260 @@
+"""What leaves the driver's JVM: each plan once, within bounds, without rows or secrets, and without a job."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from openlineage_pyspark.facets.lineage import understand
+from openlineage_pyspark.facets.relations import Session
+from openlineage_pyspark.listener.decode import decode_plan
+from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan
+from py4j.java_gateway import JavaObject
+from pyspark.sql import SparkSession
+
+CANARY = "canary-5f1c9e"
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """Give a session with one table."""
+    session = (
+        SparkSession.builder.master("local[1]")
+        .appName("probe")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+        .config("spark.sql.legacy.createHiveTableByDefault", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    session.sql("CREATE TABLE emp (id INT, name STRING, salary INT) USING parquet")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def encode(spark):
+    """Give the encoding of a frame, a statement or a JVM plan, with the default bounds or with others.
+
+    Each probe is a class of its own in the JVM and has a thread of its own here, as a listener has: py4j keeps what it
+    found of a class by the class's name, one memory for each thread.
+    """
+    probes = {}
+
+    def encoding(query, **limits):
+        key = tuple(limits.items())
+        if key not in probes:
+            thread = ThreadPoolExecutor(1)
+            probes[key] = thread, thread.submit(Probe, spark.sparkContext._gateway, ProbeLimits(**limits)).result()
+        thread, probe = probes[key]
+        plan = query if isinstance(query, JavaObject) else analyzed_plan(spark, query)
+        return thread.submit(probe.encode, plan, spark._jsparkSession).result()
+
+    yield encoding
+    for thread, _ in probes.values():
+        thread.shutdown()
+
+
+@pytest.fixture(scope="module")
+def catalyst(spark):
+    """Give what puts a plan together without the analyzer, which would take minutes for thousands of operators."""
+    return Catalyst(spark)
+
+
+class Catalyst:
+    """Catalyst's own nodes."""
+
+    def __init__(self, spark):
+        package = spark._jvm.org.apache.spark.sql.catalyst
+        self._logical, self._expressions = package.plans.logical, package.expressions
+        self._union = getattr(getattr(self._logical, "Union$"), "MODULE$")
+        self._spark = spark
+
+    def analyzed(self, frame):
+        return frame._jdf.queryExecution().analyzed()
+
+    def union(self, left, right):
+        return self._union.apply(left, right)
+
+    def union_of(self, plans):
+        by_name = missing_allowed = False
+        return self._logical.Union(self._spark._jvm.PythonUtils.toSeq(plans), by_name, missing_allowed)
+
+    def project(self, child):
+        return self._logical.Project(child.output(), child)
+
+    def filter(self, condition, child):
+        return self._logical.Filter(condition, child)
+
+    def negated(self, value):
+        return self._expressions.Not(value)
+
+    def both(self, value):
+        return self._expressions.And(value, value)
+
+
+def named(plan, name):
+    return [operator for operator in plan.operators if operator.name == name]
+
+
+def test_a_plan_is_encoded_with_its_tree_its_attributes_and_its_table(encode):
+    plan = decode_plan(encode("SELECT id, upper(name) AS n FROM emp WHERE salary > 1"))
+    assert [operator.name for operator in plan.operators] == ["Project", "Filter", "SubqueryAlias", "LogicalRelation"]
+    assert [column.name for column in plan.top.output] == ["id", "n"]
+    assert [(a.name, a.type) for a in plan.attributes.values()] == [
+        ("id", "int"),
+        ("n", "string"),
+        ("name", "string"),
+        ("salary", "int"),
+    ]
+    table = named(plan, "LogicalRelation")[0].described("catalogTable")
+    assert table is not None
+    assert str(table.values["locationUri"]).endswith("/emp")
+    assert not plan.cut
+    assert plan.broken == ()
+
+
+def test_a_node_that_is_used_twice_is_encoded_once(spark, encode, catalyst):
+    """The same operator on both sides of a union, the same expression on both sides of AND."""
+    frame = catalyst.analyzed(spark.table("emp").where("salary > 1"))
+    condition = catalyst.both(catalyst.negated(frame.condition()))
+    plan = decode_plan(encode(catalyst.filter(condition, catalyst.union(frame, frame))))
+    assert [operator.name for operator in plan.operators] == [
+        "Filter",
+        "Union",
+        "Filter",
+        "SubqueryAlias",
+        "LogicalRelation",
+    ]
+    assert sorted(expression.name for expression in plan.expressions) == ["And", "GreaterThan", "Literal", "Not"]
+
+
+def test_doubling_a_frame_twelve_times_does_not_double_its_encoding(spark, encode, catalyst):
+    """A frame that is united with itself over and over has 4,096 paths, but few nodes."""
+    plan = catalyst.analyzed(spark.table("emp"))
+    for _ in range(12):
+        plan = catalyst.union(plan, plan)
+    assert len(decode_plan(encode(plan)).operators) == 14
+
+
+def test_a_plan_larger_than_the_bound_in_nodes_is_cut_with_a_mark(encode):
+    query = "SELECT " + ", ".join(f"salary + {n} AS c{n}" for n in range(200)) + " FROM emp"
+    whole, cut = decode_plan(encode(query)), decode_plan(encode(query, max_nodes=50))
+    assert not whole.cut
+    assert cut.cut
+    assert len(json.loads(encode(query, max_nodes=50))["nodes"]) >= 50
+    assert sum(node is not None for node in json.loads(encode(query, max_nodes=50))["nodes"]) == 50
+    assert [r.task for r in understand(cut, Session()).not_understood].count("plan") == 1
+
+
+def test_a_plan_larger_than_the_bound_in_bytes_is_cut_with_a_mark(encode):
+    query = "SELECT " + ", ".join(f"salary + {n} AS c{n}" for n in range(2000)) + " FROM emp"
+    whole, cut = encode(query), encode(query, max_bytes=20_000)
+    assert not decode_plan(whole).cut
+    assert decode_plan(cut).cut
+    assert len(cut) < len(whole) / 2
+
+
+def test_the_rows_of_local_data_are_never_encoded(spark, encode):
+    rows = [(n, f"{CANARY}-{n}") for n in range(10_000)]
+    text = encode(spark.createDataFrame(rows, "id INT, name STRING").where("id > 3"))
+    assert CANARY not in text
+    assert len(text) < 10_000
+    assert CANARY not in encode(f"SELECT * FROM VALUES (1, '{CANARY}'), (2, 'x') AS t(a, b)")
+
+
+def test_the_values_of_options_never_leave_the_jvm(spark, encode, tmp_path):
+    """Neither of a reader of either API, nor of a table or a directory that is written."""
+    versions = spark.conf.get("spark.sql.sources.useV1SourceList")
+    for sources in (versions, ""):
+        spark.conf.set("spark.sql.sources.useV1SourceList", sources)
+        reader = spark.read.schema("id INT").option("password", CANARY).option("fs.s3a.secret.key", CANARY)
+        assert CANARY not in encode(reader.csv(str(tmp_path)))
+    spark.conf.set("spark.sql.sources.useV1SourceList", versions)
+    options = f"OPTIONS (password '{CANARY}') "
+    assert CANARY not in encode(f"CREATE TABLE made USING parquet {options} AS SELECT id FROM emp")
+    assert CANARY not in encode(f"CREATE TABLE made USING parquet TBLPROPERTIES (secret '{CANARY}') AS SELECT 1 AS a")
+    directory = f"INSERT OVERWRITE DIRECTORY '{tmp_path}' USING parquet {options} SELECT id FROM emp"
+    assert CANARY not in encode(directory)
+
+
+def test_a_union_of_five_thousand_branches_is_encoded_and_traced(spark, encode, catalyst):
+    """As five thousand calls of DataFrame.union leave it: one operator."""
+    one, two = (catalyst.analyzed(spark.table("emp").select(name)) for name in ("id", "salary"))
+    decoded = decode_plan(encode(catalyst.union_of([one] + [catalyst.project(two) for _ in range(4_999)])))
+    assert len(decoded.top.sequence("children")) == 5_000
+    assert decoded.broken == ()
+    columns = understand(decoded, Session()).columns
+    assert columns is not None
+    assert [edge.field for edge in columns.columns[0].edges] == ["id", "salary"]
+
+
+def test_five_hundred_nested_unions_are_encoded_and_traced(spark, encode, catalyst):
+    """As a statement with five hundred UNION ALL leaves them."""
+    plan = catalyst.analyzed(spark.table("emp").select("id"))
+    other = catalyst.analyzed(spark.table("emp").select("salary"))
+    for _ in range(500):
+        plan = catalyst.union(plan, other)
+    decoded = decode_plan(encode(plan))
+    assert len(named(decoded, "Union")) == 500
+    assert decoded.broken == ()
+    columns = understand(decoded, Session()).columns
+    assert columns is not None
+    assert [edge.field for edge in columns.columns[0].edges] == ["id", "salary"]
+
+
+def test_five_thousand_projections_are_encoded_and_traced(spark, encode, catalyst):
+    """As many as five thousand calls of withColumn make."""
+    plan = catalyst.analyzed(spark.table("emp").select("id", "salary"))
+    for _ in range(5_000):
+        plan = catalyst.project(plan)
+    decoded = decode_plan(encode(plan))
+    assert len(named(decoded, "Project")) == 5_001
+    assert decoded.broken == ()
+    columns = understand(decoded, Session()).columns
+    assert columns is not None
+    assert [[edge.field for edge in column.edges] for column in columns.columns] == [["id"], ["salary"]]
+
+
+def test_an_expression_five_thousand_deep_is_encoded_and_traced(spark, encode, catalyst):
+    frame = catalyst.analyzed(spark.table("emp").where("salary > 1"))
+    condition = frame.condition()
+    for _ in range(5_000):
+        condition = catalyst.negated(condition)
+    decoded = decode_plan(encode(catalyst.filter(condition, frame)))
+    assert sum(expression.name == "Not" for expression in decoded.expressions) == 5_000
+    assert decoded.broken == ()
+    columns = understand(decoded, Session()).columns
+    assert columns is not None
+    assert [edge.field for edge in columns.dataset] == ["salary"]
+
+
+def test_encoding_starts_no_job(spark, encode):
+    """Not even for a frame whose rows come from an RDD, from Python code or from a cached query."""
+    context = spark.sparkContext
+    rdd = context.parallelize([(1, "a")], 1)
+    frames = [
+        spark.table("emp").where("salary > 1").cache(),
+        spark.createDataFrame(rdd, "id INT, name STRING"),
+        spark.range(10).repartition(3).orderBy("id"),
+        spark.range(3).mapInPandas(lambda parts: parts, "id LONG"),
+    ]
+    tracker = context._jsc.sc().statusStore()
+    before = tracker.jobsList(None).size()
+    for frame in frames:
+        encode(frame)
+    context._jsc.sc().listenerBus().waitUntilEmpty()
+    assert tracker.jobsList(None).size() == before
+
+
+def test_the_encoding_of_a_plan_is_the_same_twice(encode):
+    query = "SELECT name, sum(salary) AS s FROM emp GROUP BY name HAVING sum(salary) > 3"
+    first, second = decode_plan(encode(query)), decode_plan(encode(query))
+    assert [operator.name for operator in first.operators] == [operator.name for operator in second.operators]
+    assert [expression.name for expression in first.expressions] == [e.name for e in second.expressions]
+
+
+def test_a_value_that_is_neither_frame_nor_text_is_refused(spark):
+    with pytest.raises(TypeError, match="takes a DataFrame or the text of an SQL statement, not int"):
+        analyzed_plan(spark, 3)
