@@ -272,7 +272,8 @@ public final class Probe extends SparkListener {
     Json.text(b, Json.cut(String.valueOf(problem.getMessage() == null ? problem.toString() : problem.getMessage()), 20000));
     b.append(",\"stack\":");
     java.io.StringWriter trace = new java.io.StringWriter();
-    if (shown != problem) trace.write(String.valueOf(shown.getMessage()));
+    // Its message is the Python traceback.
+    if (shown.getClass().getName().endsWith(".PythonException")) trace.write(String.valueOf(shown.getMessage()));
     else problem.printStackTrace(new java.io.PrintWriter(trace));
     Json.text(b, Json.cut(trace.toString(), 40000));
     b.append('}');

@@ -24,7 +24,7 @@ from openlineage_pyspark.listener.jvm import Probe
 from openlineage_pyspark.listener.runs import Application, Runs
 from openlineage_pyspark.transport import Delivery, Event
 
-_WAIT_MILLISECONDS = 200
+_WAIT_MILLISECONDS = 100
 
 
 @attrs.frozen
@@ -105,8 +105,8 @@ class Pipeline:
         """
         self._deadline = time.monotonic() + timeout_seconds
         self._outcome, self._settle = outcome, settle
+        # No JVM call here: under a signal this thread may be in the middle of one of the user's.
         self._ending.set()
-        self.guard.run("waking the worker", self._probe.wake)
         self._ended.wait(timeout_seconds)
         left = self._delivery.close(max(0.0, self._deadline - time.monotonic()))
         if left or not self._ended.is_set():
@@ -132,7 +132,7 @@ class Pipeline:
         self.guard.run("describing the application", self._emit, self._application_state("START", None))
         while not self._ending.is_set():
             waiting = self._barriers[:]
-            taken = self._take(_WAIT_MILLISECONDS)
+            taken = self._take(0 if waiting else _WAIT_MILLISECONDS)
             if taken is None:
                 self._release(waiting)
             elif not taken:

@@ -1,0 +1,175 @@
+"""
+Where the listener's own time goes: each of its parts alone, on the plans of the same workloads, in one process.
+
+Nothing is run: the plans come from the session's analyzer. The figures are processor time of the one thread that does
+the work, in the JVM for the probe and in Python for the rest, so that a busy machine changes little. `--profile` names
+the hottest functions instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import datetime
+import json
+import pstats
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import attrs
+from openlineage_pyspark.facets.event import describe
+from openlineage_pyspark.facets.lineage import understand
+from openlineage_pyspark.facets.options import DescribeOptions
+from openlineage_pyspark.facets.relations import Session
+from openlineage_pyspark.facets.run import Engine, RunReference, RunState
+from openlineage_pyspark.facets.serialise import serialise
+from openlineage_pyspark.listener.decode import decode_plan
+from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan
+from openlineage_pyspark.listener.runs import Application, Runs
+from pyspark.sql import SparkSession
+from workloads import WORKLOADS, Scene
+
+_HERE = Path(__file__).resolve().parent
+_PARTS = ("encode", "parse", "decode", "understand", "describe", "serialise")
+
+
+@attrs.frozen
+class Sample:
+    """
+    One statement's plan, at each station of its way.
+
+    Args:
+        java_plan: the analyzed plan in the JVM.
+        encoded: the probe's text.
+        parsed: the same, parsed.
+        state: the run's, as it starts.
+    """
+
+    java_plan: Any
+    encoded: str
+    parsed: dict[str, Any]
+    state: RunState
+
+
+def _state(parsed: dict[str, Any]) -> RunState:
+    """The state that the listener makes of a plan."""
+    started = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+    run = RunReference("01900000-0000-7000-8000-000000000000", "default", "core")
+    application = Application("local-1", started, "default", "core", run, run, Engine("4", (), ()))
+    record = {"k": "start", "id": 1, "root": 1, "time": 1767225600000, "plan": parsed}
+    states = Runs(application).feed(record)
+    if len(states) != 1:
+        raise RuntimeError(f"a statement gave {len(states)} states of runs, not the START alone")
+    return states[0]
+
+
+def _samples(name: str, scene: Scene, probe: Probe) -> list[Sample]:
+    workload = WORKLOADS[name]
+    workload.prepare(scene)
+    samples = []
+    for _, statement in workload.plans(scene):
+        java_plan = analyzed_plan(scene.spark, statement)
+        encoded = probe.encode(java_plan, scene.spark._jsparkSession)
+        parsed = json.loads(encoded)
+        samples.append(Sample(java_plan, encoded, parsed, _state(parsed)))
+    return samples
+
+
+def _parts(samples: list[Sample], probe: Probe, java_session: Any) -> dict[str, Callable[[], Any]]:
+    """Each part as something to call, over all the statements of a workload."""
+    session, options = Session("/warehouse", None, "in-memory"), DescribeOptions()
+    plans = [decode_plan(sample.parsed) for sample in samples]
+    events = [describe(sample.state, options) for sample in samples]
+    return {
+        "encode": lambda: [probe.encode(sample.java_plan, java_session) for sample in samples],
+        "parse": lambda: [json.loads(sample.encoded) for sample in samples],
+        "decode": lambda: [decode_plan(sample.parsed) for sample in samples],
+        "understand": lambda: [understand(plan, session) for plan in plans],
+        "describe": lambda: [describe(sample.state, options) for sample in samples],
+        "serialise": lambda: [serialise(event) for event in events],
+    }
+
+
+def _milliseconds(part: Callable[[], Any], clock: Callable[[], float], times: int) -> float:
+    found = []
+    for _ in range(times):
+        begin = clock()
+        part()
+        found.append(clock() - begin)
+    return 1000 * median(found)
+
+
+def _java_clock(spark: Any) -> Callable[[], float]:
+    """The processor time, in seconds, of the JVM's thread that serves this one."""
+    threads = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+    return lambda: float(threads.getCurrentThreadCpuTime()) / 1e9
+
+
+def _profile(parts: dict[str, Callable[[], Any]], times: int) -> None:
+    for name in ("decode", "understand", "describe", "serialise"):
+        profile = cProfile.Profile(time.thread_time)
+        profile.enable()
+        for _ in range(times):
+            parts[name]()
+        profile.disable()
+        print(f"\n{name}, {times} times")
+        pstats.Stats(profile, stream=sys.stdout).strip_dirs().sort_stats("tottime").print_stats(12)
+
+
+def _session(folder: str) -> Any:
+    builder = SparkSession.builder.master("local[1]").appName("core")
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{_HERE / 'log4j2.properties'}",
+    }.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def main() -> None:
+    """Measure what the command line asks for; print a table in Markdown, or profiles."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("workloads", nargs="*", metavar="workload", help=f"of {', '.join(WORKLOADS)}; default: all")
+    parser.add_argument("--times", type=int, default=5, help="the figures are medians of so many (default 5)")
+    parser.add_argument("--all-queries", action="store_true", help="all queries of TPC-DS, not every fifth")
+    parser.add_argument("--tpcds", type=Path, default=_HERE.parents[1] / "shared" / "tpcds", help="folder of TPC-DS")
+    parser.add_argument("--profile", action="store_true", help="name the hottest functions of each part")
+    options = parser.parse_args()
+    unknown = sorted(set(options.workloads) - set(WORKLOADS))
+    if unknown:
+        parser.error(f"no workload {', '.join(unknown)}: choose from {', '.join(WORKLOADS)}")
+    heads = ["workload", "plans", "nodes", "KB of plan", *(f"{part}, ms" for part in _PARTS), "KB of event"]
+    rows = [heads, ["---", *(["---:"] * (len(heads) - 1))]]
+    with tempfile.TemporaryDirectory() as folder:
+        spark = _session(folder)
+        probe = Probe(spark.sparkContext._gateway, ProbeLimits())
+        for name in options.workloads or WORKLOADS:
+            scene = Scene(spark, Path(folder) / name, options.tpcds, options.all_queries)
+            samples = _samples(name, scene, probe)
+            parts = _parts(samples, probe, spark._jsparkSession)
+            if options.profile:
+                print(f"\n{name}: {WORKLOADS[name].about}")
+                _profile(parts, options.times)
+                continue
+            clocks = {"encode": _java_clock(spark)}
+            figures = [
+                f"{_milliseconds(parts[part], clocks.get(part, time.thread_time), options.times):.1f}"
+                for part in _PARTS
+            ]
+            nodes = sum(len(sample.parsed["nodes"]) for sample in samples)
+            plan_size = sum(len(sample.encoded) for sample in samples) / 1000
+            event_size = sum(len(event) for event in parts["serialise"]()) / 1000
+            rows.append([name, str(len(samples)), f"{nodes:,}", f"{plan_size:,.0f}", *figures, f"{event_size:,.0f}"])
+        spark.stop()
+    if not options.profile:
+        print("\n".join(f"| {' | '.join(row)} |" for row in rows))
+
+
+main()

@@ -1,0 +1,35 @@
+"""Fails in several ways, and prints what it sees of each."""
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession, functions
+
+spark = SparkSession.builder.appName("failing").getOrCreate()
+spark.sql("CREATE TABLE src USING parquet AS SELECT id, concat('n', id) AS name FROM range(20)")
+source = spark.table("src")
+
+
+@functions.udf("long")
+def broken(value):
+    raise ValueError(f"broken on purpose for {value - value}")
+
+
+def attempt(name, action):
+    try:
+        action()
+    except (PySparkException, Py4JError) as problem:
+        print(name, type(problem).__name__)
+
+
+attempt("task", lambda: source.selectExpr("id", "cast(raise_error('in a task') AS string) AS e").write.parquet("task"))
+late = (
+    source.groupBy("name")
+    .count()
+    .selectExpr("name", "if(count > 0, cast(raise_error('after a job') AS string), 'x') AS e")
+)
+attempt("late", lambda: late.write.parquet("late"))
+attempt("exists", lambda: source.write.parquet("."))
+attempt("udf", lambda: source.select(broken("id").alias("b")).write.parquet("udf"))
+attempt("analysis", lambda: spark.sql("INSERT INTO src SELECT nope FROM src"))
+source.write.parquet("good")
+print("end")

@@ -1,0 +1,20 @@
+"""Runs statements of every kind in two applications, the second of which asks for reads."""
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+for name in ("quiet", "reads"):
+    conf = SparkConf().setAppName(name)
+    conf.set("spark.openlineage.transport.location", f"{name}.ndjson")
+    conf.set("spark.openlineage.reads.enabled", str(name == "reads").lower())
+    spark = SparkSession(SparkContext(conf=conf))
+    table = f"{name}_made"
+    spark.sql(f"CREATE TABLE {table} USING parquet AS SELECT id, id % 3 AS third FROM range(12)")
+    spark.table(table).groupBy("third").count().write.saveAsTable(f"{name}_saved")
+    print(len(spark.table(table).where("third = 1").collect()))
+    spark.sql(f"CACHE TABLE kept AS SELECT * FROM {name}_saved")
+    spark.sql("UNCACHE TABLE kept")
+    spark.sql("SHOW TABLES").collect()
+    spark.sql(f"DESCRIBE TABLE {table}").collect()
+    spark.sql("SET spark.sql.shuffle.partitions=3").collect()
+    spark.stop()

@@ -1,0 +1,167 @@
+"""One write, and each way in which a script may end: what is told of it, and that nothing else changes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import signal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+from openlineage_pyspark.facets.identity import run_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture(scope="module")
+def plain(jobs: Any) -> Any:
+    return jobs.run("ending.py", "plain")
+
+
+@pytest.fixture(scope="module")
+def stopped(jobs: Any) -> Any:
+    """A job of `python app.py` with the configuration in its builder, which forks and stops its session."""
+    return jobs.run("ending.py", "stop", submit=False, lineage=False)
+
+
+def types(events: list[dict]) -> list[tuple[str, str]]:
+    return [(event["eventType"], event["job"]["name"].rpartition(".")[0] or event["job"]["name"]) for event in events]
+
+
+def failure(event: dict) -> dict:
+    """Give what an event says of a failure, without the facet's own fields."""
+    return {key: value for key, value in event["run"]["facets"]["errorMessage"].items() if not key.startswith("_")}
+
+
+def test_one_write_by_configuration_alone_gives_its_run_inside_the_applications(plain: Any) -> None:
+    assert types(plain.events()) == [
+        ("START", "ending_app"),
+        ("START", "ending_app.execute_insert_into_hadoop_fs_relation_command"),
+        ("COMPLETE", "ending_app.execute_insert_into_hadoop_fs_relation_command"),
+        ("COMPLETE", "ending_app"),
+    ]
+
+
+def test_the_events_of_a_job_keep_the_specification(
+    plain: Any, stopped: Any, specification: Any, violations: Callable[[list[dict]], list[str]]
+) -> None:
+    for job in (plain, stopped):
+        assert specification.violations(job.events()) == []
+        assert violations(job.events()) == []
+
+
+def test_a_query_names_the_application_as_parent_and_root(plain: Any) -> None:
+    application = plain.application()[0]
+    itself = {
+        "run": {"runId": application["run"]["runId"]},
+        "job": {"namespace": application["job"]["namespace"], "name": "ending_app"},
+    }
+    for event in plain.queries():
+        parent = event["run"]["facets"]["parent"]
+        assert {key: parent[key] for key in ("run", "job", "root")} == {**itself, "root": itself}
+    assert [event["run"]["facets"].get("parent") for event in plain.application()] == [None, None]
+
+
+def test_run_ids_follow_from_what_spark_says_of_the_application(plain: Any) -> None:
+    """So a replay gives the same ones."""
+    start = plain.events()[0]
+    when = dt.datetime.fromisoformat(start["eventTime"].replace("Z", "+00:00"))
+    application = start["run"]["facets"]["spark_applicationDetails"]["applicationId"]
+
+    ids = [event["run"]["runId"] for event in plain.events()]
+
+    whole, query = run_id(when, application, "application"), run_id(when, application, "execution 0")
+    assert ids == [whole, query, query, whole]
+    assert UUID(whole).version == UUID(query).version == 7
+
+
+def test_the_output_has_the_figures_of_what_was_written(plain: Any) -> None:
+    start, complete = plain.queries()
+    files = list((plain.folder / "out").glob("part-*"))
+
+    statistics = complete["outputs"][0]["outputFacets"]["outputStatistics"]
+
+    assert complete["outputs"][0]["name"] == str(plain.folder / "out")
+    assert (statistics["rowCount"], statistics["fileCount"]) == (10, len(files))
+    assert statistics["size"] == sum(file.stat().st_size for file in files)
+    assert "outputFacets" not in start["outputs"][0]
+
+
+def test_a_plain_end_changes_neither_exit_code_nor_output(jobs: Any, plain: Any) -> None:
+    without = jobs.run("ending.py", "plain", lineage=False)
+
+    assert (plain.code, plain.stdout) == (without.code, without.stdout) == (0, "rows 10\nend\n")
+    assert without.events() == []
+
+
+def test_a_script_of_its_own_builder_is_heard_and_ends_with_its_stop(stopped: Any) -> None:
+    assert (stopped.code, stopped.stdout) == (0, "rows 10\nchild 0\nend\n")
+    assert [event["eventType"] for event in stopped.application()] == ["START", "COMPLETE"]
+    assert stopped.said() == []
+
+
+def test_a_forked_child_that_ends_repeats_no_event(stopped: Any) -> None:
+    """It inherits what is to be done at the interpreter's exit."""
+    runs = [(event["run"]["runId"], event["eventType"]) for event in stopped.events()]
+
+    assert len(runs) == len(set(runs)) == 6
+    written = [event["outputs"][0]["name"] for event in stopped.queries() if event["eventType"] == "COMPLETE"]
+    assert written == [str(stopped.folder / "out"), str(stopped.folder / "out2")]
+
+
+def test_an_uncaught_exception_fails_the_application_even_after_a_stop(jobs: Any) -> None:
+    with_lineage, without = (jobs.run("ending.py", "raise", lineage=lineage) for lineage in (True, False))
+
+    end = with_lineage.application()[-1]
+
+    assert end["eventType"] == "FAIL"
+    told = failure(end)
+    assert (told["message"], told["programmingLanguage"]) == ("ValueError: no such luck", "PYTHON")
+    assert told["stackTrace"].startswith("Traceback (most recent call last):\n")
+    assert told["stackTrace"].endswith('raise ValueError("no such luck")\nValueError: no such luck\n')
+    assert [event["eventType"] for event in with_lineage.queries()] == ["START", "COMPLETE"]
+    # spark-submit puts both of Python's streams into its standard output.
+    assert (with_lineage.code, with_lineage.stdout) == (without.code, without.stdout)
+    assert with_lineage.code == 1
+
+
+def test_an_exit_with_a_status_fails_the_application_and_keeps_the_status(jobs: Any) -> None:
+    with_lineage, without = (jobs.run("ending.py", "exit-3", lineage=lineage) for lineage in (True, False))
+
+    end = with_lineage.application()[-1]
+
+    assert end["eventType"] == "FAIL"
+    assert failure(end) == {"message": "the script ended with exit status 3", "programmingLanguage": "PYTHON"}
+    assert (with_lineage.code, with_lineage.stdout) == (without.code, without.stdout) == (3, "rows 10\n")
+
+
+def test_an_exit_that_was_caught_and_one_with_0_complete_the_application(jobs: Any) -> None:
+    job = jobs.run("ending.py", "exit-caught", submit=False)
+
+    assert (job.code, job.stdout) == (0, "rows 10\ncaught 3\n")
+    assert [event["eventType"] for event in job.application()] == ["START", "COMPLETE"]
+
+
+@pytest.mark.parametrize(
+    ("way", "number", "message", "queries"),
+    [
+        ("writing", signal.SIGTERM, "the script was ended by SIGTERM", ["START", "COMPLETE", "START", "ABORT"]),
+        # Not while it writes: in the middle of a call, Spark 3.5 often turns an interrupt into an error of its own.
+        ("idle", signal.SIGINT, "KeyboardInterrupt", ["START", "COMPLETE"]),
+    ],
+)
+def test_a_signal_aborts_what_is_open(
+    jobs: Any, way: str, number: signal.Signals, message: str, queries: list[str]
+) -> None:
+    """The process dies of the signal, as it does without the listener, and waits for no write to end."""
+    job = jobs.run("ending.py", way, submit=False, stop_by=number)
+
+    assert job.code == -number
+    assert job.stdout == "rows 10\n"
+    assert [event["eventType"] for event in job.queries()] == queries
+    end = job.application()[-1]
+    assert (end["eventType"], failure(end)["message"]) == ("ABORT", message)
+    assert job.events()[-1] == end
+    assert "extractionError" not in end["run"]["facets"]
+    assert job.said() == []

@@ -1,0 +1,172 @@
+"""Which statements make a run, how those end that fail, and that threads do not mix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SPARK_4 = not pyspark.__version__.startswith("3.")
+
+
+@pytest.fixture(scope="module")
+def failing(jobs: Any) -> Any:
+    return jobs.run("failing.py", submit=False)
+
+
+@pytest.fixture(scope="module")
+def statements(jobs: Any) -> Any:
+    return jobs.run("statements.py", submit=False)
+
+
+def runs(events: list[dict]) -> list[list[dict]]:
+    """Give the events of each run, the runs in the order of their beginning."""
+    found: dict[str, list[dict]] = {}
+    for event in events:
+        found.setdefault(event["run"]["runId"], []).append(event)
+    return list(found.values())
+
+
+def outputs(event: dict) -> list[str]:
+    return [Path(output["name"]).name for output in event["outputs"]]
+
+
+def inputs(event: dict) -> list[str]:
+    return [Path(read["name"]).name for read in event["inputs"]]
+
+
+def of_output(job: Any, name: str) -> list[dict]:
+    """Give the events of the one run that writes a thing of this name."""
+    found = [run for run in runs(job.queries()) if outputs(run[0]) == [name]]
+    assert len(found) == 1
+    return found[0]
+
+
+FAILURES = [
+    pytest.param("task", "in a task", "JAVA", {"id", "e"}, id="in a task"),
+    pytest.param("late", "after a job", "JAVA", {"name", "e"}, id="after a job that succeeded"),
+    pytest.param("udf", "ValueError: broken on purpose for 0", "PYTHON", {"b"}, id="in a Python function"),
+    pytest.param("exists", "already exists", "JAVA", {"id", "name"}, id="without any job"),
+]
+
+
+@pytest.mark.parametrize(("name", "message", "language", "columns"), FAILURES)
+def test_a_write_that_fails_is_a_failed_run_with_its_lineage(
+    failing: Any, name: str, message: str, language: str, columns: set[str]
+) -> None:
+    start, fail = of_output(failing, failing.folder.name if name == "exists" else name)
+
+    told = fail["run"]["facets"]["errorMessage"]
+
+    assert (start["eventType"], fail["eventType"]) == ("START", "FAIL")
+    assert message in told["message"]
+    assert told["programmingLanguage"] == language
+    assert message in told["stackTrace"]
+    # Each language has its own way to name a line.
+    assert ("\tat org.apache.spark" in told["stackTrace"]) == (language == "JAVA")
+    assert ('failing.py", line' in told["stackTrace"]) == (language == "PYTHON")
+    for event in (start, fail):
+        assert inputs(event) == ["src"]
+        lineage = event["outputs"][0]["facets"]["columnLineage"]["fields"]
+        assert set(lineage) == columns
+        assert all(Path(edge["name"]).name == "src" for column in lineage.values() for edge in column["inputFields"])
+        assert "outputFacets" not in event["outputs"][0]
+
+
+@pytest.mark.skipif(not SPARK_4, reason="Spark 3.5 tells no listener of a statement that it can't analyse")
+def test_an_insert_that_can_not_be_analysed_is_a_failed_run(failing: Any) -> None:
+    ((start, fail),) = [run for run in runs(failing.queries()) if run[0]["outputs"] == []]
+
+    assert (start["eventType"], fail["eventType"]) == ("START", "FAIL")
+    assert start["job"]["name"] == "failing.insert_into_statement"
+    assert start["job"]["facets"]["sql"]["query"] == "INSERT INTO src SELECT nope FROM src"
+    told = fail["run"]["facets"]["errorMessage"]
+    assert told["message"].startswith("[UNRESOLVED_COLUMN.WITH_SUGGESTION]")
+    assert told["programmingLanguage"] == "JAVA"
+
+
+def test_failures_keep_the_specification_and_spoil_nothing_after_them(
+    failing: Any, specification: Any, violations: Callable[[list[dict]], list[str]]
+) -> None:
+    good = of_output(failing, "good")
+
+    assert [event["eventType"] for event in good] == ["START", "COMPLETE"]
+    assert good[1]["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] == 20
+    assert len(runs(failing.queries())) == 6 + SPARK_4
+    assert [event["eventType"] for event in failing.application()] == ["START", "COMPLETE"]
+    assert specification.violations(failing.events()) == violations(failing.events()) == []
+
+
+def test_the_user_sees_the_same_exceptions(jobs: Any, failing: Any) -> None:
+    without = jobs.run("failing.py", submit=False, lineage=False)
+
+    assert (failing.code, failing.stdout) == (without.code, without.stdout)
+    assert [line.split()[0] for line in failing.stdout.splitlines()] == [
+        "task",
+        "late",
+        "exists",
+        "udf",
+        "analysis",
+        "end",
+    ]
+
+
+@pytest.mark.parametrize("name", ["quiet", "reads"])
+def test_a_table_made_from_a_query_is_exactly_one_run(statements: Any, name: str) -> None:
+    """Spark runs an inner execution for the rows, which is part of it."""
+    writes = [run for run in runs(statements.queries(f"{name}.ndjson")) if run[0]["outputs"]]
+
+    assert [outputs(run[0]) for run in writes] == [[f"{name}_made"], [f"{name}_saved"]]
+    for run, rows, read in zip(writes, (12, 3), ([], [f"{name}_made"]), strict=True):
+        start, complete = run
+        assert (start["eventType"], complete["eventType"]) == ("START", "COMPLETE")
+        assert inputs(start) == inputs(complete) == read
+        assert complete["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] == rows
+
+
+def test_what_writes_nothing_makes_no_event(statements: Any) -> None:
+    assert [run for run in runs(statements.queries("quiet.ndjson")) if not run[0]["outputs"]] == []
+
+
+def test_a_read_makes_one_run_with_inputs_where_reads_are_asked_for(statements: Any) -> None:
+    """The statements that are no queries (CACHE, SHOW, DESCRIBE, SET) still make none."""
+    (read,) = [run for run in runs(statements.queries("reads.ndjson")) if not run[0]["outputs"]]
+
+    assert [event["eventType"] for event in read] == ["START", "COMPLETE"]
+    assert [inputs(event) for event in read] == [["reads_made"], ["reads_made"]]
+    assert read[0]["job"]["name"] == "reads.query.default_reads_made"
+    assert read[1]["inputs"][0]["inputFacets"]["inputStatistics"]["rowCount"] == 12
+
+
+def test_the_events_of_statements_keep_the_specification(
+    statements: Any, specification: Any, violations: Callable[[list[dict]], list[str]]
+) -> None:
+    assert (statements.code, statements.stdout) == (0, "4\n4\n")
+    for name in ("quiet", "reads"):
+        events = statements.events(f"{name}.ndjson")
+        assert specification.violations(events) == violations(events) == []
+
+
+def test_threads_in_one_and_in_several_sessions_do_not_mix(
+    jobs: Any, violations: Callable[[list[dict]], list[str]]
+) -> None:
+    """Each write has another number of rows, so a figure at the wrong run shows."""
+    job = jobs.run("threads.py", submit=False)
+
+    pairs = runs(job.queries())
+
+    assert job.code == 0
+    assert violations(job.events()) == []
+    assert [[event["eventType"] for event in pair] for pair in pairs] == [["START", "COMPLETE"]] * 400
+    figures = {
+        event["outputs"][0]["name"]: event["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"]
+        for _, event in pairs
+    }
+    assert figures == {
+        str(job.folder / sessions / str(rows)): rows for sessions in ("one", "several") for rows in range(1, 201)
+    }

@@ -1,0 +1,177 @@
+"""The README says what is so: its tables, its links, its keys, and what its examples give."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from openlineage_pyspark.facets import commands, expressions, operators
+from openlineage_pyspark.listener.setting_catalog import find_key
+from openlineage_pyspark.listener.setting_keys import DONE
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+REPOSITORY = Path(__file__).parents[1]
+README = (REPOSITORY / "README.md").read_text("utf-8")
+PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((REPOSITORY / "docs").glob("*.md")))]
+
+
+def _generate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("openlineage_pyspark_documents", REPOSITORY / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+GENERATE = _generate()
+
+
+def fences(language: str) -> list[str]:
+    """Return the README's blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def only(blocks: list[str]) -> str:
+    """Return the one block there is."""
+    (block,) = blocks
+    return block
+
+
+JOB = only([block for block in fences("python") if "appName" in block])
+LINEAGE = only([block for block in fences("python") if "import lineage" in block])
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/operators.md"])
+def test_the_tables_are_those_of_the_rules(path: str):
+    text = (REPOSITORY / path).read_text("utf-8")
+    assert text == GENERATE.documents(REPOSITORY)[path], f"{path} is not up to date; run: {GENERATE.COMMAND}"
+
+
+def test_the_command_writes_what_is_stale_and_then_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(README.replace("`Project`", "`Projekt`"), "utf-8")
+    assert GENERATE.main([str(tmp_path)]) == 1
+    stale = [f"{path} is not up to date; run {GENERATE.COMMAND}" for path in ("README.md", "docs/operators.md")]
+    assert capsys.readouterr().out.splitlines() == stale
+    assert GENERATE.main(["--write", str(tmp_path)]) == 0
+    assert (tmp_path / "README.md").read_text("utf-8") == README
+    capsys.readouterr()
+    assert GENERATE.main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_readme_without_a_place_for_a_table_is_refused(tmp_path: Path):
+    (tmp_path / "README.md").write_text("nothing", "utf-8")
+    with pytest.raises(ValueError, match=r"README\.md has no place for the operators"):
+        GENERATE.documents(tmp_path)
+
+
+@pytest.mark.parametrize("rules", [operators.RULES, expressions.RULES, commands.WRITES], ids=["op", "expr", "write"])
+def test_every_class_with_a_rule_stands_in_a_table(rules: dict):
+    pages = "".join((REPOSITORY / path).read_text("utf-8") for path in ("README.md", "docs/operators.md"))
+    assert [name for name in rules if f"`{name}`" not in pages] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_to_a_file_or_a_heading_leads_somewhere(page: str):
+    text = (REPOSITORY / page).read_text("utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+        path, _, anchor = target.partition("#")
+        file = REPOSITORY / page if not path else (REPOSITORY / page).parent / path
+        assert file.exists(), f"{page} links to {target}"
+        headings = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), re.MULTILINE) if anchor else []
+        slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+        assert not anchor or anchor in slugs, f"{page} links to {target}"
+
+
+def test_the_keys_of_the_readme_are_keys_that_work():
+    section = README.partition("## Configuration")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    names = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+    assert len(cells) == 10
+    keys = {name: find_key(name.replace("<name>", "columnLineage")) for name in names}
+    assert [name for name, key in keys.items() if key is None or key.status != DONE] == []
+
+
+def differences(shown, real, where: str = "event") -> list[str]:
+    """Return where a shortened event says what the real one doesn't; ids are those of another run."""
+    if where.endswith(".runId"):
+        return []
+    if isinstance(shown, dict):
+        absent = [f"{where}.{key} is not there" for key in shown if key not in real]
+        return absent + [
+            p for key in shown if key in real for p in differences(shown[key], real[key], f"{where}.{key}")
+        ]
+    if isinstance(shown, list):
+        return [
+            f"{where} has no such item: {item}" for item in shown if all(differences(item, other) for other in real)
+        ]
+    return [] if shown == real else [f"{where} is {real!r}, not {shown!r}"]
+
+
+class Shop:
+    """One run of the README's job and `lineage` call, with the README's keys."""
+
+    def __init__(self, folder: Path) -> None:
+        keys = dict(re.findall(r"--conf (\S+)=(\S+) ", README))
+        assert list(keys) == [f"spark.openlineage.{n}" for n in ("transport.type", "transport.location", "namespace")]
+        conf = {**keys, "spark.master": "local[1]", "spark.ui.enabled": "false"}
+        arguments = " ".join(f"--conf {key}={value}" for key, value in conf.items())
+        environment = {"PYSPARK_SUBMIT_ARGS": f"{arguments} pyspark-shell", "PYSPARK_PYTHON": sys.executable}
+        script = folder / "app.py"
+        script.write_text(JOB + LINEAGE, "utf-8")
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            cwd=folder,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        self.printed = done.stdout
+        lines = (folder / "events.ndjson").read_text("utf-8").replace(str(folder), "/srv/shop").splitlines()
+        self.events = [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """Run the examples once."""
+    return Shop(tmp_path_factory.mktemp("shop"))
+
+
+def test_the_job_makes_eight_events(shop: Shop):
+    assert [event["eventType"] for event in shop.events] == ["START", *["START", "COMPLETE"] * 3, "COMPLETE"]
+    assert "This job makes eight events" in README
+
+
+def test_the_event_is_that_of_a_real_run(shop: Shop):
+    shown = json.loads(only(fences("json")))
+    real = [e for e in shop.events if (e["job"]["name"], e["eventType"]) == (shown["job"]["name"], shown["eventType"])]
+    assert len(real) == 1
+    assert differences(shown, real[0]) == []
+
+
+def test_a_shortened_event_that_says_something_else_is_found():
+    """The comparison above can fail."""
+    real = {"a": [{"b": 1, "c": 2}, {"b": 3}], "runId": "x"}
+    assert differences({"a": [{"b": 1}], "runId": "y"}, real) == []
+    assert differences({"a": [{"b": 2}]}, real) == ["event.a has no such item: {'b': 2}"]
+    assert differences({"d": 1}, real) == ["event.d is not there"]
+
+
+def test_the_table_of_lineage_is_what_it_prints(shop: Shop):
+    assert shop.printed.rstrip("\n").endswith(
+        only([block for block in fences("text") if "source column" in block]).rstrip("\n")
+    )

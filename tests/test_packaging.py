@@ -1,0 +1,192 @@
+"""What the installed wheel holds, and what its `.pth` file does when an interpreter starts."""
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HOOK = "openlineage_pyspark.pth"
+NOT_SHIPPED = {"tests", "benchmarks", "demo", "docs", "build", "dist"}
+ACTIVATION = "openlineage_pyspark.listener.activation"
+HEAVY = {"pyspark", "py4j", "openlineage", "requests", "yaml", "attr", "attrs", "pandas"}
+
+DISTRIBUTION = importlib.metadata.distribution("openlineage-pyspark")
+ORIGIN = json.loads(DISTRIBUTION.read_text("direct_url.json") or "{}")
+needs_wheel = pytest.mark.skipif(
+    ORIGIN.get("dir_info", {}).get("editable", False),
+    reason="an editable install has neither the wheel's files nor its .pth; ./run test installs the wheel",
+)
+
+
+def modules_after(statement: str, **environment: str) -> set[str]:
+    """Return what a fresh interpreter has imported after a statement, and assert that it said nothing else."""
+    code = f"{statement}\nimport sys; print(*sys.modules)"
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON_WORKER_")}
+    started = subprocess.run(
+        [sys.executable, "-I", "-W", "ignore", "-c", code],
+        env=clean | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert started.stderr == ""
+    return set(started.stdout.split())
+
+
+def of_ours(modules: set[str]) -> set[str]:
+    """Return the names of our own modules among some."""
+    return {name for name in modules if name.split(".")[0] == "openlineage_pyspark"}
+
+
+def shipped_by_the_tree() -> set[str]:
+    """Return what the wheel should hold, read from the folders and not from the list in pyproject.toml."""
+    folders = [
+        folder
+        for folder in ROOT.iterdir()
+        if folder.is_dir() and folder.name not in NOT_SHIPPED and not folder.name.startswith(".")
+    ]
+    modules = [module for folder in folders for module in folder.rglob("*.py")]
+    data = [*(ROOT / "conf").iterdir(), *(ROOT / "listener").glob("*.java"), ROOT / "py.typed"]
+    inside = [ROOT / "__init__.py", *modules, *data]
+    return {f"openlineage_pyspark/{path.relative_to(ROOT).as_posix()}" for path in inside} | {HOOK}
+
+
+@needs_wheel
+def test_the_wheel_holds_the_package_its_data_and_the_hook_and_nothing_else() -> None:
+    """A package that the list in pyproject.toml forgets would vanish without a word."""
+    installed = {str(file) for file in DISTRIBUTION.files or () if "__pycache__" not in file.parts}
+
+    package = {file for file in installed if ".dist-info" not in PurePosixPath(file).parts[0]}
+
+    assert package == shipped_by_the_tree()
+
+
+@needs_wheel
+def test_the_tests_see_the_installed_package_and_not_the_tree() -> None:
+    """Else a file that the wheel lacks would not be missed."""
+    found = importlib.util.find_spec("openlineage_pyspark")
+
+    assert found is not None
+    assert found.origin == str(DISTRIBUTION.locate_file("openlineage_pyspark/__init__.py"))
+    assert Path(found.origin) != ROOT / "__init__.py"
+
+
+def test_the_root_holds_no_stray_module() -> None:
+    """The root folder is the package: each further module there would be shipped."""
+    assert sorted(path.name for path in ROOT.glob("*.py")) == ["__init__.py", "setup.py"]
+
+
+@needs_wheel
+def test_an_interpreter_starts_without_any_of_our_modules() -> None:
+    """The hook runs in every Python process of the environment."""
+    modules = modules_after("")
+
+    assert of_ours(modules) == set()
+    assert modules & HEAVY == set()
+
+
+@needs_wheel
+def test_an_import_of_pyspark_brings_the_activation_and_nothing_heavy_of_ours() -> None:
+    """Whoever imports pyspark need not want lineage."""
+    modules = modules_after("import pyspark")
+
+    package = "openlineage_pyspark"
+    assert of_ours(modules) == {package, f"{package}.listener", ACTIVATION}
+    assert modules & {"openlineage", "requests", "yaml", "attrs"} == set()
+
+
+@needs_wheel
+@pytest.mark.parametrize(
+    "variable",
+    ["PYTHON_WORKER_FACTORY_SECRET", "PYTHON_WORKER_FACTORY_SOCK_DIR", "PYTHON_WORKER_FACTORY_SOCK_PATH"],
+)
+def test_a_python_worker_of_spark_never_imports_any_of_our_modules(variable: str) -> None:
+    """Spark gives its workers one of these variables; which one differs between versions and settings."""
+    assert of_ours(modules_after("import pyspark", **{variable: "x"})) == set()
+
+
+def laid_out(folder: Path, package: dict[str, str]) -> str:
+    """Lay the hook, a package of our name and one of pyspark's into a folder; give code that reads the hook."""
+    shutil.copy(ROOT / HOOK, folder)
+    pyspark = {"pyspark/__init__.py": "", "pyspark/core/__init__.py": ""}
+    contexts = {"pyspark/context.py": "here = __name__", "pyspark/core/context.py": "here = __name__"}
+    ours = {f"openlineage_pyspark/{name}": text for name, text in package.items()}
+    for name, text in {**pyspark, **contexts, **ours}.items():
+        module = folder / name
+        module.parent.mkdir(parents=True, exist_ok=True)
+        module.write_text(text)
+    return f"import site, sys; sys.path.insert(0, {str(folder)!r}); site.addsitedir({str(folder)!r})\n"
+
+
+def run(code: str) -> tuple[str, str]:
+    """Give both outputs of an interpreter that has read no hook yet."""
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        pytest.param({}, id="absent"),
+        pytest.param({"__init__.py": ""}, id="without activation"),
+        pytest.param({"__init__.py": "raise RuntimeError('broken')"}, id="raising"),
+        pytest.param({"__init__.py": "def ("}, id="not Python"),
+        pytest.param(
+            {
+                "__init__.py": "",
+                "listener/__init__.py": "",
+                "listener/activation.py": "def spec_of(name, path): 1 / 0",
+            },
+            id="spec_of raising",
+        ),
+    ],
+)
+def test_pyspark_is_imported_in_silence_where_our_package_is_missing_or_broken(
+    tmp_path: Path, package: dict[str, str]
+) -> None:
+    """A package that is half removed must not stop programs that have nothing to do with lineage."""
+    code = laid_out(tmp_path, package) + "import pyspark.context, pyspark.core.context\nprint(pyspark.context.here)"
+
+    assert run(code) == ("pyspark.context\n", "")
+
+
+def test_the_hook_asks_for_the_context_module_alone(tmp_path: Path) -> None:
+    """The guard against failures must not hide that nothing is called."""
+    package = {
+        "__init__.py": "",
+        "listener/__init__.py": "",
+        "listener/activation.py": "def spec_of(name, path): print(name, len(path))",
+    }
+    code = laid_out(tmp_path, package) + "import json, pyspark\nprint('then')\nimport pyspark.core.context"
+
+    assert run(code) == ("then\npyspark.core.context 1\n", "")
+
+
+def test_only_the_module_that_makes_the_class_gets_the_listener(tmp_path: Path) -> None:
+    """Spark 4 keeps a module of the old name, which passes the class on."""
+    package = {
+        name: (ROOT / name).read_text() for name in ("__init__.py", "listener/__init__.py", "listener/activation.py")
+    }
+    code = laid_out(tmp_path, package)
+    made = """
+class SparkContext:
+    def _initialize_context(self, conf): return f"made with {conf}"
+    def _do_init(self): self._jsc = self._initialize_context(self._conf)
+    def stop(self): return "stopped"
+"""
+    (tmp_path / "pyspark/core/context.py").write_text(made)
+    (tmp_path / "pyspark/context.py").write_text("from pyspark.core.context import SparkContext")
+    code += """
+from pyspark.context import SparkContext
+print(SparkContext._openlineage, hasattr(SparkContext.stop, "__wrapped__"))
+print(hasattr(SparkContext.stop.__wrapped__, "__wrapped__"))
+"""
+
+    assert run(code) == ("True True\nFalse\n", "")
