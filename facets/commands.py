@@ -13,7 +13,7 @@ from openlineage_pyspark.facets.relations import Session
 from openlineage_pyspark.facets.row_level import ROW_LEVEL
 from openlineage_pyspark.facets.table_commands import TABLE_COMMANDS
 from openlineage_pyspark.facets.written import Rule, Write
-from openlineage_pyspark.listener.plan import Operator, Plan, child_operators
+from openlineage_pyspark.listener.plan import Operator, Plan
 
 WRITES: dict[str, Rule] = {**INSERTS, **TABLE_COMMANDS, **ROW_LEVEL}
 """Command -> what it writes."""
@@ -65,7 +65,7 @@ def sinks(plan: Plan) -> tuple[int, ...]:
         if is_command(operator):
             found.append(at)
         elif operator.name in ("Union", "WithCTE"):
-            children = child_operators(operator)
+            children = operator.children
             stack.extend(reversed(children if operator.name == "Union" else children[:1]))
     return tuple(found)
 

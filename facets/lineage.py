@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.run import NotUnderstood
 from openlineage_pyspark.facets.schema import schema_fields
 from openlineage_pyspark.facets.trace import ROWS, Sources, Trace
 from openlineage_pyspark.facets.written import Scoped, Write
-from openlineage_pyspark.listener.plan import AttributeRef, Operator, Plan, child_operators
+from openlineage_pyspark.listener.plan import AttributeRef, Operator, Plan
 
 Fields = tuple[Identifier, str]
 Found = dict[Fields, dict[Kind, str]]
@@ -158,7 +158,7 @@ class _Reading:
                 continue
             operator = self.plan.operators[write.query]
             if operator.name == "MergeIntoTable":
-                found += child_operators(operator)
+                found += operator.children
             elif operator.name not in commands.WRITES:
                 found.append(write.query)
         return found

@@ -18,7 +18,6 @@ from openlineage_pyspark.listener.plan import (
     OperatorRef,
     Plan,
     Value,
-    child_operators,
 )
 
 
@@ -78,7 +77,7 @@ def meaning(plan: Plan, operator: Operator) -> Meaning:
 
 
 def _unknown(plan: Plan, operator: Operator) -> Meaning:
-    children = child_operators(operator)
+    children = operator.children
     return attrs.evolve(_opaque(plan, operator), known=not children and not operator.output)
 
 
@@ -86,7 +85,7 @@ def _opaque(plan: Plan, operator: Operator) -> Meaning:
     """Rows go through code that can't be read: every column in may be in every column out."""
     everything: tuple[Definition, ...] = tuple(
         Passed(child, column.id, Kind.TRANSFORMATION)
-        for child in child_operators(operator)
+        for child in operator.children
         for column in plan.operators[child].output
     )
     return Meaning(defines={column.id: everything for column in operator.output})
@@ -99,7 +98,7 @@ def _leaf(_plan: Plan, _operator: Operator) -> Meaning:
 
 def _pass(_: Plan, operator: Operator) -> Meaning:
     """Rows and columns go through as they are, all or some of them."""
-    return Meaning(passes=child_operators(operator)[:1])
+    return Meaning(passes=operator.children[:1])
 
 
 def _named(plan: Plan, values: tuple[Value, ...]) -> dict[int, tuple[Definition, ...]]:
@@ -115,17 +114,17 @@ def _named(plan: Plan, values: tuple[Value, ...]) -> dict[int, tuple[Definition,
 
 def _project(plan: Plan, operator: Operator) -> Meaning:
     """SELECT: each column is an expression."""
-    return Meaning(_named(plan, operator.sequence("projectList")), child_operators(operator))
+    return Meaning(_named(plan, operator.sequence("projectList")), operator.children)
 
 
 def _filter(_: Plan, operator: Operator) -> Meaning:
     """WHERE, HAVING, QUALIFY: the condition decides about rows."""
-    return Meaning(passes=child_operators(operator), rows=((operator.arguments.get("condition"), Kind.FILTER),))
+    return Meaning(passes=operator.children, rows=((operator.arguments.get("condition"), Kind.FILTER),))
 
 
 def _sort(_: Plan, operator: Operator) -> Meaning:
     """ORDER BY, SORT BY: the order's columns."""
-    return Meaning(passes=child_operators(operator), rows=((operator.arguments.get("order"), Kind.SORT),))
+    return Meaning(passes=operator.children, rows=((operator.arguments.get("order"), Kind.SORT),))
 
 
 def _join(_: Plan, operator: Operator) -> Meaning:
@@ -135,12 +134,12 @@ def _join(_: Plan, operator: Operator) -> Meaning:
         for name in ("condition", "asOfCondition", "orderExpression")
         if operator.arguments.get(name) is not None
     )
-    return Meaning(passes=child_operators(operator), rows=rows)
+    return Meaning(passes=operator.children, rows=rows)
 
 
 def _lateral_join(plan: Plan, operator: Operator) -> Meaning:
     """A lateral join: the right side is a subquery that reads the left one's columns."""
-    left = child_operators(operator)
+    left = operator.children
     right = operator.arguments.get("right")
     inner = plan.expressions[right.index].arguments.get("plan") if isinstance(right, ExpressionRef) else None
     below = (*left, inner.index) if isinstance(inner, OperatorRef) else left
@@ -152,26 +151,26 @@ def _aggregate(plan: Plan, operator: Operator) -> Meaning:
     """GROUP BY: each column is an expression over the group, the grouping decides which rows there are."""
     return Meaning(
         _named(plan, operator.sequence("aggregateExpressions")),
-        child_operators(operator),
+        operator.children,
         ((operator.arguments.get("groupingExpressions"), Kind.GROUP_BY),),
     )
 
 
 def _distinct(plan: Plan, operator: Operator) -> Meaning:
     """DISTINCT: a grouping by every column."""
-    child = child_operators(operator)[0]
+    child = operator.children[0]
     keys = tuple(AttributeRef(column.id) for column in plan.operators[child].output)
     return Meaning(passes=(child,), rows=((keys, Kind.GROUP_BY),))
 
 
 def _deduplicate(_: Plan, operator: Operator) -> Meaning:
     """dropDuplicates: a grouping by its keys."""
-    return Meaning(passes=child_operators(operator), rows=((operator.arguments.get("keys"), Kind.GROUP_BY),))
+    return Meaning(passes=operator.children, rows=((operator.arguments.get("keys"), Kind.GROUP_BY),))
 
 
 def _window(plan: Plan, operator: Operator) -> Meaning:
     """Window functions: further columns beside those that pass."""
-    return Meaning(_named(plan, operator.sequence("windowExpressions")), child_operators(operator))
+    return Meaning(_named(plan, operator.sequence("windowExpressions")), operator.children)
 
 
 def _expand(_: Plan, operator: Operator) -> Meaning:
@@ -186,7 +185,7 @@ def _expand(_: Plan, operator: Operator) -> Meaning:
 
 def _union(plan: Plan, operator: Operator) -> Meaning:
     """UNION, and the steps of a recursive CTE: by position; the ids are those of the first branch, so none may pass."""
-    children = child_operators(operator)
+    children = operator.children
     return Meaning(
         {
             column.id: tuple(
@@ -201,7 +200,7 @@ def _union(plan: Plan, operator: Operator) -> Meaning:
 
 def _set_difference(plan: Plan, operator: Operator) -> Meaning:
     """INTERSECT, EXCEPT: the left side's rows, kept or not by comparing every column with the right side's."""
-    left, right = child_operators(operator)
+    left, right = operator.children
     compared = tuple(Passed(side, column.id) for side in (left, right) for column in plan.operators[side].output)
     values = tuple(AttributeRef(passed.id) for passed in compared)
     return Meaning(passes=(left,), rows=((values, Kind.JOIN),), scope=(left, right))
@@ -216,7 +215,7 @@ def _generate(plan: Plan, operator: Operator) -> Meaning:
         defines = _stack(plan, generator, made)
     elif isinstance(generator, ExpressionRef) and plan.expressions[generator.index].name == "Inline":
         defines = _inline(plan, generator, made) or defines
-    return Meaning(defines, child_operators(operator))
+    return Meaning(defines, operator.children)
 
 
 def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
@@ -257,7 +256,7 @@ def _python_rows(plan: Plan, operator: Operator) -> Meaning:
         for value in operator.sequence(name)
     )
     cogrouped: list[Value] = []
-    for length, child in zip(("leftGroupingLen", "rightGroupingLen"), child_operators(operator), strict=False):
+    for length, child in zip(("leftGroupingLen", "rightGroupingLen"), operator.children, strict=False):
         count = operator.arguments.get(length)
         if isinstance(count, int):
             cogrouped += [AttributeRef(column.id) for column in plan.operators[child].output[:count]]

@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.written import (
     texts,
     to_table,
 )
-from openlineage_pyspark.listener.plan import Described, Operator, Plan, child_operators
+from openlineage_pyspark.listener.plan import Described, Operator, Plan
 
 
 def _create_table(plan: Plan, operator: Operator, session: Session) -> Write | None:
@@ -125,7 +125,7 @@ def _column_definitions(operator: Operator) -> tuple[Field, ...]:
 
 def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Write | None:
     """DROP, TRUNCATE, ALTER, RENAME of a table in a DataSource V2 catalog."""
-    below = child_operators(operator)
+    below = operator.children
     if not below:
         return None
     resolved = plan.operators[below[0]]

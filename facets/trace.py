@@ -20,7 +20,6 @@ from openlineage_pyspark.listener.plan import (
     OperatorRef,
     Plan,
     Value,
-    child_operators,
     references,
 )
 
@@ -56,6 +55,7 @@ class Trace:
         self._outputs: dict[int, frozenset[int]] = {}
         self._solved: dict[_Cell, Sources] = {}
         self._followed: dict[tuple[int, int], int] = {}
+        self._held: dict[int, list[int]] = {}
         self._holders: dict[int, int] | None = None
 
     def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
@@ -97,9 +97,9 @@ class Trace:
             operator = self.plan.operators[at]
             below = list(self.meaning(at).scope or ())
             if operator.name == "WithCTE":
-                below += child_operators(operator)[:1]
+                below += operator.children[:1]
             else:
-                below += child_operators(operator)
+                below += operator.children
             stack.extend(below)
             stack.extend(self.subqueries(at))
         return sorted(seen)
@@ -113,7 +113,10 @@ class Trace:
 
     def subqueries(self, at: int) -> list[int]:
         """The operators that stand at the top of subqueries in an operator's expressions."""
-        found: list[int] = []
+        known = self._held.get(at)
+        if known is not None:
+            return known
+        found = self._held[at] = []
         seen: set[int] = set()
         stack: list[ExpressionRef] = [
             r
@@ -278,7 +281,7 @@ class Trace:
         here = self.meaning(operator)
         if here.scope is not None:
             return here.scope
-        children = child_operators(self.plan.operators[operator])
+        children = self.plan.operators[operator].children
         return children[:1] if self.plan.operators[operator].name == "WithCTE" else children
 
     def _use(self, operator: int, use: Use, text: str, scope: Iterable[int]) -> list[_Step]:
@@ -315,7 +318,7 @@ class Trace:
                         if below in self._holders:
                             continue
                         self._holders[below] = at
-                        stack.extend(child_operators(self.plan.operators[below]))
+                        stack.extend(self.plan.operators[below].children)
         return self._holders.get(operator)
 
     def _text(self, value: Value) -> str:

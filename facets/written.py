@@ -10,7 +10,7 @@ from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.kinds import Kind
 from openlineage_pyspark.facets.relations import Session
 from openlineage_pyspark.facets.schema import fields_of
-from openlineage_pyspark.listener.plan import AttributeRef, Described, Operator, Plan, Value, child_operators
+from openlineage_pyspark.listener.plan import AttributeRef, Described, Operator, Plan, Value
 
 
 @attrs.frozen
@@ -166,7 +166,7 @@ def keeps_nothing(target: Operator) -> bool:
 def into_relation(plan: Plan, target: int, query: int | None, session: Session, lifecycle: str | None) -> Write | None:
     """A write into the relation at an index of the plan; None where it keeps nothing or can't be named."""
     while plan.operators[target].name == "SubqueryAlias":
-        target = child_operators(plan.operators[target])[0]
+        target = plan.operators[target].children[0]
     if keeps_nothing(plan.operators[target]):
         return None
     found = relations.relation(plan, plan.operators[target], session)

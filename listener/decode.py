@@ -18,7 +18,6 @@ from openlineage_pyspark.listener.plan import (
     Output,
     Plan,
     Value,
-    child_operators,
     common_id,
     simple_name,
 )
@@ -161,7 +160,7 @@ class _Decoding:
             output = operators[chain.pop()].output
             for index in chain:
                 here = operators[index]
-                operators[index] = Operator(here.name, here.class_name, here.arguments, output)
+                operators[index] = Operator(here.name, here.class_name, here.arguments, output, here.children)
                 self._same_as_child.discard(index)
 
 
@@ -175,4 +174,4 @@ def _ctes(operators: list[Operator]) -> dict[tuple[str, int], int]:
 
 
 def _first_child(operator: Operator) -> int | None:
-    return next(iter(child_operators(operator)), None)
+    return next(iter(operator.children), None)

@@ -118,12 +118,19 @@ class Operator:
         class_name: full JVM name.
         arguments: by the name of the case class's parameter, and the description table's readings.
         output: what it puts out, in order.
+        children: the operators that stand in its arguments, in order.
     """
 
     name: str
     class_name: str
     arguments: Mapping[str, Value]
     output: tuple[Output, ...] = ()
+    children: tuple[int, ...] = attrs.field()
+
+    @children.default
+    def _children(self) -> tuple[int, ...]:
+        found = (reference for value in self.arguments.values() for reference in references(value))
+        return tuple(reference.index for reference in found if isinstance(reference, OperatorRef))
 
     def operator(self, name: str) -> int | None:
         """The index of the operator in that argument."""
@@ -194,16 +201,6 @@ def references(value: Value) -> Iterator[OperatorRef | ExpressionRef | Attribute
     elif isinstance(value, Described):
         for item in value.values.values():
             yield from references(item)
-
-
-def child_operators(operator: Operator) -> tuple[int, ...]:
-    """The operators that stand in an operator's arguments, in order."""
-    return tuple(
-        found.index
-        for value in operator.arguments.values()
-        for found in references(value)
-        if isinstance(found, OperatorRef)
-    )
 
 
 def common_id(expression: Expression) -> int:

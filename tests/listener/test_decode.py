@@ -15,7 +15,6 @@ from openlineage_pyspark.listener.plan import (
     Operator,
     OperatorRef,
     Output,
-    child_operators,
 )
 
 PACKAGE = "org.apache.spark.sql.catalyst.plans.logical."
@@ -59,7 +58,7 @@ def test_a_plan_keeps_its_operators_in_order_with_their_outputs():
         ),
     )
     assert plan.root == 0
-    assert child_operators(plan.top) == (1,)
+    assert plan.top.children == (1,)
 
 
 def test_text_and_parsed_json_are_the_same():
