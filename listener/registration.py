@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport import Delivery
 
 _JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
-_COMPILE_SECONDS = 20.0
+_COMPILE_SECONDS = 10.0
 _TO_DO = (
     "the shortest configuration is spark.openlineage.transport.type=file with spark.openlineage.transport.location=PATH"
 )
@@ -96,7 +96,7 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str]) -> _Prepared:
     if settings.disabled:
         raise _NotAskedForError("spark.openlineage.disabled is true")
     for warning in settings.warnings:
-        LOG.warning("openlineage: %s.", warning)
+        LOG.warning("openlineage: %s", warning if warning.endswith("?") else f"{warning}.")
     if _JAVA_LISTENER in spark_conf.get("spark.extraListeners", ""):
         raise RegistrationError(
             "spark.extraListeners names the Java listener, and the job is left to it; "

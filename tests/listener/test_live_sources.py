@@ -157,7 +157,7 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
         [
             (
                 "openlineage: spark.openlineage.namspace is unknown and has no effect; did you mean "
-                "spark.openlineage.namespace?."
+                "spark.openlineage.namespace?"
             )
         ],
     ),
@@ -183,7 +183,7 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     "a misspelt prefix": (
         {"spark.openlinage.transport.type": "file"},
         [
-            "openlineage: spark.openlinage.transport.type is not read; did you mean spark.openlineage.transport.type?.",
+            "openlineage: spark.openlinage.transport.type is not read; did you mean spark.openlineage.transport.type?",
             f"{NO_LINEAGE}no transport is configured; {TO_DO}",
         ],
     ),
