@@ -40,6 +40,10 @@ def _create_table_as_select(plan: Plan, operator: Operator, session: Session) ->
     if table is None:
         return None
     lifecycle = None if operator.text("mode") == "Append" else "CREATE"
+    existing = operator.described("existing")
+    if lifecycle is None and existing is not None:
+        # What is appended to lies where the catalog says, which the description of a table to be made doesn't know.
+        table = existing
     names = texts(operator.sequence("outputColumnNames"))
     return to_table(plan, table, operator.operator("query"), names, session, lifecycle)
 

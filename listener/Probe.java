@@ -740,7 +740,7 @@ final class Reflection {
   /** A chain such as `location.rootPaths`, `options[url]`, or one of the readings that need more than a getter. */
   static Object chain(Object o, String chain, Object session) {
     if (chain.equals("#defaultPath")) return defaultPath(o, session);
-    if (chain.startsWith("#table:")) return ofCatalog("getTableMetadata", call(o, chain.substring(7)), session);
+    if (chain.startsWith("#table:")) return ofCatalog("getTableMetadata", chain(o, chain.substring(7), null), session);
     if (chain.startsWith("#path:")) return ofCatalog("defaultTablePath", call(o, chain.substring(6)), session);
     if (chain.equals("#sessionTable")) return ofCatalog("getTableMetadata", sessionTable(o), session);
     if (chain.equals("#sessionPath")) return ofCatalog("defaultTablePath", sessionTable(o), session);

@@ -59,6 +59,7 @@ DESCRIBED: dict[str, dict[str, str]] = {
         "bootstrapServers": "options[kafka.bootstrap.servers]",
         "saveMode": "mode",
     },
+    "org.apache.spark.sql.execution.command.SaveAsV1TableCommand": {"existing": "#table:tableDesc.identifier"},
     "org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier": {
         "tableMetadata": "#sessionTable",
         "tablePath": "#sessionPath",
