@@ -6,13 +6,13 @@ Run it with the interpreter of an environment that has the package, in the root 
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.facets import commands, expressions, operators
+from openlineage_pyspark.listener.setting_documents import write_or_compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -126,24 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 1 where a document is not up to date.
     """
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write them, instead of only comparing")
-    where = "root of the repository (default: here)"
-    parser.add_argument("root", nargs="?", type=Path, default=Path(), help=where)
-    options = parser.parse_args(arguments)
-    if not (options.root / "pyproject.toml").is_file():
-        parser.error(f"{options.root.absolute()} is not the root of the repository")
-    stale = False
-    for name, text in documents(options.root).items():
-        file = options.root / name
-        if file.is_file() and file.read_text("utf-8") == text:
-            continue
-        if options.write:
-            file.write_text(text, "utf-8")
-        else:
-            stale = True
-        sys.stdout.write(f"{name} {'written' if options.write else f'is not up to date; run {COMMAND}'}\n")
-    return int(stale)
+    return write_or_compare(__doc__, COMMAND, documents, arguments)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from openlineage_pyspark.listener.setting_keys import DONE, NAMESPACE, PYTHON, W
 from openlineage_pyspark.listener.setting_sources import PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 COMMAND = "python -m openlineage_pyspark.listener.setting_documents --write"
 """The command that writes the documents anew, in the root of the repository."""
@@ -65,18 +65,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 1 where a document is not up to date.
     """
-    parser = argparse.ArgumentParser(description=__doc__)
+    return write_or_compare(__doc__, COMMAND, lambda _root: documents(), arguments)
+
+
+def write_or_compare(
+    purpose: str | None,
+    command: str,
+    make: Callable[[Path], Mapping[str, str]],
+    arguments: Sequence[str] | None = None,
+) -> int:
+    """Be the command line of documents that are made from the code.
+
+    Args:
+        purpose: what the command says of itself.
+        command: how a reader writes them anew.
+        make: gives the text of each document, by its path below the repository's root, which it is given.
+        arguments: of the command line, without its name.
+
+    Returns:
+        The exit code: 1 where a document is not up to date.
+    """
+    parser = argparse.ArgumentParser(description=purpose)
     parser.add_argument("--write", action="store_true", help="write them, instead of only comparing")
     where = "root of the repository (default: here)"
     parser.add_argument("root", nargs="?", type=Path, default=Path(), help=where)
     options = parser.parse_args(arguments)
     if not (options.root / "pyproject.toml").is_file():
         parser.error(f"{options.root.absolute()} is not the root of the repository")
-    stale = [path for path, text in documents().items() if not _holds(options.root / path, text)]
-    for path in stale:
+    stale = {path: text for path, text in make(options.root).items() if not _holds(options.root / path, text)}
+    for path, text in stale.items():
         if options.write:
-            (options.root / path).write_text(documents()[path], "utf-8")
-        outcome = "written" if options.write else f"is not up to date; run {COMMAND}"
+            (options.root / path).write_text(text, "utf-8")
+        outcome = "written" if options.write else f"is not up to date; run {command}"
         sys.stdout.write(f"{path} {outcome}\n")
     return int(bool(stale) and not options.write)
 
