@@ -136,12 +136,13 @@ class _Reading:
             self.remarks[NotUnderstood("plan", "the plan was larger than its bounds and was cut")] = None
         for broken in plan.broken:
             self.remarks[NotUnderstood(broken.split(":", 1)[0], f"could not be read ({broken})")] = None
-        columns = self._query_lineage(query) if query is not None else None
+        results = self._results(query if streamed is None else streamed)
+        columns = self._query_lineage(query, results) if query is not None else None
         return Understanding(
             inputs=tuple(self.datasets.values()),
             outputs=outputs,
             scanned=self._scanned(reached),
-            results=self._results(query if streamed is None else streamed),
+            results=results,
             columns=columns,
             not_understood=tuple(self.remarks),
             operators=len(plan.operators),
@@ -207,13 +208,11 @@ class _Reading:
                 columns.append(OutputColumn(f"{name}.{field.name}", _edges(part)))
         return columns
 
-    def _query_lineage(self, query: int) -> ColumnLineage:
-        columns = []
-        for output in self.plan.operators[query].output:
-            found: Found = {}
-            self._join(found, self.trace.column(query, output.id))
-            columns.append(OutputColumn(output.name, _edges(found)))
-        return ColumnLineage(tuple(columns), _edges(self._rows(query)))
+    def _query_lineage(self, query: int, results: Mapping[int, Found]) -> ColumnLineage:
+        columns = (
+            OutputColumn(output.name, _edges(results[output.id])) for output in self.plan.operators[query].output
+        )
+        return ColumnLineage(tuple(columns), _edges(results[ROWS]))
 
     def _results(self, query: int | None) -> dict[int, Found]:
         found: dict[int, Found] = {}
