@@ -139,10 +139,6 @@ OPTIONS: tuple[Key[Any], ...] = (
 """The transport options; whether one works depends on the transport, which says so itself."""
 
 NOT_YET: tuple[Key[Any], ...] = (
-    _not_yet("strict", "Makes the process fail at its end where lineage failed, for tests.", OURS),
-    _not_yet("spool.path", "Where events are kept until they are delivered; `none` keeps none.", OURS),
-    _not_yet("spool.<option>", "Further options of the spool.", OURS),
-    _not_yet("maskLiterals", "Replaces literals in SQL text and expressions with `?`.", OURS),
     _not_yet("facets.disabled", "A list of facets to leave out; use `facets.<name>.disabled`."),
     _not_yet("facets.custom_environment_variables", "Environment variables to show in a facet."),
     _not_yet("facets.variables", "The same in the Java integration's documentation."),

@@ -245,6 +245,44 @@ PLAN_MAX_BYTES = Key(
     description="The bytes of an encoded plan past which the rest is cut and marked as cut.",
 )
 
+EVENT_MAX_BYTES = Key(
+    "event.maxBytes",
+    SIZE,
+    default=10 * 1024 * 1024,
+    source=OURS,
+    description="The bytes of an event past which its facets are cut, the least needed first.",
+)
+MASK_LITERALS = Key(
+    "maskLiterals",
+    BOOLEAN,
+    default=False,
+    source=OURS,
+    description="Writes `?` for every literal in SQL text, expressions and error messages.",
+)
+SPOOL_PATH = Key(
+    "spool.path",
+    OPTIONAL_TEXT,
+    default=None,
+    source=OURS,
+    example="/var/spool/lineage",
+    description="The local directory that keeps events until they are delivered; `none` keeps them in memory alone."
+    " By default `~/.local/state/openlineage-pyspark/spool` for receivers over a network, and `none` for the others.",
+)
+SPOOL_MAX_BYTES = Key(
+    "spool.maxBytes",
+    SIZE,
+    default=512 * 1024 * 1024,
+    source=OURS,
+    description="The bytes of waiting events past which the oldest finished runs are dropped.",
+)
+STRICT = Key(
+    "strict",
+    BOOLEAN,
+    default=False,
+    source=OURS,
+    description="Lists every lineage fault at the end of the process and makes it fail, for CI.",
+)
+
 WORKING: tuple[Key[Any], ...] = (
     DISABLED,
     NAMESPACE,
@@ -274,6 +312,11 @@ WORKING: tuple[Key[Any], ...] = (
     FLUSH_TIMEOUT,
     PLAN_MAX_NODES,
     PLAN_MAX_BYTES,
+    EVENT_MAX_BYTES,
+    MASK_LITERALS,
+    SPOOL_PATH,
+    SPOOL_MAX_BYTES,
+    STRICT,
 )
 """The keys that `Settings` holds, in the order of the documents."""
 

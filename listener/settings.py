@@ -46,6 +46,11 @@ class Settings:
         flush_timeout: seconds that the end of the application may wait.
         plan_max_nodes: nodes past which a plan is cut.
         plan_max_bytes: bytes past which an encoded plan is cut.
+        event_max_bytes: bytes past which an event is cut.
+        mask_literals: whether literals are replaced in every text.
+        spool_path: the directory of the spool; None for the transport's default, `none` for no spool.
+        spool_max_bytes: bytes of waiting events past which finished runs are dropped.
+        strict: whether a lineage fault makes the process fail at its end.
         sources: each key that was set, dotted and without prefix, and where its value comes from.
         warnings: one sentence for each thing that has no effect, without its full stop and without values.
     """
@@ -72,6 +77,11 @@ class Settings:
     flush_timeout: float
     plan_max_nodes: int
     plan_max_bytes: int
+    event_max_bytes: int
+    mask_literals: bool
+    spool_path: str | None
+    spool_max_bytes: int
+    strict: bool
     sources: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
 
@@ -144,6 +154,11 @@ def load(spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequ
         flush_timeout=reading.value(keys.FLUSH_TIMEOUT) / 1000,
         plan_max_nodes=reading.value(keys.PLAN_MAX_NODES),
         plan_max_bytes=reading.value(keys.PLAN_MAX_BYTES),
+        event_max_bytes=reading.value(keys.EVENT_MAX_BYTES),
+        mask_literals=reading.value(keys.MASK_LITERALS),
+        spool_path=reading.value(keys.SPOOL_PATH),
+        spool_max_bytes=reading.value(keys.SPOOL_MAX_BYTES),
+        strict=reading.value(keys.STRICT),
         sources=tuple(sorted((name, given[-1].origin) for name, given in reading.given.items())),
         warnings=tuple(dict.fromkeys(reading.warnings)),
     )

@@ -25,12 +25,23 @@ class TransportError(Exception):
         retryable: True where the same event may go through later.
         status: the status of the answer, where there was one (HTTP).
         answer: the text of the answer; it is shortened to 300 characters.
+        retry_after: seconds that the receiver asks to wait before the next attempt, uncapped; None where it
+            does not say (`Retry-After` of HTTP).
     """
 
-    def __init__(self, message: str, *, retryable: bool, status: int | None = None, answer: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool,
+        status: int | None = None,
+        answer: str = "",
+        retry_after: float | None = None,
+    ) -> None:
         self.message = message
         self.retryable = retryable
         self.status = status
+        self.retry_after = retry_after
         flat = " ".join(answer.split())
         self.answer = flat if len(flat) <= _LONGEST_ANSWER else flat[: _LONGEST_ANSWER - 3] + "..."
         super().__init__(f"{message}: {self.answer}" if self.answer else message)
@@ -51,16 +62,25 @@ class TransportConfigError(ValueError):
 
 
 class Transport(abc.ABC):
-    """A way to hand events to a receiver, one at a time and from one thread.
+    """A way to hand events to a receiver.
 
     A new one subclasses this and is named in the entry point group `openlineage_pyspark.transports`.
     `OPTIONS` declares the names that `from_options` reads, nested ones with dots (`auth.type`), maps with
     free names as `headers.*`; `OPTIONS_NOT_YET` those that other OpenLineage clients have and this one
-    does not yet. Any other name given by the user costs a warning.
+    does not yet. Any other name given by the user costs a warning. `CONNECTIONS` is from how many threads
+    `send` may be called at once, each time with an event of another run. `SPOOLED` tells that the receiver
+    can be away for a while, so that events are kept on disk until it has them.
     """
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset()
     OPTIONS_NOT_YET: ClassVar[frozenset[str]] = frozenset()
+    CONNECTIONS: ClassVar[int] = 1
+    SPOOLED: ClassVar[bool] = False
+
+    @property
+    def destination(self) -> str:
+        """Where events go, without any credential: what was left behind for another one is not sent here."""
+        return type(self).__name__
 
     @classmethod
     def from_options(cls, _options: Mapping[str, object], /) -> Self:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import uuid
+
 import attrs
 
 TERMINAL_TYPES = frozenset({"COMPLETE", "FAIL", "ABORT"})
@@ -20,6 +23,7 @@ class Event:
         run_id: the run that it belongs to (`run.runId`).
         event_type: START, RUNNING, COMPLETE, FAIL, ABORT or OTHER (`eventType`).
         body: the event as compact JSON in UTF-8, without a line break.
+        parent_run_id: the run whose START the receiver must have before it gets this event; None for none.
 
     Raises:
         ValueError: the body holds a line break.
@@ -28,3 +32,10 @@ class Event:
     run_id: str
     event_type: str
     body: bytes = attrs.field(validator=_one_line, repr=False)
+    parent_run_id: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The same for the same event, however often it is sent, and in any process (a UUID, version 5)."""
+        digest = hashlib.sha256(self.body).hexdigest()
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"openlineage:{self.run_id}/{self.event_type}/{digest}"))

@@ -54,10 +54,6 @@ def test_the_nearest_key_is_written_as_in_the_place_of_the_unknown_one(tmp_path:
 @pytest.mark.parametrize(
     "name",
     [
-        "strict",
-        "spool.path",
-        "spool.maxBytes",
-        "maskLiterals",
         "dataset.removePath.pattern",
         "dataset.namespaceResolvers.kafka.type",
         "circuitBreaker.type",
@@ -238,7 +234,9 @@ def test_broken_json_in_the_environment_warns_and_is_taken_as_text():
         "parentRunId",
         "context",
         "facets.sql.disabled",
-        "spool.path",
+        "maskLiterals",
+        "spool.maxBytes",
+        "strict",
     ],
 )
 def test_no_value_is_shown_in_a_warning_in_the_log_or_in_the_text_of_the_settings(

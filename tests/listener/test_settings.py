@@ -61,6 +61,11 @@ def test_without_configuration_the_defaults_hold_and_nothing_warns():
         flush_timeout=10.0,
         plan_max_nodes=100_000,
         plan_max_bytes=33_554_432,
+        event_max_bytes=10_485_760,
+        mask_literals=False,
+        spool_path=None,
+        spool_max_bytes=536_870_912,
+        strict=False,
         sources=(),
         warnings=(),
     )
@@ -92,6 +97,11 @@ def test_every_key_of_the_spark_configuration_is_read():
             "flush.timeoutInMillis": "2500",
             "plan.maxNodes": "10",
             "plan.maxBytes": "1m",
+            "event.maxBytes": "2m",
+            "maskLiterals": "true",
+            "spool.path": "/spool",
+            "spool.maxBytes": "1g",
+            "strict": "true",
         }
     )
     assert settings.warnings == ()
@@ -114,6 +124,10 @@ def test_every_key_of_the_spark_configuration_is_read():
     assert settings.replace_dot_with_underscore
     assert settings.job_documentation == "Loads a day."
     assert (settings.flush_timeout, settings.plan_max_nodes, settings.plan_max_bytes) == (2.5, 10, 1_048_576)
+    assert settings.event_max_bytes == 2_097_152
+    assert settings.mask_literals
+    assert (settings.spool_path, settings.spool_max_bytes) == ("/spool", 1_073_741_824)
+    assert settings.strict
 
 
 def test_what_airflow_injects_gives_parent_root_and_transport():
