@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +61,18 @@ class TransportConfigError(ValueError):
         self.option = option
 
 
+class Reached(NamedTuple):
+    """What a receiver answered to a question that changes nothing.
+
+    Args:
+        said: what was asked, and the answer.
+        doubt: why that does not prove that events are welcome; empty where it speaks for it.
+    """
+
+    said: str
+    doubt: str = ""
+
+
 class Transport(abc.ABC):
     """A way to hand events to a receiver.
 
@@ -74,8 +86,8 @@ class Transport(abc.ABC):
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset()
     OPTIONS_NOT_YET: ClassVar[frozenset[str]] = frozenset()
-    CONNECTIONS: ClassVar[int] = 1
-    SPOOLED: ClassVar[bool] = False
+    CONNECTIONS: int = 1
+    SPOOLED: bool = False
 
     @property
     def destination(self) -> str:
@@ -102,6 +114,17 @@ class Transport(abc.ABC):
         Raises:
             TransportError: the event was not delivered.
         """
+
+    def reach(self) -> Reached | None:
+        """Ask the receiver something that changes nothing there, to learn whether it lets this client in.
+
+        Returns:
+            its answer; None where nothing can be asked without sending an event.
+
+        Raises:
+            TransportError: there was no answer, or the client is refused.
+        """
+        return None
 
     @abc.abstractmethod
     def close(self, timeout: float, /) -> None:

@@ -1,4 +1,4 @@
-"""Delivery in the background: whoever submits never waits for the receiver."""
+"""Delivery in the background: whoever submits never waits for the receiver, and what it does not take is kept."""
 
 from __future__ import annotations
 
@@ -6,25 +6,30 @@ import logging
 import os
 import threading
 import time
-import traceback
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.transport.backlog import Backlog, DropReason
+from openlineage_pyspark.transport.attempt import ForeignError, attempt
+from openlineage_pyspark.transport.backlog import MEMORY_BYTES, Backlog, DropReason, Inheritance, adopt
 from openlineage_pyspark.transport.base import TransportError
+from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
+from openlineage_pyspark.transport.spool_place import SpoolError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from openlineage_pyspark.transport.base import Transport
     from openlineage_pyspark.transport.event import Event
+    from openlineage_pyspark.transport.spool import Spool
+    from openlineage_pyspark.transport.waiting import Entry
 
 _log = logging.getLogger(__name__)
 
-DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 # A transport that words each failure anew must not fill the log.
 _MOST_KINDS = 20
+# How long the end of the application waits for the one attempt on a receiver that is away.
+_LAST_ATTEMPT_SECONDS = 1.0
 
 
 @attrs.frozen
@@ -33,10 +38,12 @@ class DeliveryCounts:
 
     Args:
         sent: taken by the receiver.
-        failed: tried once and not taken.
-        dropped: never tried.
+        failed: refused for good; among the spool's dead letters, where there is a spool.
+        dropped: given up without a final answer.
         pending: waiting, or being sent at this moment.
         drops: the dropped ones by reason.
+        inherited: how many of all these were left behind by earlier applications.
+        retries: attempts in vain after which there was to be another; no number of events.
     """
 
     sent: int = 0
@@ -44,48 +51,70 @@ class DeliveryCounts:
     dropped: int = 0
     pending: int = 0
     drops: Mapping[DropReason, int] = attrs.field(factory=dict)
+    inherited: int = 0
+    retries: int = 0
 
 
 class Delivery:
-    """Ships events through one transport, from one daemon thread, in the order of their submission.
+    """Ships events through one transport, from daemon threads: those of one run in order, several runs at once.
 
-    Each event is tried once. Failures are counted, and logged once per kind. A process that was forked
-    from this one has no part in it: there, every method returns at once, and nothing is shipped.
+    An event is tried until the receiver takes it or refuses it for good, and goes out at least once: where the
+    process ends between the answer and its note in the spool, the event is sent again, with the same id. A
+    process that was forked from this one has no part in it: there, every method returns at once, and nothing is
+    shipped.
 
     Args:
         transport: what ships; from now on it belongs to the delivery, which closes it.
+        spool: where events are kept until they are delivered, None for memory alone; see `Backlog`.
+        inheritance: what earlier applications left behind and is shipped before all else; None for nothing.
         max_bytes: the bound on the events that wait; see `Backlog` for what is dropped beyond it.
+        policy: when to try again.
     """
 
-    def __init__(self, transport: Transport, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        spool: Spool | None = None,
+        inheritance: Inheritance | None = None,
+        max_bytes: int = MEMORY_BYTES,
+        policy: RetryPolicy | None = None,
+    ) -> None:
         self._transport = transport
+        self._policy = policy or RetryPolicy()
         self._process = os.getpid()
         # Its lock is reentrant: a signal handler may come in while this very thread is in here.
         self._changed = threading.Condition()
-        self._backlog = Backlog(max_bytes)
-        self._worker: threading.Thread | None = None
-        self._in_flight = 0
-        self._sent = 0
-        self._failed = 0
+        self._backlog = Backlog(spool, max_bytes)
+        self._breaker = Breaker(self._policy)
+        self._inheritance = inheritance
+        self._inheriting = inheritance is not None
+        self._workers: set[threading.Thread] = set()
+        self._closing = self._given_up = self._closed = False
+        self._sent = self._failed = self._inherited = self._retries = 0
         self._drops: Counter[DropReason] = Counter()
-        self._end: float | None = None
         self._kinds: set[str] = set()
 
-    def submit(self, event: Event) -> None:
-        """Hand an event over; this never blocks and never raises."""
+    def start(self) -> None:
+        """Begin with what earlier applications left behind; the first event does the same."""
         if self._forked():
             return
         with self._changed:
-            drops = Counter({DropReason.CLOSED: 1}) if self._end is not None else self._backlog.put(event)
-            new = [reason for reason in drops if not self._drops[reason]]
-            self._drops += drops
-            self._start_worker()
+            self._start_workers()
+
+    def submit(self, event: Event) -> None:
+        """Hand an event over; this never waits for the receiver and never raises."""
+        if self._forked():
+            return
+        with self._changed:
+            self._start_workers()
+            self._drop(Counter({DropReason.CLOSED: 1}) if self._closing else self._backlog.put(event))
             self._changed.notify_all()
-        for reason in new:
-            _log.warning("an OpenLineage event was %s; further ones are only counted", reason.value)
 
     def flush(self, timeout_seconds: float) -> int:
-        """Wait until each event has been tried, but not longer than this.
+        """Wait until each event has its answer, but not longer than this, nor for a receiver that is away.
+
+        A receiver that is away gets one more attempt, for which this waits a second at most.
 
         Args:
             timeout_seconds: the limit; 0 does not wait.
@@ -96,35 +125,37 @@ class Delivery:
         if self._forked():
             return 0
         with self._changed:
-            self._start_worker()
-            self._changed.wait_for(lambda: not self._pending(), timeout_seconds)
-            return self._pending()
+            self._start_workers()
+            self._wait(timeout_seconds)
+            return len(self._backlog)
 
     def close(self, timeout_seconds: float) -> int:
-        """Ship what waits and close the transport, within the limit even where the transport hangs.
+        """Ship what waits as `flush` does, and close transport and spool, even where the transport hangs.
 
         Args:
             timeout_seconds: the limit; 0 does not wait.
 
         Returns:
-            How many events are left; they will not be shipped any more.
+            How many events are left; they stay in the spool, where there is one, and are lost where there is none.
         """
         if self._forked():
             return 0
+        end = time.monotonic() + timeout_seconds
         with self._changed:
-            first = self._end is None
-            self._start_worker()
+            self._start_workers()
+            first, self._closing = not self._closing, True
             if first:
-                self._end = time.monotonic() + timeout_seconds
+                self._wait(timeout_seconds)
+                self._given_up = True
             self._changed.notify_all()
-            worker = self._worker
-        if worker is not None:
-            worker.join(timeout_seconds)
+            self._changed.wait_for(lambda: self._closed or not self._alive(), max(0.0, end - time.monotonic()))
         counts = self.counts()
         if first and (counts.pending or counts.failed or counts.dropped):
+            kept = self._backlog.directory
             _log.warning(
-                "OpenLineage events: %d sent, %d failed, %d dropped, %d left unsent",
+                "OpenLineage events: %d sent, %d refused, %d dropped, %d left unsent%s",
                 counts.sent, counts.failed, counts.dropped, counts.pending,
+                f"; what is left or was refused stays in {kept}" if kept else "",
             )  # fmt: skip
         return counts.pending
 
@@ -134,70 +165,180 @@ class Delivery:
             return DeliveryCounts()
         with self._changed:
             drops = dict(self._drops)
-            return DeliveryCounts(self._sent, self._failed, sum(drops.values()), self._pending(), drops)
+            dropped, pending = sum(drops.values()), len(self._backlog)
+            return DeliveryCounts(self._sent, self._failed, dropped, pending, drops, self._inherited, self._retries)
 
     def _forked(self) -> bool:
-        # Asked before the lock is touched: the worker may have held it when the process was forked.
+        # Asked before the lock is touched: a worker may have held it when the process was forked.
         return os.getpid() != self._process
 
-    def _pending(self) -> int:
-        return len(self._backlog) + self._in_flight
+    def _wait(self, seconds: float) -> None:
+        now = time.monotonic()
+        end, last_attempt = now + seconds, now + min(seconds, _LAST_ATTEMPT_SECONDS)
+        self._backlog.hurry()
+        self._breaker.hurry(now)
+        self._changed.notify_all()
+        while len(self._backlog) or self._inheriting:
+            away = self._breaker.is_open and not self._inheriting
+            limit = last_attempt if away else end
+            if now >= limit or (away and self._breaker.was_asked_for):
+                return
+            self._changed.wait(limit - now)
+            now = time.monotonic()
 
-    def _start_worker(self) -> None:
-        """Start the worker with the first event, and again should something have killed it."""
-        if self._end is not None or (self._worker is not None and self._worker.is_alive()):
+    # --- the workers ----------------------------------------------------------------------------------------
+
+    def _alive(self) -> bool:
+        return any(worker.is_alive() for worker in self._workers)
+
+    def _start_workers(self) -> None:
+        """Start the workers with the first event, and again should something have killed one."""
+        self._workers = {worker for worker in self._workers if worker.is_alive()}
+        if self._closing:
             return
-        worker = threading.Thread(target=self._work, name="openlineage-delivery", daemon=True)
-        try:
-            worker.start()
-        except RuntimeError as exc:
-            self._log_once("thread", "can't start the thread that ships OpenLineage events: %s", exc)
-            return
-        self._worker = worker
+        for number in range(len(self._workers), max(1, self._transport.CONNECTIONS)):
+            worker = threading.Thread(target=self._work, name=f"openlineage-delivery-{number}", daemon=True)
+            try:
+                worker.start()
+            except RuntimeError as exc:
+                self._log_once("thread", "can't start the thread that ships OpenLineage events: %s", exc)
+                return
+            self._workers.add(worker)
 
     def _work(self) -> None:
-        while (event := self._take()) is not None:
-            sent: bool | None = None
+        self._inherit()
+        while (entry := self._take()) is not None:
+            done = False
             try:
-                sent = self._attempt(event)
+                self._ship(entry)
+                done = True
             finally:
-                with self._changed:
+                if not done:
                     # What is no Exception is about to end this thread: the next call starts another.
-                    if sent is None:
-                        self._worker = None
-                    self._in_flight = 0
-                    self._sent += sent is True
-                    self._failed += sent is not True
-                    self._changed.notify_all()
-        self._attempt(None)
+                    with self._changed:
+                        self._workers.discard(threading.current_thread())
+                        self._judge(entry, TransportError("the thread that sends was stopped", retryable=True))
+        self._leave()
 
-    def _take(self) -> Event | None:
+    def _inherit(self) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: len(self._backlog) or self._end is not None)
-            if self._end is not None and time.monotonic() >= self._end:
-                return None
-            event = self._backlog.pop()
-            self._in_flight = int(event is not None)
-            return event
-
-    def _attempt(self, event: Event | None) -> bool:
-        """Send the event, or close the transport where there is none; return whether that went well."""
+            wanted, self._inheritance = self._inheritance, None
+            if wanted is None:
+                # The first worker is at it, and what it finds goes before all else.
+                self._changed.wait_for(lambda: not self._inheriting)
+                return
         try:
-            if event is not None:
-                self._transport.send(event)
-            else:
-                self._transport.close(max(0.0, (self._end or 0.0) - time.monotonic()))
-        except TransportError as exc:
-            later = "a later attempt could succeed" if exc.retryable else "a further attempt would fail too"
-            self._log_once(exc.message, "delivery of OpenLineage events: %s (%s)", exc, later)
-        except Exception as exc:  # noqa: BLE001 - a transport is foreign code, and the worker must outlive it
-            # Where, and not what: the text of a foreign exception may hold a key.
-            frame = traceback.extract_tb(exc.__traceback__)[-1]
-            kind = f"{type(exc).__name__} at {frame.filename}:{frame.lineno}"
-            self._log_once(kind, "the transport of OpenLineage events failed with %s", kind)
+            left = adopt(wanted, self._transport.destination)
+            with self._changed:
+                self._inherited += self._backlog.inherit(left)
+        finally:
+            with self._changed:
+                self._inheriting = False
+                self._changed.notify_all()
+
+    def _take(self) -> Entry | None:
+        with self._changed:
+            while not self._given_up:
+                now = time.monotonic()
+                pause = self._breaker.pause(now)
+                if pause == 0.0:
+                    entry = self._backlog.take(now)
+                    if entry is not None:
+                        self._breaker.began()
+                        return entry
+                    later = self._backlog.next_time()
+                    pause = None if later is None else max(0.0, later - now)
+                if self._closing and len(self._backlog) == self._backlog.in_flight:
+                    return None
+                self._changed.wait(pause)
+        return None
+
+    def _leave(self) -> None:
+        """Let the last worker that goes close what all of them used."""
+        me = threading.current_thread()
+        with self._changed:
+            if any(worker.is_alive() for worker in self._workers - {me}):
+                self._workers.discard(me)
+                return
+        self._attempt("closing", lambda: self._transport.close(_LAST_ATTEMPT_SECONDS))
+        self._backlog.close()
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    # --- one event ------------------------------------------------------------------------------------------
+
+    def _ship(self, entry: Entry) -> None:
+        try:
+            event = self._backlog.load(entry)
+        except SpoolError as exc:
+            self._log_once("spool", "the spool of OpenLineage events: %s", exc)
+            with self._changed:
+                self._breaker.stopped()
+                if exc.damaged:
+                    self._backlog.delivered(entry)
+                    self._drop(Counter({DropReason.UNREADABLE: 1}))
+                else:
+                    self._backlog.postpone(entry, time.monotonic() + self._policy.longest_seconds)
+                self._changed.notify_all()
+            return
+        problem = self._attempt("sending", lambda: self._transport.send(event))
+        with self._changed:
+            self._judge(entry, problem)
+
+    def _judge(self, entry: Entry, problem: TransportError | None) -> None:
+        if problem is None:
+            self._settled(entry)
+        elif problem.retryable and not self._is_hopeless(entry):
+            self._again(entry, problem)
         else:
-            return True
-        return False
+            self._refused(entry, problem)
+        self._changed.notify_all()
+
+    def _settled(self, entry: Entry) -> None:
+        self._sent += 1
+        self._backlog.delivered(entry)
+        if self._breaker.succeeded():
+            # What failed because the receiver was away need not wait its time out.
+            self._backlog.hurry()
+
+    def _refused(self, entry: Entry, problem: TransportError) -> None:
+        self._failed += 1
+        self._backlog.refused(entry, problem.message, problem.answer)
+        if problem.status is not None:
+            self._breaker.succeeded()
+        else:
+            self._breaker.stopped()
+
+    def _is_hopeless(self, entry: Entry) -> bool:
+        return entry.attempts + 1 >= self._policy.attempts and self._sent > entry.others_sent
+
+    def _again(self, entry: Entry, problem: TransportError) -> None:
+        self._retries += 1
+        if entry.attempts == 0:
+            entry.others_sent = self._sent
+        entry.attempts += 1
+        now = time.monotonic()
+        self._breaker.failed(now, answered=problem.status is not None, asked=problem.retry_after)
+        self._backlog.postpone(entry, now + self._policy.delay(entry.attempts, problem.retry_after))
+
+    def _attempt(self, what: str, work: Callable[[], None]) -> TransportError | None:
+        """Call the transport, and return what went wrong."""
+        problem = attempt(work)
+        if isinstance(problem, ForeignError):
+            self._log_once(
+                problem.place, "the transport of OpenLineage events failed in %s with %s", what, problem.place
+            )
+        elif problem is not None:
+            later = "it is tried again" if problem.retryable else "a further attempt would fail too"
+            self._log_once(problem.message, "delivery of OpenLineage events: %s (%s)", problem, later)
+        return problem
+
+    def _drop(self, drops: Counter[DropReason]) -> None:
+        for reason in drops:
+            if not self._drops[reason]:
+                _log.warning("an OpenLineage event was %s; further ones are only counted", reason.value)
+        self._drops += drops
 
     def _log_once(self, kind: str, text: str, *args: object) -> None:
         if kind not in self._kinds and len(self._kinds) < _MOST_KINDS:

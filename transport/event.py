@@ -15,6 +15,11 @@ def _one_line(_event: Event, _field: attrs.Attribute[bytes], body: bytes) -> Non
         raise ValueError("the body of an event holds a line break: serialise it as compact JSON on one line")
 
 
+def _id(event: Event) -> str:
+    digest = hashlib.sha256(event.body).hexdigest()
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"openlineage:{event.run_id}/{event.event_type}/{digest}"))
+
+
 @attrs.frozen
 class Event:
     """One OpenLineage event, ready to ship.
@@ -24,6 +29,7 @@ class Event:
         event_type: START, RUNNING, COMPLETE, FAIL, ABORT or OTHER (`eventType`).
         body: the event as compact JSON in UTF-8, without a line break.
         parent_run_id: the run whose START the receiver must have before it gets this event; None for none.
+        id: the same however often the event is sent; made of the event where it is not given (a UUID).
 
     Raises:
         ValueError: the body holds a line break.
@@ -33,9 +39,4 @@ class Event:
     event_type: str
     body: bytes = attrs.field(validator=_one_line, repr=False)
     parent_run_id: str | None = None
-
-    @property
-    def id(self) -> str:
-        """The same for the same event, however often it is sent, and in any process (a UUID, version 5)."""
-        digest = hashlib.sha256(self.body).hexdigest()
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"openlineage:{self.run_id}/{self.event_type}/{digest}"))
+    id: str = attrs.field(default=attrs.Factory(_id, takes_self=True))

@@ -12,12 +12,12 @@ from openlineage_pyspark.transport import (
     Delivery,
     DeliveryCounts,
     Event,
-    Transport,
     TransportError,
     open_transport,
 )
 from openlineage_pyspark.transport.backlog import DropReason
 from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.retry import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,16 +39,18 @@ class GatedTransport(MemoryTransport):
         super().send(event)
 
 
-class FailingTransport(Transport):
-    """Raises what it is given, one for each event, and takes the event where that is None."""
+class FailingTransport(MemoryTransport):
+    """Raises what it is given, one for each attempt, and takes the event where that is None or nothing is left."""
 
     def __init__(self, *errors: BaseException | None) -> None:
+        super().__init__()
         self.errors = list(errors)
 
-    def send(self, _event: Event) -> None:
-        error = self.errors.pop(0)
+    def send(self, event: Event) -> None:
+        error = self.errors.pop(0) if self.errors else None
         if error is not None:
             raise error
+        super().send(event)
 
     def close(self, _timeout: float, /) -> None:
         raise OSError("key=canary")
@@ -155,17 +157,17 @@ def test_failures_are_counted_each_and_logged_once_per_kind(caplog: pytest.LogCa
             unexpected(),
         )
     )
-    submit_all(delivery, events(6))
-    assert delivery.close(10) == 0
-    assert delivery.counts() == DeliveryCounts(sent=1, failed=5)
+    submit_all(delivery, [Event(f"r{n}", "RUNNING", b"1") for n in range(6)])
+    assert delivery.close(30) == 0
+    assert delivery.counts() == DeliveryCounts(sent=2, failed=4, retries=1)
     told = [record.getMessage() for record in caplog.records]
     rest = "further failures of this kind are only counted"
     never = "(a further attempt would fail too)"
     assert told[0] == f"delivery of OpenLineage events: http://h answered 400: run 1 {never}; {rest}"
-    assert told[1] == f"delivery of OpenLineage events: http://h is silent (a later attempt could succeed); {rest}"
-    assert told[2].startswith(f"the transport of OpenLineage events failed with KeyError at {__file__}:")
-    assert told[3].startswith(f"the transport of OpenLineage events failed with OSError at {__file__}:")
-    assert told[4] == "OpenLineage events: 1 sent, 5 failed, 0 dropped, 0 left unsent"
+    assert told[1] == f"delivery of OpenLineage events: http://h is silent (it is tried again); {rest}"
+    assert told[2].startswith(f"the transport of OpenLineage events failed in sending with KeyError at {__file__}:")
+    assert told[3].startswith(f"the transport of OpenLineage events failed in closing with OSError at {__file__}:")
+    assert told[4] == "OpenLineage events: 2 sent, 4 refused, 0 dropped, 0 left unsent"
     assert len(told) == 5
     assert "canary" not in caplog.text
 
@@ -173,7 +175,7 @@ def test_failures_are_counted_each_and_logged_once_per_kind(caplog: pytest.LogCa
 def test_a_transport_that_words_each_failure_anew_does_not_fill_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    delivery = Delivery(FailingTransport(*(TransportError(f"failure {n}", retryable=True) for n in range(100))))
+    delivery = Delivery(FailingTransport(*(TransportError(f"failure {n}", retryable=False) for n in range(100))))
     submit_all(delivery, events(100))
     assert delivery.flush(10) == 0
     assert len(caplog.records) == 20
@@ -187,56 +189,123 @@ def test_a_worker_that_was_killed_is_started_again() -> None:
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.memory import MemoryTransport
 class Deadly(MemoryTransport):
+    def __init__(self):
+        super().__init__()
+        self.met = set()
     def send(self, event):
-        if event.event_type == "START":
+        if event.id not in self.met:
+            self.met.add(event.id)
             raise SystemExit
         super().send(event)
-delivery = Delivery(Deadly())
-left = []
-for _ in range(50):
-    for kind in ("START", "COMPLETE"):
-        delivery.submit(Event("r", kind, b"1"))
-        left.append(delivery.flush(1))
-print(sum(left), delivery.counts())
+transport = Deadly()
+delivery = Delivery(transport)
+for n in range(10):
+    delivery.submit(Event("r", "RUNNING", b"%d" % n))
+    while delivery.flush(0.1):
+        pass
+print([event.body for event in transport.events] == [b"%d" % n for n in range(10)], delivery.counts())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == f"0 {DeliveryCounts(sent=50, failed=50)}\n"
+    assert done.stdout == f"True {DeliveryCounts(sent=10, retries=10)}\n"
 
 
 def test_what_is_dropped_is_counted_by_reason_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
     transport = GatedTransport()
-    delivery = Delivery(transport, max_bytes=10)
+    delivery = Delivery(transport, max_bytes=11)
     delivery.submit(Event("app", "START", b"0"))
     assert transport.entered.wait(5)
     for run in ("a", "b"):
         delivery.submit(Event(run, "START", b"12345"))
         delivery.submit(Event(run, "COMPLETE", b"12345"))
-    delivery.submit(Event("c", "START", b"12345678901"))
-    delivery.submit(Event("d", "START", b"12345678901"))
+    delivery.submit(Event("c", "START", b"123456789012"))
+    delivery.submit(Event("d", "START", b"123456789012"))
     transport.gate.set()
     assert delivery.close(10) == 0
     delivery.submit(Event("e", "START", b"1"))
+    delivery.submit(Event("d", "COMPLETE", b"1"))
     assert [event.run_id for event in transport.events] == ["app", "b", "b"]
-    drops = {DropReason.FINISHED_RUN: 2, DropReason.NO_ROOM: 2, DropReason.CLOSED: 1}
-    assert delivery.counts() == DeliveryCounts(sent=3, dropped=5, drops=drops)
+    drops = {DropReason.FINISHED_RUN: 2, DropReason.NO_ROOM: 2, DropReason.CLOSED: 2}
+    assert delivery.counts() == DeliveryCounts(sent=3, dropped=6, drops=drops)
     rest = "further ones are only counted"
     assert [record.getMessage() for record in caplog.records] == [
         f"an OpenLineage event was dropped, with its finished run, to make room for a newer one; {rest}",
         f"an OpenLineage event was dropped: no room, and no finished run to drop in its place; {rest}",
-        "OpenLineage events: 3 sent, 0 failed, 4 dropped, 0 left unsent",
+        "OpenLineage events: 3 sent, 0 refused, 4 dropped, 0 left unsent",
         f"an OpenLineage event was dropped: it came after the delivery was closed; {rest}",
     ]
 
 
-def test_a_dead_receiver_costs_the_submitter_nothing(receiver: Any, answer: Any) -> None:
+def test_a_dead_receiver_costs_the_submitter_nothing_and_gets_each_event_when_it_is_back(
+    receiver: Any, answer: Any
+) -> None:
     receiver.answers.extend([answer(status=503), answer(hang=True), answer()])
     delivery = Delivery(open_transport("http", {"url": receiver.url, "timeoutInMillis": 200}))
     begin = time.monotonic()
-    submit_all(delivery, events(3))
+    submit_all(delivery, [Event("r", "RUNNING", str(n).encode()) for n in range(3)])
     assert time.monotonic() - begin < 0.15
+    assert delivery.close(30) == 0
+    assert delivery.counts() == DeliveryCounts(sent=3, retries=2)
+    assert [got.body for got in receiver.received] == [b"0", b"0", b"0", b"1", b"2"]
+
+
+def test_an_event_that_is_refused_for_good_does_not_hold_the_rest_of_its_run() -> None:
+    transport = FailingTransport(TransportError("answered 422", retryable=False, status=422))
+    delivery = Delivery(transport)
+    submit_all(delivery, [Event("r", "START", b"1"), Event("r", "COMPLETE", b"2")])
     assert delivery.close(10) == 0
-    assert delivery.counts() == DeliveryCounts(sent=1, failed=2)
-    assert [got.body for got in receiver.received] == [b"0", b"1", b"2"]
+    assert [event.body for event in transport.events] == [b"2"]
+    assert delivery.counts() == DeliveryCounts(sent=1, failed=1)
+
+
+class Picky(MemoryTransport):
+    """Answers 500 to the events of one run, always."""
+
+    def send(self, event: Event) -> None:
+        if event.run_id == "poison":
+            raise TransportError("answered 500", retryable=True, status=500)
+        super().send(event)
+
+
+def test_an_event_that_fails_again_and_again_while_others_go_through_is_given_up() -> None:
+    transport = Picky()
+    delivery = Delivery(transport, policy=RetryPolicy(first_seconds=0.001, longest_seconds=0.001, attempts=5))
+    delivery.submit(Event("poison", "START", b"1"))
+    for n in range(100):
+        delivery.submit(Event(f"r{n}", "START", b"1"))
+    assert delivery.close(30) == 0
+    assert delivery.counts() == DeliveryCounts(sent=100, failed=1, retries=4)
+
+
+def test_the_start_of_a_parent_goes_before_its_children_even_where_it_has_to_be_tried_again() -> None:
+    transport = FailingTransport(TransportError("answered 503", retryable=True, status=503))
+    delivery = Delivery(transport)
+    delivery.submit(Event("app", "START", b"1"))
+    delivery.submit(Event("child", "START", b"2", "app"))
+    assert delivery.close(30) == 0
+    assert [event.run_id for event in transport.events] == ["app", "child"]
+
+
+def test_a_receiver_that_asked_to_be_left_alone_holds_nobody_up_at_the_end() -> None:
+    asked = TransportError("answered 429", retryable=True, status=429, retry_after=3600)
+    delivery = Delivery(FailingTransport(asked))
+    delivery.submit(Event("r", "START", b"1"))
+    begin = time.monotonic()
+    while not delivery.counts().retries:
+        time.sleep(0.01)
+    assert delivery.close(10) == 1
+    assert time.monotonic() - begin < 5
+
+
+def test_a_receiver_that_is_away_gets_one_attempt_at_the_end_and_a_second_at_most() -> None:
+    transport = FailingTransport(*(TransportError("no route", retryable=True) for _ in range(1000)))
+    delivery = Delivery(transport, policy=RetryPolicy(first_seconds=0.001, longest_pause_seconds=3600, unanswered=1))
+    delivery.submit(Event("r", "START", b"1"))
+    while not delivery.counts().retries:
+        time.sleep(0.01)
+    begin = time.monotonic()
+    assert delivery.close(60) == 1
+    assert time.monotonic() - begin < 10
+    transport.errors.clear()
 
 
 FORK = """
@@ -303,5 +372,5 @@ print(delivery.close(0.1))
     begin = time.monotonic()
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
     assert done.stdout == "1\n"
-    assert done.stderr == "OpenLineage events: 0 sent, 0 failed, 0 dropped, 1 left unsent\n"
+    assert done.stderr == "OpenLineage events: 0 sent, 0 refused, 0 dropped, 1 left unsent\n"
     assert time.monotonic() - begin < 10

@@ -1,0 +1,293 @@
+"""Events on disk: they outlast the process, belong to one owner, and are given on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from openlineage_pyspark.transport import Delivery, DeliveryCounts, Event, TransportError
+from openlineage_pyspark.transport.backlog import DropReason, Inheritance
+from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.spool import Kept, Spool
+from openlineage_pyspark.transport.spool_content import content, dead_letters
+from openlineage_pyspark.transport.spool_place import DATABASE, SpoolError, default_root, directories
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+START = Event("r", "START", '{"größe":1}'.encode(), "app", "id-1")
+COMPLETE = Event("r", "COMPLETE", b"{}", "app", "id-2")
+HERE = MemoryTransport().destination
+
+
+def test_events_come_back_as_they_were_in_their_order(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, "there")
+    numbers = [spool.append(START), spool.append(COMPLETE)]
+    assert [spool.read(number) for number in numbers] == [START, COMPLETE]
+    assert spool.waiting() == [
+        Kept(numbers[0], "r", "app", "START", len(START.body)),
+        Kept(numbers[1], "r", "app", "COMPLETE", 2),
+    ]
+    assert spool.destination == "there"
+    spool.settle(numbers[0])
+    assert [kept.number for kept in spool.waiting()] == numbers[1:]
+    with pytest.raises(SpoolError, match=f"no longer holds event {numbers[0]}"):
+        spool.read(numbers[0])
+    spool.close()
+
+
+def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    root = tmp_path / "spool"
+    before = os.umask(0)
+    try:
+        spool = Spool.create(root, "there")
+        spool.append(START)
+    finally:
+        os.umask(before)
+    assert [(path.stat().st_mode & 0o777) for path in (root, spool.directory)] == [0o700, 0o700]
+    files = sorted(spool.directory.iterdir())
+    assert [path.name for path in files] == [DATABASE, f"{DATABASE}-shm", f"{DATABASE}-wal", "lock"]
+    assert [path.stat().st_mode & 0o777 for path in files] == [0o600] * 4
+    spool.close()
+
+
+def test_a_directory_with_nothing_left_in_it_is_removed(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, "there")
+    spool.settle(spool.append(START))
+    spool.close()
+    spool.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_dead_letters_stay_with_the_answer_and_can_be_revived_at_their_old_place(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, "there")
+    first, second = spool.append(START), spool.append(COMPLETE)
+    spool.bury(first, "answered 422", "no such field")
+    assert [kept.number for kept in spool.waiting()] == [second]
+    [letter] = spool.dead()
+    assert (letter.event, letter.reason, letter.answer) == (START, "answered 422", "no such field")
+    assert letter.since == pytest.approx(time.time(), abs=60)
+    assert dead_letters(spool.directory) == [letter]
+    spool.close()
+    found = content(spool.directory)
+    assert (found.waiting, found.dead, found.size, found.in_use, found.destination) == (
+        1, 1, len(START.body) + 2, False, "there",
+    )  # fmt: skip
+    again = Spool.adopt(spool.directory)
+    assert again is not None
+    assert again.revive() == 1
+    assert [kept.number for kept in again.waiting()] == [first, second]
+    assert again.dead() == []
+    again.close()
+
+
+def test_nobody_takes_a_directory_whose_owner_lives_not_even_in_the_same_process(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, "there")
+    spool.append(START)
+    assert content(spool.directory).in_use
+    assert Spool.adopt(spool.directory) is None
+    program = f"""
+from pathlib import Path
+from openlineage_pyspark.transport.spool import Spool
+from openlineage_pyspark.transport.spool_content import content
+directory = Path({str(spool.directory)!r})
+print(Spool.adopt(directory), content(directory).in_use, content(directory).waiting)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "None True 1\n"
+    spool.close()
+    taken = Spool.adopt(spool.directory)
+    assert taken is not None
+    taken.close()
+
+
+def test_a_directory_that_is_gone_is_nobodys(tmp_path: Path) -> None:
+    assert Spool.adopt(tmp_path / "gone") is None
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from openlineage_pyspark.transport import Delivery, Event, TransportError
+from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.spool import Spool
+class Away(MemoryTransport):
+    destination = "MemoryTransport"
+    def send(self, event):
+        raise TransportError("away", retryable=True)
+delivery = Delivery(Away(), spool=Spool.create(Path(sys.argv[1]), "MemoryTransport"))
+delivery.submit(Event("app", "START", b"0"))
+for n in range(100):
+    delivery.submit(Event(f"r{n}", "START", b"%d" % n, "app"))
+    delivery.submit(Event(f"r{n}", "COMPLETE", b"%d" % n, "app"))
+print("ready", flush=True)
+if sys.argv[2] == "exit":
+    os._exit(0)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("end", ["kill", "exit"])
+def test_the_next_application_ships_first_what_one_that_was_killed_left(tmp_path: Path, end: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path), end],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        if end == "kill":
+            process.send_signal(signal.SIGKILL)
+        process.wait(60)
+    transport = MemoryTransport()
+    delivery = Delivery(transport, spool=Spool.create(tmp_path, HERE), inheritance=Inheritance(tmp_path))
+    delivery.submit(Event("new", "START", b"new"))
+    assert delivery.close(60) == 0
+    assert delivery.counts() == DeliveryCounts(sent=202, inherited=201)
+    bodies = [b"0", *(b"%d" % n for n in range(100) for _ in "ab"), b"new"]
+    assert [event.body for event in transport.events] == bodies
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_meant_for_another_receiver_is_left_unless_that_is_asked_for(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, "elsewhere")
+    spool.append(START)
+    spool.close()
+    transport = MemoryTransport()
+    delivery = Delivery(transport, inheritance=Inheritance(tmp_path))
+    delivery.start()
+    assert delivery.close(10) == 0
+    assert transport.events == []
+    assert content(spool.directory).waiting == 1
+    delivery = Delivery(transport, inheritance=Inheritance(tmp_path, any_destination=True))
+    delivery.start()
+    assert delivery.close(10) == 0
+    assert transport.events == [START]
+    assert directories(tmp_path) == []
+
+
+class Refusing(MemoryTransport):
+    destination = HERE
+
+    def send(self, _event: Event) -> None:
+        raise TransportError("answered 422", retryable=False, status=422, answer="no\n such  field")
+
+
+def test_what_was_refused_for_good_is_kept_and_sent_again_only_when_that_is_asked_for(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, HERE)
+    delivery = Delivery(Refusing(), spool=spool)
+    delivery.submit(START)
+    assert delivery.close(10) == 0
+    assert delivery.counts() == DeliveryCounts(failed=1)
+    [letter] = dead_letters(spool.directory)
+    assert (letter.event, letter.reason, letter.answer) == (START, "answered 422", "no such field")
+    for wanted, sent in ((False, []), (True, [START])):
+        transport = MemoryTransport()
+        delivery = Delivery(transport, inheritance=Inheritance(tmp_path, dead_letters=wanted))
+        delivery.start()
+        assert delivery.close(10) == 0
+        assert transport.events == sent
+    assert directories(tmp_path) == []
+
+
+def test_a_damaged_database_is_set_aside_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    spool = Spool.create(tmp_path, HERE)
+    spool.append(START)
+    spool.close()
+    (spool.directory / DATABASE).write_bytes(b"no database" * 1000)
+    transport = MemoryTransport()
+    delivery = Delivery(transport, inheritance=Inheritance(tmp_path))
+    delivery.submit(COMPLETE)
+    assert delivery.close(10) == 0
+    assert transport.events == [COMPLETE]
+    [record] = caplog.records
+    name = spool.directory.name
+    assert record.getMessage() == (
+        "OpenLineage events that an earlier application left behind are not sent:"
+        f" {spool.directory} can't be read (file is not a database); it is now called {name}.unreadable"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.unreadable"]
+    assert directories(tmp_path) == []
+
+
+def test_events_that_can_no_longer_be_read_are_counted_as_lost(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, HERE)
+    spool.append(START)
+    spool.close()
+    with sqlite3.connect(spool.directory / DATABASE) as connection:
+        connection.execute("UPDATE waiting SET body = x'0A'")
+    connection.close()
+    delivery = Delivery(MemoryTransport(), inheritance=Inheritance(tmp_path))
+    delivery.start()
+    assert delivery.close(10) == 0
+    assert delivery.counts() == DeliveryCounts(dropped=1, drops={DropReason.UNREADABLE: 1}, inherited=1)
+
+
+def test_while_the_database_is_locked_memory_holds_the_events(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    spool = Spool.create(tmp_path, HERE)
+    blocker = sqlite3.connect(spool.directory / DATABASE, isolation_level=None)
+    blocker.execute("BEGIN EXCLUSIVE")
+    transport = MemoryTransport()
+    delivery = Delivery(transport, spool=spool)
+    delivery.submit(START)
+    delivery.submit(COMPLETE)
+    assert delivery.flush(30) == 0
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    assert delivery.close(30) == 0
+    assert transport.events == [START, COMPLETE]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the spool can't keep OpenLineage events, memory does until it can: {spool.directory}: database is locked"
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SpoolError, match=r"file/spool can't be made or written \(Not a directory\)"):
+        Spool.create(tmp_path / "file" / "spool", "there")
+
+
+def test_the_default_place_is_below_the_users_state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert default_root() == tmp_path / "openlineage-pyspark" / "spool"
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert str(default_root()) == "/home/someone/.local/state/openlineage-pyspark/spool"
+
+
+FORK = """
+import os, sys
+from pathlib import Path
+from openlineage_pyspark.transport import Delivery, Event
+from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.spool import Spool
+transport = MemoryTransport()
+delivery = Delivery(transport, spool=Spool.create(Path(sys.argv[1]), transport.destination))
+for n in range(50):
+    delivery.submit(Event("r", "RUNNING", b"%d" % n))
+    if n % 10 == 0:
+        child = os.fork()
+        if child == 0:
+            delivery.submit(Event("r", "RUNNING", b"-1"))
+            delivery.close(10)
+            sys.exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+left = delivery.close(30)
+print(left, [int(event.body) for event in transport.events] == list(range(50)))
+"""
+
+
+def test_a_forked_child_that_ends_normally_leaves_the_database_as_it_is(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK, str(tmp_path)],
+        capture_output=True, text=True, check=True, timeout=90,
+    )  # fmt: skip
+    assert done.stdout == "0 True\n"
+    assert list(tmp_path.iterdir()) == []

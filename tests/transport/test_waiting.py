@@ -1,0 +1,151 @@
+"""The order in which events go: within a run, between runs, and what is dropped for want of room."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from openlineage_pyspark.transport.waiting import Entry, Waiting
+
+
+def entry(run: str, kind: str = "RUNNING", parent: str | None = None, size: int = 1) -> Entry:
+    return Entry(run, parent, kind, size)
+
+
+def waiting(*entries: Entry) -> Waiting:
+    queue = Waiting()
+    for one in entries:
+        queue.put(one)
+    return queue
+
+
+def drain(queue: Waiting) -> list[str]:
+    order = []
+    while (one := queue.take(0.0)) is not None:
+        order.append(f"{one.run_id} {one.event_type}")
+        queue.done(one)
+    return order
+
+
+def test_the_oldest_goes_first_whatever_its_run() -> None:
+    queue = waiting(entry("a", "START"), entry("b", "START"), entry("a", "COMPLETE"), entry("b", "FAIL"))
+    assert (len(queue), queue.size) == (4, 4)
+    assert drain(queue) == ["a START", "b START", "a COMPLETE", "b FAIL"]
+    assert (len(queue), queue.size, queue.in_flight) == (0, 0, 0)
+
+
+def test_a_run_has_one_event_in_flight_at_a_time_and_others_pass_it() -> None:
+    queue = waiting(entry("a", "START"), entry("a", "COMPLETE"), entry("b", "START"))
+    first = queue.take(0.0)
+    second = queue.take(0.0)
+    assert first is not None
+    assert second is not None
+    assert (first.run_id, second.run_id, queue.in_flight) == ("a", "b", 2)
+    assert queue.take(0.0) is None
+    queue.done(first)
+    assert drain(queue) == ["a COMPLETE"]
+
+
+def test_what_is_to_be_tried_again_holds_its_own_run_alone_until_its_time() -> None:
+    queue = waiting(entry("a", "START"), entry("a", "COMPLETE"), entry("b", "START"))
+    first = queue.take(0.0)
+    assert first is not None
+    queue.postpone(first, 5.0)
+    assert queue.next_time() == 5.0
+    assert drain(queue) == ["b START"]
+    assert queue.take(4.9) is None
+    assert queue.take(5.0) is first
+    queue.postpone(first, 9.0)
+    queue.hurry()
+    assert drain(queue) == ["a START", "a COMPLETE"]
+
+
+def test_children_wait_for_the_start_of_their_parent_and_not_for_its_end() -> None:
+    queue = waiting(
+        entry("app", "START"), entry("q", "START", "app"), entry("app", "COMPLETE"), entry("r", "START", "app")
+    )
+    start = queue.take(0.0)
+    assert start is not None
+    assert queue.take(0.0) is None
+    queue.postpone(start, 5.0)
+    assert queue.take(1.0) is None
+    start = queue.take(5.0)
+    assert start is not None
+    queue.done(start)
+    queue.put(entry("s", "START", "app"))
+    assert drain(queue) == ["q START", "app COMPLETE", "r START", "s START"]
+
+
+def test_what_was_left_behind_goes_before_all_that_came_since() -> None:
+    queue = waiting(entry("new", "START"))
+    for kind in ("START", "COMPLETE"):
+        queue.put(entry("old", kind, size=0), first=True)
+    assert drain(queue) == ["old START", "old COMPLETE", "new START"]
+
+
+def test_only_finished_runs_that_wait_as_a_whole_are_dropped_the_oldest_first_and_no_more_than_needed() -> None:
+    queue = waiting(
+        entry("begun", "START"),
+        *(entry(run, kind, size=10) for run in ("a", "b", "c") for kind in ("START", "COMPLETE")),
+        entry("open", "START", size=10),
+        entry("tail", "COMPLETE", size=10),
+    )
+    first = queue.take(0.0)
+    assert first is not None
+    queue.put(entry("begun", "COMPLETE"))
+    assert queue.drop_finished(1000, "new") == []
+    assert [one.run_id for one in queue.drop_finished(21, "a")] == ["b", "b", "c", "c"]
+    assert [one.run_id for one in queue.drop_finished(20, "new")] == ["a", "a"]
+    assert queue.drop_finished(1, "new") == []
+    assert [one.run_id for one in queue.drop_whole("open")] == ["open"]
+    assert queue.drop_whole("tail") == []
+    assert queue.drop_whole("begun") == []
+    queue.done(first)
+    assert drain(queue) == ["tail COMPLETE", "begun COMPLETE"]
+
+
+def test_the_children_of_a_dropped_parent_go_on() -> None:
+    queue = waiting(entry("p", "START"), entry("p", "COMPLETE"), entry("q", "START", "p"))
+    assert len(queue.drop_finished(2, "q")) == 2
+    assert drain(queue) == ["q START"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=40),
+    st.lists(st.integers(0, 2), max_size=200),
+)
+def test_whatever_fails_each_run_goes_in_order_and_nothing_is_lost(
+    arrivals: list[tuple[int, bool]], fates: list[int]
+) -> None:
+    queue = Waiting()
+    expected: dict[str, list[int]] = {}
+    seen: dict[str, list[int]] = {}
+    numbers: dict[int, int] = {}
+    in_flight: list[Entry] = []
+    clock = 0.0
+    for number, (run, has_parent) in enumerate(arrivals):
+        one = entry(
+            f"r{run}", "START" if f"r{run}" not in expected else "RUNNING", "r0" if has_parent and run else None
+        )
+        numbers[id(one)] = number
+        expected.setdefault(one.run_id, []).append(number)
+        queue.put(one)
+    for fate in [*fates, *([0] * 3 * len(arrivals))]:
+        clock += 1.0
+        taken = queue.take(clock)
+        if taken is not None:
+            assert taken.run_id not in {other.run_id for other in in_flight}
+            in_flight.append(taken)
+        if in_flight and fate < 2:
+            one = in_flight.pop(0)
+            if fate:
+                queue.postpone(one, clock + 2.0)
+            else:
+                seen.setdefault(one.run_id, []).append(numbers[id(one)])
+                queue.done(one)
+    while (taken := queue.take(clock := clock + 1.0)) is not None or queue.next_time() is not None or in_flight:
+        for one in [*in_flight, *([taken] if taken else [])]:
+            seen.setdefault(one.run_id, []).append(numbers[id(one)])
+            queue.done(one)
+        in_flight.clear()
+    assert seen == expected
+    assert (len(queue), queue.size, queue.in_flight) == (0, 0, 0)

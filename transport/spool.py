@@ -1,0 +1,340 @@
+"""Events on disk until they are delivered, so that the end of the process, however sudden, loses none.
+
+Each application has a directory of its own below the spool's root, with one SQLite database in WAL mode. A lock on a
+file in it tells that its owner lives. SQLite does not work on most network file systems: the root belongs on a local
+disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.spool_place import (
+    DATABASE,
+    UNREADABLE,
+    SpoolError,
+    hold,
+    holds,
+    release,
+    remove,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+T = TypeVar("T")
+
+DEAD_LETTER_DAYS = 30
+"""How long events that the receiver refused for good are kept."""
+
+# How long a call waits for a database that another process holds.
+_BUSY_SECONDS = 0.5
+# How long nothing is written after a write failed: each failure may cost the wait above.
+_REST_SECONDS = 5.0
+_DAY_SECONDS = 86_400
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS waiting (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, parent_run_id TEXT, event_type TEXT NOT NULL,
+    id TEXT NOT NULL, body BLOB NOT NULL, since REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS dead (
+    number INTEGER PRIMARY KEY, run_id TEXT NOT NULL, parent_run_id TEXT, event_type TEXT NOT NULL,
+    id TEXT NOT NULL, body BLOB NOT NULL, since REAL NOT NULL, reason TEXT NOT NULL, answer TEXT NOT NULL
+);
+"""
+
+
+@attrs.frozen
+class Kept:
+    """What is known of an event in a spool without reading its body.
+
+    Args:
+        number: its place in the order of arrival.
+        run_id: of its run.
+        parent_run_id: of the run whose START must be delivered first.
+        event_type: its `eventType`.
+        size: of its body, in bytes.
+    """
+
+    number: int
+    run_id: str
+    parent_run_id: str | None
+    event_type: str
+    size: int
+
+
+@attrs.frozen
+class DeadLetter:
+    """An event that the receiver refused for good.
+
+    Args:
+        event: the event.
+        reason: what failed, as in the log.
+        answer: the text of the receiver's answer.
+        since: when it was refused, in seconds of the epoch.
+    """
+
+    event: Event
+    reason: str
+    answer: str
+    since: float
+
+
+class Spool:
+    """The events of one application on disk. Any thread may call it; a forked process must not.
+
+    Use `create` or `adopt` to get one.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._mutex = threading.RLock()
+        self._settled: list[int] = []
+        self._resting_until = 0.0
+        self._is_damaged = False
+        try:
+            self._connection = _open(directory / DATABASE)
+        except sqlite3.Error as exc:
+            if aside := _damaged(exc):
+                _set_aside(directory)
+            release(directory)
+            outcome = f"; it is now called {directory.name}{UNREADABLE}" if aside else ""
+            raise SpoolError(f"{directory} can't be read ({exc}){outcome}", damaged=aside) from exc
+
+    @classmethod
+    def create(cls, root: Path, destination: str) -> Spool:
+        """Make a new directory below the root, readable by its owner alone, and hold it.
+
+        Args:
+            root: the spool's root; it is made where it is absent.
+            destination: where its events go.
+
+        Raises:
+            SpoolError: it can't be made or written.
+        """
+        name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
+        directory = root.absolute() / name
+        try:
+            root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            directory.mkdir(mode=0o700)
+            # SQLite makes its other files with the rights of this one.
+            os.close(os.open(directory / DATABASE, os.O_CREAT | os.O_RDWR, 0o600))
+            if not hold(directory):
+                raise SpoolError(f"{directory} is held by another process")
+        except OSError as exc:
+            raise SpoolError(f"{exc.filename or directory} can't be made or written ({exc.strerror})") from exc
+        spool = cls(directory)
+        spool._do("INSERT INTO about VALUES ('destination', ?)", destination)
+        return spool
+
+    @classmethod
+    def adopt(cls, directory: Path) -> Spool | None:
+        """Take over what another application left, None where that lives or the directory is gone.
+
+        Raises:
+            SpoolError: it can't be read.
+        """
+        try:
+            free = hold(directory)
+        except OSError as exc:
+            raise SpoolError(f"{directory} can't be locked ({exc.strerror})") from exc
+        return cls(directory) if free else None
+
+    @property
+    def destination(self) -> str:
+        """Where its events go.
+
+        Raises:
+            SpoolError: it can't be read.
+        """
+        rows = self._do("SELECT value FROM about WHERE name = 'destination'")
+        return str(rows[0][0]) if rows else ""
+
+    def append(self, event: Event) -> int:
+        """Keep an event, in one transaction; from then on the end of this process does not lose it.
+
+        Returns:
+            its number.
+
+        Raises:
+            SpoolError: it could not be written, or an earlier one could not a moment ago.
+        """
+        if time.monotonic() < self._resting_until:
+            raise SpoolError(f"{self.directory} could not be written a moment ago")
+        row = (event.run_id, event.parent_run_id, event.event_type, event.id, event.body, time.time())
+        sql = "INSERT INTO waiting (run_id, parent_run_id, event_type, id, body, since) VALUES (?, ?, ?, ?, ?, ?)"
+        try:
+            return self._run(lambda connection: int(connection.execute(sql, row).lastrowid or 0))
+        except SpoolError:
+            self._resting_until = time.monotonic() + _REST_SECONDS
+            raise
+
+    def read(self, number: int) -> Event:
+        """Read an event.
+
+        Raises:
+            SpoolError: it can't be read, or is not there.
+        """
+        rows = self._do("SELECT run_id, event_type, body, parent_run_id, id FROM waiting WHERE number = ?", number)
+        if not rows:
+            raise SpoolError(f"{self.directory} no longer holds event {number}", damaged=True)
+        try:
+            return Event(*rows[0])
+        except ValueError as exc:
+            raise SpoolError(f"{self.directory}, event {number}: {exc}", damaged=True) from exc
+
+    def settle(self, number: int) -> None:
+        """Forget an event that was delivered; where that fails now, it is done with a later call."""
+        with self._mutex, contextlib.suppress(SpoolError):
+            self._settled.append(number)
+            if time.monotonic() >= self._resting_until:
+                self._settle()
+
+    def bury(self, number: int, reason: str, answer: str) -> None:
+        """Put an event that was refused for good among the dead letters.
+
+        Args:
+            number: of the event.
+            reason: what failed, without any credential.
+            answer: the text of the receiver's answer, without any credential.
+
+        Raises:
+            SpoolError: it could not be written.
+        """
+        insert = (
+            "INSERT OR REPLACE INTO dead SELECT number, run_id, parent_run_id, event_type, id, body, ?, ?, ?"
+            " FROM waiting WHERE number = ?"
+        )
+
+        def move(connection: sqlite3.Connection) -> None:
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute(insert, (time.time(), reason, answer, number))
+                connection.execute("DELETE FROM waiting WHERE number = ?", (number,))
+
+        self._run(move)
+
+    def revive(self) -> int:
+        """Make the dead letters wait again, each at its old place in the order, and tell how many.
+
+        Raises:
+            SpoolError: it could not be written.
+        """
+
+        def move(connection: sqlite3.Connection) -> int:
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                moved = connection.execute(
+                    "INSERT OR IGNORE INTO waiting"
+                    " SELECT number, run_id, parent_run_id, event_type, id, body, since FROM dead"
+                ).rowcount
+                connection.execute("DELETE FROM dead")
+            return moved
+
+        return self._run(move)
+
+    def waiting(self) -> list[Kept]:
+        """Give what is to be delivered, in the order of arrival.
+
+        Raises:
+            SpoolError: it can't be read.
+        """
+        rows = self._do("SELECT number, run_id, parent_run_id, event_type, length(body) FROM waiting ORDER BY number")
+        return [Kept(*row) for row in rows]
+
+    def dead(self) -> list[DeadLetter]:
+        """Give what was refused for good, in the order of arrival.
+
+        Raises:
+            SpoolError: it can't be read.
+        """
+        return self._run(read_dead_letters)
+
+    def close(self) -> None:
+        """Let go of the directory; a second call does nothing.
+
+        Where nothing is left in it, it is removed; where it is damaged, no application takes it up any more.
+        """
+        with contextlib.suppress(SpoolError):
+            self._settle()
+            old = time.time() - DEAD_LETTER_DAYS * _DAY_SECONDS
+            self._do("DELETE FROM dead WHERE since < ?", old)
+        left = True
+        with contextlib.suppress(SpoolError):
+            left = bool(self._do("SELECT 1 FROM waiting UNION ALL SELECT 1 FROM dead LIMIT 1"))
+        with self._mutex:
+            if not holds(self.directory):
+                return
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+            if not left:
+                remove(self.directory)
+            elif self._is_damaged:
+                _set_aside(self.directory)
+            release(self.directory)
+
+    def _settle(self) -> None:
+        with self._mutex:
+            numbers = [(number,) for number in self._settled]
+
+            def forget(connection: sqlite3.Connection) -> None:
+                with connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    connection.executemany("DELETE FROM waiting WHERE number = ?", numbers)
+
+            try:
+                self._run(forget)
+            except SpoolError:
+                self._resting_until = time.monotonic() + _REST_SECONDS
+                raise
+            self._settled.clear()
+
+    def _do(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._run(lambda connection: connection.execute(sql, values).fetchall())
+
+    def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._mutex:
+            try:
+                return work(self._connection)
+            except sqlite3.Error as exc:
+                self._is_damaged = self._is_damaged or _damaged(exc)
+                raise SpoolError(f"{self.directory}: {exc}", damaged=_damaged(exc)) from exc
+
+
+def _damaged(problem: sqlite3.Error) -> bool:
+    # A full disk, a lock and the like are of its subclass OperationalError.
+    return type(problem) is sqlite3.DatabaseError
+
+
+def _set_aside(directory: Path) -> None:
+    with contextlib.suppress(OSError):
+        directory.rename(directory.with_name(directory.name + UNREADABLE))
+
+
+def read_dead_letters(connection: sqlite3.Connection) -> list[DeadLetter]:
+    """Give the dead letters in an open database, in the order of arrival."""
+    sql = "SELECT run_id, event_type, body, parent_run_id, id, reason, answer, since FROM dead ORDER BY number"
+    return [DeadLetter(Event(*row[:5]), *row[5:]) for row in connection.execute(sql)]
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A commit is safe from the end of the process; from the loss of power once the log is checkpointed.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.executescript(_SCHEMA)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
