@@ -6,11 +6,15 @@ import difflib
 import re
 from typing import Any
 
-from openlineage_pyspark.listener.setting_keys import DONE, JAVA, KNOWN, OURS, PYTHON, WORKING, Key
+from openlineage_pyspark.listener import setting_options
+from openlineage_pyspark.listener.setting_keys import JAVA, KNOWN, PYTHON, WORKING, Key
 from openlineage_pyspark.listener.setting_kinds import OPTIONAL_TEXT
 
-TRANSPORT = "transport."
+TRANSPORT = setting_options.TRANSPORT
 """What the names of transport options begin with; the transport folder reads and checks them."""
+
+OPTIONS = setting_options.OPTIONS
+"""The transport options; whether one works depends on the transport, which says so itself."""
 
 FACETS = (
     "catalog",
@@ -27,6 +31,7 @@ FACETS = (
     "ownership",
     "parent",
     "processing_engine",
+    "pyspark_event",
     "schema",
     "sourceCodeLocation",
     "spark_applicationDetails",
@@ -55,88 +60,9 @@ FACETS_NOT_YET = (
 """Facets of the Java integration that these events never hold."""
 
 
-def _option(
-    name: str,
-    description: str,
-    *,
-    example: str = "",
-    example_name: str = "",
-    default: str | None = None,
-    status: str = DONE,
-    source: str = JAVA,
-    also: tuple[str, ...] = (),
-) -> Key[Any]:
-    return Key(
-        f"{TRANSPORT}{name}",
-        OPTIONAL_TEXT,
-        default=default,
-        description=description,
-        status=status,
-        source=source,
-        example=example,
-        example_name=example_name,
-        also=tuple(f"{TRANSPORT}{other}" for other in also),
-    )
-
-
 def _not_yet(name: str, description: str, source: str = JAVA) -> Key[Any]:
     return Key(name, OPTIONAL_TEXT, default=None, description=description, status=KNOWN, source=source)
 
-
-OPTIONS: tuple[Key[Any], ...] = (
-    _option("type", "Where events go: `file`, `http`, `console`, `noop` or a plug-in.", example="file"),
-    _option(
-        "location",
-        "`file`: the file that gets one event a line.",
-        example="lineage.ndjson",
-        also=("log_file_path",),
-    ),
-    _option("url", "`http`: the receiver, such as Marquez.", example="http://localhost:5000"),
-    _option("endpoint", "`http`: the path below the URL.", default="api/v1/lineage"),
-    _option("auth.type", "`http`: how to log in; `api_key` or `none`.", example="api_key"),
-    _option(
-        "auth.apiKey",
-        "`http`: the key, sent as a bearer token.",
-        example="<your key>",
-        also=("auth.api_key", "auth.apikey"),
-    ),
-    _option("timeoutInMillis", "`http`: milliseconds to wait for the receiver.", default="5000"),
-    _option("timeout", "`http`: the same in seconds.", example="5", source=PYTHON),
-    _option(
-        "headers.<name>",
-        "`http`: a header to send along.",
-        example="sales",
-        example_name="X-Team",
-        also=("custom_headers.<name>",),
-    ),
-    _option("urlParams.<name>", "`http`: a parameter of the URL.", example="sales", example_name="team"),
-    _option("compression", "`http`: `gzip` to send events compressed.", example="gzip"),
-    _option("append", "`file`: always true, events are appended.", default="true", source=PYTHON),
-    _option("auth.tokenEndpoint", "`http`: where a JWT is fetched.", status=KNOWN),
-    _option("auth.tokenFields", "`http`: where the token stands in the answer.", status=KNOWN),
-    _option("auth.expiresInField", "`http`: where the token's lifetime stands.", status=KNOWN),
-    _option("auth.grantType", "`http`: the OAuth grant type.", status=KNOWN),
-    _option("auth.responseType", "`http`: the OAuth response type.", status=KNOWN),
-    _option("auth.tokenRefreshBuffer", "`http`: seconds that a token is renewed early.", status=KNOWN),
-    _option("auth.clientId", "`http`: the OAuth client.", status=KNOWN, source=PYTHON),
-    _option("auth.clientSecret", "`http`: the OAuth client's secret.", status=KNOWN, source=PYTHON),
-    _option("auth.clientAuthMethod", "`http`: `basic` or `post`.", status=KNOWN, source=PYTHON),
-    _option("auth.scope", "`http`: the OAuth scope.", status=KNOWN, source=PYTHON),
-    _option("sslContext.<option>", "`http`: certificates and key stores.", status=KNOWN),
-    _option("verify", "`http`: a private certificate authority.", status=KNOWN, source=PYTHON),
-    _option("retry.<option>", "`http`: how often to try again.", status=KNOWN, source=PYTHON),
-    _option("debug_mode", "`file`: one readable file per event.", status=KNOWN, source=PYTHON),
-    _option("filesystem", "`file`: an fsspec file system.", status=KNOWN, source=PYTHON),
-    _option("fs_kwargs.<option>", "`file`: options of that file system.", status=KNOWN, source=PYTHON),
-    _option("storage_options.<option>", "`file`: options of an fsspec URL.", status=KNOWN, source=PYTHON),
-    _option("topicName", "`kafka`: the topic.", status=KNOWN, also=("topic",)),
-    _option("messageKey", "`kafka`: the key of every message.", status=KNOWN, also=("message_key",)),
-    _option("properties.<option>", "`kafka`: producer options.", status=KNOWN, also=("config.<option>",)),
-    _option("transports.<option>", "`composite`: the transports, by name or as a list.", status=KNOWN),
-    _option("continueOnFailure", "`composite`: whether one failing transport stops the rest.", status=KNOWN),
-    _option("withThreadPool", "`composite`: whether transports send side by side.", status=KNOWN),
-)
-"""The transport options; whether one works depends on the transport, which says so itself."""
 
 NOT_YET: tuple[Key[Any], ...] = (
     _not_yet("facets.disabled", "A list of facets to leave out; use `facets.<name>.disabled`."),
@@ -157,7 +83,6 @@ NOT_YET: tuple[Key[Any], ...] = (
     _not_yet("filters", "Jobs that send no events.", PYTHON),
     _not_yet("filter.allowedSparkNodes", "Plan nodes that make events in spite of a filter."),
     _not_yet("filter.deniedSparkNodes", "Plan nodes that make no events."),
-    _not_yet("filter.rddEventsDisabled", "Sends no events of RDD jobs."),
     _not_yet("vendors.iceberg.metricsReporterDisabled", "Switches off Iceberg's scan and commit reports."),
     _not_yet("timeout.buildDatasetsTimePercentage", "The share of a timeout that datasets may take."),
     _not_yet("timeout.facetsBuildingTimePercentage", "The share of a timeout that facets may take."),

@@ -138,6 +138,12 @@ READS_ENABLED = Key(
     source=OURS,
     description="Makes a run of queries that write nothing, such as `collect` and `show`.",
 )
+RDD_EVENTS_DISABLED = Key(
+    "filter.rddEventsDisabled",
+    BOOLEAN,
+    default=False,
+    description="Makes no runs of jobs of RDDs alone, such as `saveAsTextFile`.",
+)
 CAPTURED_PROPERTIES = Key(
     "capturedProperties",
     LIST,
@@ -296,6 +302,7 @@ WORKING: tuple[Key[Any], ...] = (
     ROOT_PARENT_RUN_ID,
     PARENT_CONTEXT,
     READS_ENABLED,
+    RDD_EVENTS_DISABLED,
     CAPTURED_PROPERTIES,
     FACET_DISABLED,
     DATASET_LINEAGE_ENABLED,

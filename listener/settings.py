@@ -32,6 +32,7 @@ class Settings:
         parent: the run that started the application.
         root: the run at the top; the parent where none is named.
         reads_enabled: whether queries that write nothing make a run.
+        rdd_events_disabled: whether jobs of RDDs alone make no run.
         captured_properties: the Spark properties to show.
         disabled_facets: the facets to leave out.
         dataset_lineage_enabled: whether indirect edges stand once per dataset.
@@ -63,6 +64,7 @@ class Settings:
     parent: RunReference | None
     root: RunReference | None
     reads_enabled: bool
+    rdd_events_disabled: bool
     captured_properties: tuple[str, ...]
     disabled_facets: frozenset[str]
     dataset_lineage_enabled: bool
@@ -140,6 +142,7 @@ def load(spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequ
         parent=parent,
         root=root,
         reads_enabled=reading.value(keys.READS_ENABLED),
+        rdd_events_disabled=reading.value(keys.RDD_EVENTS_DISABLED),
         captured_properties=reading.value(keys.CAPTURED_PROPERTIES),
         disabled_facets=reading.disabled_facets(),
         dataset_lineage_enabled=reading.value(keys.DATASET_LINEAGE_ENABLED),

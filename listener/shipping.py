@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.listener.guard import LOG
 from openlineage_pyspark.transport import Delivery, open_transport
 from openlineage_pyspark.transport.backlog import MEMORY_BYTES, Inheritance
+from openlineage_pyspark.transport.fan_out import FanOut, lanes
 from openlineage_pyspark.transport.spool import Spool
 from openlineage_pyspark.transport.spool_place import SpoolError, default_root
 
@@ -19,8 +20,10 @@ NO_SPOOL = "none"
 """What `spark.openlineage.spool.path` says where events are held in memory alone."""
 
 
-def open_delivery(settings: Settings) -> Delivery:
+def open_delivery(settings: Settings) -> Delivery | FanOut:
     """Make the transport that is configured, and what ships through it; nothing is sent yet.
+
+    A composite one whose parts are all to get everything has a delivery, and a spool, for each of them.
 
     Where the spool can't be used, that is said once, and memory takes its place.
 
@@ -31,6 +34,11 @@ def open_delivery(settings: Settings) -> Delivery:
         TransportConfigError: there is no such transport, or an option can't be used.
     """
     transport = open_transport(str(settings.transport["type"]), settings.transport)
+    deliveries = [_delivery(settings, lane) for lane in lanes(transport)]
+    return deliveries[0] if len(deliveries) == 1 else FanOut(deliveries)
+
+
+def _delivery(settings: Settings, transport: Transport) -> Delivery:
     try:
         root = spool_root(settings, transport)
         if root is None:

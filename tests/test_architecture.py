@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted(path for folder in ("listener", "facets", "transport") for path in (ROOT / folder).rglob("*.py"))
+FOLDERS = ("listener", "facets", "transport", "command")
+MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 LONGEST_MODULE = 350
 LONGEST_FUNCTION = 60
 
@@ -69,7 +70,7 @@ def test_the_transports_know_nothing_of_spark_nor_of_what_events_mean() -> None:
 
 
 def test_everything_is_caught_at_the_boundaries_to_the_users_job_and_nowhere_else() -> None:
-    """Around the listener's records, around the hook on the context, and around the delivery's sending."""
+    """Around the listener's records, around the hook on the context, and around a transport's work."""
     broad = [
         name_of(path)
         for path in MODULES
@@ -78,7 +79,7 @@ def test_everything_is_caught_at_the_boundaries_to_the_users_job_and_nowhere_els
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException")))
     ]
 
-    assert broad == ["listener/activation.py", "listener/guard.py", "transport/delivery.py"]
+    assert broad == ["listener/activation.py", "listener/guard.py", "transport/attempt.py"]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -103,3 +104,14 @@ def test_no_module_is_named_after_nothing() -> None:
     vague = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 
     assert [name_of(path) for path in MODULES if path.stem in vague] == []
+
+
+def test_the_commands_stand_on_all_the_rest_and_nothing_stands_on_them() -> None:
+    """A job never imports what people type."""
+    beneath = [
+        name_of(path)
+        for path in MODULES
+        if path.parent.name != "command" and any(n.startswith("openlineage_pyspark.command") for n in imports(path))
+    ]
+
+    assert beneath == []

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import enum
 import logging
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.transport.spool import Kept, Spool
+from openlineage_pyspark.transport.spool_content import content
 from openlineage_pyspark.transport.spool_place import SpoolError, directories
 from openlineage_pyspark.transport.waiting import Entry, Waiting
 
@@ -69,6 +70,7 @@ class Backlog:
         self._waiting = Waiting()
         self._in_memory = 0
         self._cut_runs: set[str] = set()
+        self._held: deque[Entry] = deque()
         self._has_failed = False
 
     def __len__(self) -> int:
@@ -125,10 +127,22 @@ class Backlog:
             return entry.event
         return self._spools[entry.spool].read(entry.number or 0)
 
-    def delivered(self, entry: Entry) -> None:
-        """Take out an event that the receiver has."""
+    def delivered(self, entry: Entry, held: int) -> None:
+        """Take out an event that the receiver has.
+
+        Args:
+            entry: the event.
+            held: how many of the last ones stay in the spool all the same, see `Transport.held`.
+        """
         self._waiting.done(entry)
-        self._forget(entry)
+        self._release_memory(entry)
+        self._held.append(entry)
+        self.release(held)
+
+    def release(self, held: int) -> None:
+        """Let the spool forget what was delivered, but for the last events, as many as are held."""
+        while len(self._held) > held:
+            self._settle(self._held.popleft())
 
     def refused(self, entry: Entry, reason: str, answer: str) -> None:
         """Take out an event that was refused for good, and keep it among the spool's dead letters.
@@ -181,6 +195,9 @@ class Backlog:
 
     def _forget(self, entry: Entry) -> None:
         self._release_memory(entry)
+        self._settle(entry)
+
+    def _settle(self, entry: Entry) -> None:
         if entry.number is not None:
             self._spools[entry.spool].settle(entry.number)
 
@@ -198,15 +215,17 @@ def adopt(inheritance: Inheritance, destination: str) -> list[tuple[Spool, list[
     """
     found = []
     for directory in directories(inheritance.root):
+        # Looked at before it is taken: whoever else it is meant for may be looking for it at this moment.
+        seen = content(directory)
+        if seen.in_use or not (seen.problem or inheritance.any_destination or seen.destination == destination):
+            continue
         try:
             spool = Spool.adopt(directory)
             if spool is None:
                 continue
-            events = []
-            if inheritance.any_destination or spool.destination == destination:
-                if inheritance.dead_letters:
-                    spool.revive()
-                events = spool.waiting()
+            if inheritance.dead_letters:
+                spool.revive()
+            events = spool.waiting()
             if events:
                 found.append((spool, events))
             else:

@@ -94,6 +94,14 @@ class Transport(abc.ABC):
         """Where events go, without any credential: what was left behind for another one is not sent here."""
         return type(self).__name__
 
+    @property
+    def held(self) -> int:
+        """How many of the events that were sent last would be lost with this process: the spool keeps them so long.
+
+        It is asked for after each event and after `close`, and answers at once.
+        """
+        return 0
+
     @classmethod
     def from_options(cls, _options: Mapping[str, object], /) -> Self:
         """Make a transport from its configuration; this one is for a transport without options.

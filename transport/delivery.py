@@ -261,6 +261,8 @@ class Delivery:
                 self._workers.discard(me)
                 return
         self._attempt("closing", lambda: self._transport.close(_LAST_ATTEMPT_SECONDS))
+        with self._changed:
+            self._backlog.release(self._transport.held)
         self._backlog.close()
         with self._changed:
             self._closed = True
@@ -276,7 +278,7 @@ class Delivery:
             with self._changed:
                 self._breaker.stopped()
                 if exc.damaged:
-                    self._backlog.delivered(entry)
+                    self._backlog.delivered(entry, self._transport.held)
                     self._drop(Counter({DropReason.UNREADABLE: 1}))
                 else:
                     self._backlog.postpone(entry, time.monotonic() + self._policy.longest_seconds)
@@ -297,7 +299,7 @@ class Delivery:
 
     def _settled(self, entry: Entry) -> None:
         self._sent += 1
-        self._backlog.delivered(entry)
+        self._backlog.delivered(entry, self._transport.held)
         if self._breaker.succeeded():
             # What failed because the receiver was away need not wait its time out.
             self._backlog.hurry()
@@ -318,6 +320,7 @@ class Delivery:
         if entry.attempts == 0:
             entry.others_sent = self._sent
         entry.attempts += 1
+        entry.put_off += problem.status is not None and problem.retry_after is None
         now = time.monotonic()
         self._breaker.failed(now, answered=problem.status is not None, asked=problem.retry_after)
         self._backlog.postpone(entry, now + self._policy.delay(entry.attempts, problem.retry_after))

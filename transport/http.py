@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import gzip
-import json
-import ssl
-import time
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
-import requests
-from openlineage_pyspark.transport.base import Transport, TransportError
-from openlineage_pyspark.transport.http_settings import HttpSettings, read_http_settings, without_secrets
-from requests.auth import AuthBase
+from openlineage_pyspark.transport.base import Reached, Transport, TransportError
+from openlineage_pyspark.transport.http_answer import may_pass, redacted, seconds_to_wait
+from openlineage_pyspark.transport.http_auth import KeyLogin, TokenLogin
+from openlineage_pyspark.transport.http_client import HttpClient, same_server, without_secrets
+from openlineage_pyspark.transport.http_settings import HttpSettings, read_http_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openlineage_pyspark.transport.event import Event
+    from openlineage_pyspark.transport.http_auth import Login
+    from openlineage_pyspark.transport.http_client import Reply
     from typing_extensions import Self
 
-_LONGEST_READ_BYTES = 65536
-_PASSING_STATUSES = frozenset({408, 425, 429})
-# Shorter values, such as `1` or `yes`, are no secrets and would tear an answer's text to shreds.
-_SHORTEST_SECRET = 4
 _GZIP_LEVEL = 3
+_MOST_REDIRECTS = 5
+_UNAUTHORISED, _FORBIDDEN, _NOT_FOUND = 401, 403, 404
 
 
 class HttpTransport(Transport):
-    """Posts each event as JSON, in one attempt, over a connection that is kept.
+    """Posts each event as JSON, in one attempt, over connections that are kept.
 
-    Redirects are followed where they keep the method (307, 308), the host and its encryption; any other is
-    an error, since it would turn the event into a GET or hand the credentials to a stranger.
+    Each post has the event's id as `Idempotency-Key`, so that a receiver can drop a repeat. Redirects are
+    followed where they keep the method (307, 308), the server and its encryption; any other is an error,
+    since it would turn the event into a GET or hand the credentials to a stranger.
 
     Args:
         settings: where and how to post.
@@ -40,22 +39,41 @@ class HttpTransport(Transport):
     OPTIONS = frozenset(
         {
             "url", "endpoint", "urlParams.*", "timeoutInMillis", "timeout", "compression", "headers.*",
-            "custom_headers.*", "auth.type", "auth.apiKey", "auth.apikey", "auth.api_key",
+            "custom_headers.*", "verify", "retry.*",
+            "auth.type", "auth.apiKey", "auth.apikey", "auth.api_key",
+            "auth.tokenEndpoint", "auth.token_endpoint", "auth.tokenFields", "auth.token_fields",
+            "auth.expiresInField", "auth.expires_in_field", "auth.tokenRefreshBuffer", "auth.token_refresh_buffer",
+            "auth.grantType", "auth.grant_type", "auth.responseType", "auth.response_type",
+            "auth.clientId", "auth.client_id", "auth.clientSecret", "auth.client_secret",
+            "auth.clientAuthMethod", "auth.client_auth_method", "auth.scope",
+            "sslContext.storePassword", "sslContext.keyPassword", "sslContext.keyStoreType",
+            "sslContext.keyStorePath", "sslContext.caCertPath", "sslContext.ca_cert_path",
+            "ssl_context.ca_cert_path", "sslContext.clientCertPath", "sslContext.client_cert_path",
+            "ssl_context.client_cert_path", "sslContext.clientKeyPath", "sslContext.client_key_path",
+            "ssl_context.client_key_path",
         }
     )  # fmt: skip
-    OPTIONS_NOT_YET = frozenset({"retry.*", "sslContext.*", "verify"})
+    # What openlineage-python's async_http has besides: here the delivery is what queues.
+    OPTIONS_NOT_YET = frozenset({"max_queue_size", "max_concurrent_requests"})
+    CONNECTIONS = 4
+    SPOOLED = True
 
     def __init__(self, settings: HttpSettings) -> None:
         self._settings = settings
         self._shown = without_secrets(settings.url)
-        self._session = _Session()
-        self._session.auth = _Bearer(settings.api_key)
-        self._session.headers["User-Agent"] = "openlineage-pyspark"
-        self._session.headers.update(settings.headers)
-        self._session.headers["Content-Type"] = "application/json; charset=UTF-8"
-        self._session.headers["Accept"] = "application/json"
-        if settings.compress:
-            self._session.headers["Content-Encoding"] = "gzip"
+        self._client = HttpClient(settings.tls, settings.connect_seconds, settings.read_seconds)
+        self._login_client: HttpClient | None = None
+        self._login: Login = KeyLogin(settings.api_key)
+        if settings.token:
+            tls = settings.tls.beside_public()
+            self._login_client = HttpClient(tls, settings.connect_seconds, settings.read_seconds)
+            self._login = TokenLogin(settings.token, self._login_client)
+        self._headers = _merged(
+            {"User-Agent": "openlineage-pyspark"},
+            settings.headers,
+            {"Content-Type": "application/json; charset=UTF-8", "Accept": "application/json"},
+            {"Content-Encoding": "gzip"} if settings.compress else {},
+        )
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
@@ -66,113 +84,88 @@ class HttpTransport(Transport):
         """
         return cls(read_http_settings(options))
 
+    @property
+    def destination(self) -> str:
+        """The address, without its query."""
+        return self._shown
+
     def send(self, event: Event) -> None:
-        """Post the event.
+        """Post the event, and once more with a new token where the first one was refused.
 
         Raises:
-            TransportError: no answer, or one that is no 2xx. Retryable are a lack of an answer, 408, 425, 429
-                and 5xx, unless the body of a 5xx says `"code":400`, as Marquez's does for bad events.
+            TransportError: no answer, or one that is no 2xx, also where it is the token's endpoint that
+                gave it. Retryable are a lack of an answer, 408, 425, 429 and 5xx, unless the body of a 5xx
+                says `"code":400`, as Marquez's does for bad events.
         """
-        settings = self._settings
-        body = gzip.compress(event.body, _GZIP_LEVEL, mtime=0) if settings.compress else event.body
-        timeouts = (settings.connect_seconds, settings.read_seconds)
-        try:
-            with self._session.post(settings.url, data=body, timeout=timeouts, stream=True) as response:
-                answer = self._read(response)
-        except requests.RequestException as exc:
-            # Not chained: the text of these exceptions holds the query, where keys may be.
-            raise self._unanswered(exc) from None
-        if not 200 <= response.status_code < 300:
-            raise self._refused(response, answer)
+        authorization = self._login.header()
+        reply = self._post(event, authorization)
+        if reply.status == _UNAUTHORISED:
+            renewed = self._login.renewed(authorization)
+            reply = self._post(event, renewed) if renewed else reply
+        if not 200 <= reply.status < 300:
+            raise self._refused(reply)
+
+    def reach(self) -> Reached:
+        """Get the address that events are posted to, with the same login and headers.
+
+        Raises:
+            TransportError: no answer, 401, 403 or a server's error.
+        """
+        about_body = {"content-type", "content-encoding"}
+        headers = {name: value for name, value in self._headers.items() if name.lower() not in about_body}
+        authorization = self._login.header()
+        reply = self._client.get(self._settings.url, headers, authorization)
+        if reply.status == _UNAUTHORISED:
+            renewed = self._login.renewed(authorization)
+            reply = self._client.get(self._settings.url, headers, renewed) if renewed else reply
+        if reply.status in (_UNAUTHORISED, _FORBIDDEN) or reply.status >= 500:
+            raise self._refused(reply)
+        doubt = ""
+        if reply.status == _NOT_FOUND:
+            doubt = "there may be no receiver at this address"
+        elif 300 <= reply.status < 400:
+            doubt = f"it has moved to {without_secrets(reply.headers.get('Location', 'nowhere'))}"
+        return Reached(f"GET {self._shown} was answered with {reply.status}", doubt)
 
     def close(self, _timeout: float, /) -> None:
-        """Close the connection; this waits for nothing."""
-        self._session.close()
+        """Close the connections; this waits for nothing."""
+        self._client.close()
+        if self._login_client is not None:
+            self._login_client.close()
 
-    def _read(self, response: requests.Response) -> str:
-        # Read even where nobody looks at it: a connection with an unread answer can't be used again.
-        end = time.monotonic() + self._settings.read_seconds
-        text = b""
-        try:
-            for chunk in response.iter_content(8192):
-                text += chunk
-                if len(text) > _LONGEST_READ_BYTES or time.monotonic() > end:
-                    break
-        except requests.RequestException:
-            # The status has come and decides; what is missing of the text would only be shown.
-            return text.decode("utf-8", "replace")
-        return text.decode("utf-8", "replace")
+    def _post(self, event: Event, authorization: str | None) -> Reply:
+        body = gzip.compress(event.body, _GZIP_LEVEL, mtime=0) if self._settings.compress else event.body
+        headers = _merged({"Idempotency-Key": event.id}, self._headers)
+        url = self._settings.url
+        reply = self._client.post(url, body, headers, authorization)
+        for _ in range(_MOST_REDIRECTS):
+            target = urljoin(url, reply.headers.get("Location", ""))
+            if reply.status not in (307, 308) or target == url or not same_server(url, target):
+                break
+            url = target
+            reply = self._client.post(url, body, headers, authorization)
+        return reply
 
-    def _refused(self, response: requests.Response, answer: str) -> TransportError:
-        status = response.status_code
+    def _refused(self, reply: Reply) -> TransportError:
+        status = reply.status
         message = f"{self._shown} answered {status}"
         if 300 <= status < 400:
-            message += f" (moved to {without_secrets(response.headers.get('Location', 'nowhere'))})"
+            message += f" (moved to {without_secrets(reply.headers.get('Location', 'nowhere'))})"
         return TransportError(
-            message, retryable=_may_pass(status, answer), status=status, answer=self._redacted(answer)
+            message,
+            retryable=may_pass(status, reply.text, self._settings.passing_statuses),
+            status=status,
+            answer=redacted(reply.text, self._secrets()),
+            retry_after=seconds_to_wait(reply.headers),
         )
 
-    def _redacted(self, answer: str) -> str:
-        """Servers like to repeat the key that they refuse."""
+    def _secrets(self) -> tuple[str, ...]:
         settings = self._settings
-        params = [value for _, value in parse_qsl(urlsplit(settings.url).query)]
-        for secret in (settings.api_key or "", *settings.headers.values(), *params):
-            if len(secret) >= _SHORTEST_SECRET:
-                answer = answer.replace(secret, "***")
-        return answer
-
-    def _unanswered(self, error: requests.RequestException) -> TransportError:
-        retryable = isinstance(error, requests.ConnectionError | requests.Timeout)
-        if isinstance(error, requests.ConnectTimeout):
-            reason = f"no connection within {self._settings.connect_seconds:g} s"
-        elif isinstance(error, requests.Timeout):
-            reason = f"no answer within {self._settings.read_seconds:g} s"
-        else:
-            reason = _root_cause(error)
-            retryable = retryable and not isinstance(error, requests.exceptions.SSLError)
-        return TransportError(f"{self._shown} can't be reached ({reason})", retryable=retryable)
+        parameters = [value for _, value in parse_qsl(urlsplit(settings.url).query)]
+        return (*self._login.secrets(), *settings.headers.values(), *parameters)
 
 
-class _Session(requests.Session):
-    """A session that follows only redirects which keep the method, the host and its encryption."""
-
-    def get_redirect_target(self, resp: requests.Response) -> str | None:
-        target = super().get_redirect_target(resp)
-        if not target or resp.status_code not in (307, 308):
-            return None
-        new, old = urlsplit(target), urlsplit(resp.url)
-        same_host = new.hostname in (None, old.hostname)
-        return target if same_host and new.scheme in ("", "https", old.scheme) else None
-
-
-class _Bearer(AuthBase):
-    """The api key as a header. Given even without a key, or requests would take one from ~/.netrc."""
-
-    def __init__(self, api_key: str | None) -> None:
-        self._api_key = api_key
-
-    def __call__(self, r: requests.PreparedRequest) -> requests.PreparedRequest:
-        if self._api_key:
-            r.headers["Authorization"] = f"Bearer {self._api_key}"
-        return r
-
-
-def _may_pass(status: int, answer: str) -> bool:
-    if status in _PASSING_STATUSES:
-        return True
-    if status < 500:
-        return False
-    try:
-        document = json.loads(answer)
-    except ValueError:
-        return True
-    code = document.get("code") if isinstance(document, dict) else None
-    return not (isinstance(code, int) and 400 <= code < 500)
-
-
-def _root_cause(error: BaseException) -> str:
-    while inner := error.__cause__ or error.__context__:
-        error = inner
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"certificate refused: {error.verify_message}"
-    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
+def _merged(*layers: Mapping[str, str]) -> dict[str, str]:
+    """Put headers together, of which the last of a name wins, in whatever case it is written."""
+    by_lower = {name.lower(): (name, value) for layer in layers for name, value in layer.items()}
+    return dict(by_lower.values())

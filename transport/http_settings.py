@@ -5,12 +5,23 @@ from __future__ import annotations
 import logging
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote_plus, urlsplit, urlunsplit
 
 import attrs
 import requests
 from openlineage_pyspark.transport.base import KEY_PREFIX, TransportConfigError
-from openlineage_pyspark.transport.options import map_option, number_option, text_option
+from openlineage_pyspark.transport.http_answer import PASSING_STATUSES, passing_statuses
+from openlineage_pyspark.transport.http_auth import TokenRequest, basic_authorization
+from openlineage_pyspark.transport.http_client import without_secrets
+from openlineage_pyspark.transport.http_tls import TlsSettings, read_tls_settings
+from openlineage_pyspark.transport.options import (
+    list_option,
+    map_option,
+    number_option,
+    prefix_of,
+    required_option,
+    text_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +37,8 @@ READ_SECONDS = 30.0
 SHORTEST_SECONDS = 0.1
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_REFRESH_SECONDS = 120.0
+_KEY_SPELLINGS = ("auth.apiKey", "auth.apikey", "auth.api_key")
 
 
 @attrs.frozen(kw_only=True)
@@ -35,18 +48,24 @@ class HttpSettings:
     Args:
         url: the whole address, with path and query.
         api_key: sent as `Authorization: Bearer`; None sends none.
+        token: how the token is fetched that is sent in the place of a key; None where none is.
         headers: further headers.
         connect_seconds: how long a connection may take.
         read_seconds: how long the receiver may be silent.
         compress: True sends the body as gzip.
+        tls: the certificates.
+        passing_statuses: the statuses below 500 after which a retry could help.
     """
 
     url: str = attrs.field(repr=False)
     api_key: str | None = attrs.field(default=None, repr=False)
+    token: TokenRequest | None = None
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     connect_seconds: float = CONNECT_SECONDS
     read_seconds: float = READ_SECONDS
     compress: bool = False
+    tls: TlsSettings = attrs.field(factory=TlsSettings)
+    passing_statuses: frozenset[int] = PASSING_STATUSES
 
 
 def read_http_settings(options: Mapping[str, object]) -> HttpSettings:
@@ -60,79 +79,130 @@ def read_http_settings(options: Mapping[str, object]) -> HttpSettings:
         TransportConfigError: an option is missing or can't be used.
     """
     connect, read = _timeouts(options)
+    token = _token(options)
     return HttpSettings(
         url=_address(options),
-        api_key=_api_key(options),
+        api_key=None if token else _api_key(options),
+        token=token,
         headers=_headers(options),
         connect_seconds=connect,
         read_seconds=read,
         compress=_compress(options),
+        tls=read_tls_settings(options),
+        passing_statuses=passing_statuses(options),
     )
 
 
-def without_secrets(url: str) -> str:
-    """Cut user, password, query and fragment off, also from what is no proper URL."""
-    start, slashes, rest = re.split(r"[?#]", url, maxsplit=1)[0].rpartition("//")
-    return f"{start}{slashes}{rest.rpartition('@')[2]}"
-
-
 def _address(options: Mapping[str, object]) -> str:
-    url = text_option(options, "url")
-    if not url:
-        remedy = "Set it to the receiver, such as http://localhost:5000."
-        raise TransportConfigError("url", "is not set", remedy)
-    parts = _split(url)
+    url = required_option(options, "url", remedy="Set it to the receiver, such as http://localhost:5000.")
+    parts = _split("url", url)
     endpoint = text_option(options, "endpoint")
     base, end = parts.path.rstrip("/"), (DEFAULT_ENDPOINT if endpoint is None else endpoint).strip("/")
     path = base if not end or f"{base}/".endswith(f"/{end}/") else f"{base}/{end}"
     if base and endpoint is None and path != base:
+        prefix = prefix_of(options)
         _log.warning(
             "%s.url has the path %s and no endpoint is set: events go to %s below it. Set %s.endpoint to"
             " that, or to nothing where the url is the whole address, and this warning goes",
-            KEY_PREFIX, base, end, KEY_PREFIX,
+            prefix, base, end, prefix,
         )  # fmt: skip
     request = requests.PreparedRequest()
     try:
         request.prepare_url(urlunsplit(parts._replace(path=path, fragment="")), map_option(options, "urlParams"))
     except requests.RequestException:
-        raise _no_address(url) from None
+        raise _no_address("url", url) from None
     return str(request.url)
 
 
-def _split(url: str) -> SplitResult:
+def _split(option: str, url: str) -> SplitResult:
     shown = without_secrets(url)
     try:
         parts = urlsplit(url)
         usable = parts.hostname and parts.port != 0
     except ValueError:
-        raise _no_address(url) from None
+        raise _no_address(option, url) from None
     if parts.scheme not in ("http", "https"):
         remedy = f"Write it in full, such as http://{shown.rpartition('//')[2]}."
-        raise TransportConfigError("url", f"is {shown!r}, without http:// or https://", remedy)
+        raise TransportConfigError(option, f"is {shown!r}, without http:// or https://", remedy)
     if not usable:
-        raise _no_address(url)
+        raise _no_address(option, url)
     if "@" in parts.netloc:
         remedy = f"Set {KEY_PREFIX}.auth.apiKey, or a header Authorization, in its place."
-        raise TransportConfigError("url", f"({shown}) holds a user or password", remedy)
+        raise TransportConfigError(option, f"({shown}) holds a user or password", remedy)
     return parts
 
 
-def _no_address(url: str) -> TransportConfigError:
+def _no_address(option: str, url: str) -> TransportConfigError:
     problem = f"is {without_secrets(url)!r}, which is no address of a server"
-    return TransportConfigError("url", problem, "Write http://host:port, such as http://localhost:5000.")
+    return TransportConfigError(option, problem, "Write http://host:port, such as http://localhost:5000.")
 
 
 def _api_key(options: Mapping[str, object]) -> str | None:
     kind = text_option(options, "auth.type")
-    key = text_option(options, "auth.apiKey", "auth.apikey", "auth.api_key")
-    if kind not in (None, "api_key"):
-        problem = f"is {kind!r}, which is {'not supported yet' if kind in ('jwt', 'oauth2') else 'unknown'}"
-        raise TransportConfigError("auth.type", problem, "Use api_key, or a header Authorization.")
+    key = text_option(options, *_KEY_SPELLINGS)
+    if kind == "none":
+        return None
+    if kind not in (None, "api_key", "bearer"):
+        remedy = "Use api_key, jwt or oauth2, or a header Authorization."
+        raise TransportConfigError("auth.type", f"is {kind!r}, which is unknown", remedy)
     if kind and not key:
-        problem = "is not set, and auth.type is api_key"
+        problem = f"is not set, and auth.type is {kind}"
         raise TransportConfigError("auth.apiKey", problem, "Set it, or leave auth.type out.")
     _check_header("auth.apiKey", key or "")
     return key
+
+
+def _token(options: Mapping[str, object]) -> TokenRequest | None:
+    kind = text_option(options, "auth.type")
+    if kind not in ("jwt", "oauth2"):
+        return None
+    remedy = "Set it to the address that gives tokens, such as https://login.example.com/token."
+    endpoint = required_option(options, "auth.tokenEndpoint", "auth.token_endpoint", remedy=remedy)
+    _split("auth.tokenEndpoint", endpoint)
+    buffer = number_option(
+        options, "auth.tokenRefreshBuffer", "auth.token_refresh_buffer", unit="seconds", zero_allowed=True
+    )
+    request = TokenRequest(
+        url=endpoint,
+        form={},
+        token_fields=list_option(options, "auth.tokenFields", "auth.token_fields")
+        or (("token", "access_token") if kind == "jwt" else ("access_token",)),
+        expires_in_field=text_option(options, "auth.expiresInField", "auth.expires_in_field") or "expires_in",
+        refresh_buffer=_REFRESH_SECONDS if buffer is None else buffer,
+    )
+    return _by_key(request, options) if kind == "jwt" else _by_client(request, options)
+
+
+def _by_key(request: TokenRequest, options: Mapping[str, object]) -> TokenRequest:
+    """Fetch a token for a key, in the way of the Java and Python clients' JwtTokenProvider."""
+    key = required_option(options, *_KEY_SPELLINGS, remedy="Set it to the key that a token is given for.")
+    grant_type = text_option(options, "auth.grantType", "auth.grant_type")
+    form = {
+        "apikey": key,
+        "grant_type": grant_type or "urn:ietf:params:oauth:grant-type:jwt-bearer",
+        "response_type": text_option(options, "auth.responseType", "auth.response_type") or "token",
+    }
+    return attrs.evolve(request, form=form, secrets=(key,))
+
+
+def _by_client(request: TokenRequest, options: Mapping[str, object]) -> TokenRequest:
+    """Fetch a token by OAuth 2.0 client credentials (RFC 6749, 4.4)."""
+    remedy = "Set it as the login server gave it."
+    client = required_option(options, "auth.clientId", "auth.client_id", remedy=remedy)
+    secret = required_option(options, "auth.clientSecret", "auth.client_secret", remedy=remedy)
+    method = text_option(options, "auth.clientAuthMethod", "auth.client_auth_method") or "client_secret_basic"
+    scope = text_option(options, "auth.scope")
+    form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {})}
+    # Encoded twice, as RFC 6749, 2.3.1, wants it.
+    basic = basic_authorization(quote_plus(client), quote_plus(secret))
+    hidden = (secret, basic.partition(" ")[2])
+    if method in ("client_secret_basic", "basic"):
+        return attrs.evolve(request, form=form, authorization=basic, secrets=hidden)
+    if method in ("client_secret_post", "post"):
+        form |= {"client_id": client, "client_secret": secret}
+        return attrs.evolve(request, form=form, secrets=hidden)
+    remedy = "Use client_secret_basic or client_secret_post."
+    raise TransportConfigError("auth.clientAuthMethod", f"is {method!r}", remedy)
 
 
 def _headers(options: Mapping[str, object]) -> dict[str, str]:
@@ -160,7 +230,9 @@ def _timeouts(options: Mapping[str, object]) -> tuple[float, float]:
     if wanted is None:
         return CONNECT_SECONDS, READ_SECONDS
     if wanted < SHORTEST_SECONDS:
-        _log.warning("%s: the timeout of %g s is raised to the shortest, %g s", KEY_PREFIX, wanted, SHORTEST_SECONDS)
+        _log.warning(
+            "%s: the timeout of %g s is raised to the shortest, %g s", prefix_of(options), wanted, SHORTEST_SECONDS
+        )
     return max(wanted, SHORTEST_SECONDS), max(wanted, SHORTEST_SECONDS)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,24 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport.base import Transport
 
 _log = logging.getLogger(__name__)
+
+
+class InnerOptions(dict[str, object]):
+    """The options of a transport within another one, which know where they stand.
+
+    Args:
+        options: the nested options.
+        prefix: what the names of the options begin with in the configuration, without the last dot.
+    """
+
+    def __init__(self, options: Mapping[str, object], prefix: str) -> None:
+        super().__init__(options)
+        self.prefix = prefix
+
+
+def prefix_of(options: Mapping[str, object]) -> str:
+    """Return what the names of these options begin with in the configuration, without the last dot."""
+    return options.prefix if isinstance(options, InnerOptions) else KEY_PREFIX
 
 
 def text_option(options: Mapping[str, object], *names: str) -> str | None:
@@ -30,32 +49,98 @@ def text_option(options: Mapping[str, object], *names: str) -> str | None:
     name, value = _first(options, names)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool):
+        # As YAML's true and false would stand in a properties file.
+        return str(value).lower()
+    if not isinstance(value, str | int | float):
         raise TransportConfigError(name, "must hold one text", f"Write {KEY_PREFIX}.{name}=<text>.")
     return str(value).strip()
 
 
-def number_option(options: Mapping[str, object], name: str, *, unit: str) -> float | None:
+def flag_option(options: Mapping[str, object], *names: str) -> bool | None:
+    """Read an option that is true or false, None where it is not set.
+
+    Args:
+        options: the nested options.
+        names: the spellings of this one option, nested with dots.
+
+    Raises:
+        TransportConfigError: two spellings are set, or the value is neither.
+    """
+    name, _ = _first(options, names)
+    word = (text_option(options, name) or "").lower()
+    if not word:
+        return None
+    if word not in {"true", "1", "false", "0"}:
+        raise TransportConfigError(name, f"is {word!r}", "Set it to true or false.")
+    return word in {"true", "1"}
+
+
+def number_option(options: Mapping[str, object], *names: str, unit: str, zero_allowed: bool = False) -> float | None:
     """Read an option as a number above zero, None where it is not set.
 
     Args:
         options: the nested options.
-        name: the option, nested with dots.
+        names: the spellings of this one option, nested with dots.
         unit: what the number counts, for the message.
+        zero_allowed: whether it may be zero too.
 
     Raises:
-        TransportConfigError: it is no number, or not above zero.
+        TransportConfigError: two spellings are set, it is no number, or not above zero.
     """
+    name, _ = _first(options, names)
     text = text_option(options, name)
     if text is None:
         return None
     try:
         number = float(text)
     except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise TransportConfigError(name, f"is {text!r}", f"Set it to a number of {unit} above zero.")
+        number = -1.0
+    if not (0 <= number < float("inf") and (number or zero_allowed)):
+        least = "from zero on" if zero_allowed else "above zero"
+        raise TransportConfigError(name, f"is {text!r}", f"Set it to a number of {unit} {least}.")
     return number
+
+
+def size_option(options: Mapping[str, object], name: str) -> int | None:
+    """Read an option as a number of bytes above zero, None where it is not set.
+
+    Args:
+        options: the nested options.
+        name: the option, nested with dots; its value may end in `k`, `m` or `g`.
+
+    Raises:
+        TransportConfigError: it is no such number.
+    """
+    text = text_option(options, name)
+    if text is None:
+        return None
+    match = re.fullmatch("([0-9]+)([kmg]?)b?", text.lower())
+    size = int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2]] if match else 0
+    if not size:
+        raise TransportConfigError(name, f"is {text!r}", "Set it to a number of bytes, such as 1048576, 512k or 32m.")
+    return size
+
+
+def list_option(options: Mapping[str, object], *names: str) -> tuple[str, ...]:
+    """Read an option that is a list of texts, empty where it is not set.
+
+    Args:
+        options: the nested options.
+        names: the spellings of this one option. Its value is a list, or text such as `a,b` or `[a;b]`.
+
+    Raises:
+        TransportConfigError: two spellings are set, or an item is not a single text.
+    """
+    name, value = _first(options, names)
+    if value is None:
+        return ()
+    items = (
+        value if isinstance(value, list | tuple) else re.split("[;,]", (text_option(options, name) or "").strip("[]"))
+    )
+    if not all(isinstance(item, str | int | float) for item in items):
+        raise TransportConfigError(name, "must hold a list of texts", f"Write {KEY_PREFIX}.{name}=[<text>;<text>].")
+    return tuple(text for item in items if (text := str(item).strip()))
 
 
 def map_option(options: Mapping[str, object], *names: str) -> dict[str, str]:
@@ -76,6 +161,23 @@ def map_option(options: Mapping[str, object], *names: str) -> dict[str, str]:
     return {key: text_option(options, f"{name}.{key}") or "" for key in _dotted(value)}
 
 
+def required_option(options: Mapping[str, object], *names: str, remedy: str) -> str:
+    """Read an option as text that must be there.
+
+    Args:
+        options: the nested options.
+        names: the spellings of this one option, nested with dots.
+        remedy: what to do where it is not set, as a sentence.
+
+    Raises:
+        TransportConfigError: it is not set, two spellings are, or the value is not a single one.
+    """
+    text = text_option(options, *names)
+    if not text:
+        raise TransportConfigError(names[0], "is not set", remedy)
+    return text
+
+
 def warn_of_unused(options: Mapping[str, object], transport: type[Transport], name: str) -> None:
     """Warn of each option that the transport does not read, with the nearest one that it does.
 
@@ -84,15 +186,16 @@ def warn_of_unused(options: Mapping[str, object], transport: type[Transport], na
         transport: the class, with its declared names.
         name: the transport's name, for the message.
     """
+    prefix = prefix_of(options)
     for option in _dotted(options):
         if option == "type" or _declared(option, transport.OPTIONS):
             continue
         if _declared(option, transport.OPTIONS_NOT_YET):
-            _log.warning("%s.%s is not supported yet by the %s transport and has no effect", KEY_PREFIX, option, name)
+            _log.warning("%s.%s is not supported yet by the %s transport and has no effect", prefix, option, name)
             continue
         near = nearest(option, transport.OPTIONS)
-        hint = f"; did you mean {KEY_PREFIX}.{near}?" if near else ""
-        _log.warning("%s.%s is unknown to the %s transport and has no effect%s", KEY_PREFIX, option, name, hint)
+        hint = f"; did you mean {prefix}.{near}?" if near else ""
+        _log.warning("%s.%s is unknown to the %s transport and has no effect%s", prefix, option, name, hint)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -131,4 +234,4 @@ def _dotted(options: Mapping[str, object], prefix: str = "") -> Iterator[str]:
 
 
 def _declared(option: str, names: frozenset[str]) -> bool:
-    return option in names or any(name.endswith(".*") and option.startswith(name[:-1]) for name in names)
+    return option in names or any(name.endswith("*") and option.startswith(name[:-1]) for name in names)

@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.transport.base import Transport, TransportConfigError
-from openlineage_pyspark.transport.options import nearest, warn_of_unused
+from openlineage_pyspark.transport.options import InnerOptions, nearest, prefix_of, warn_of_unused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,25 +16,29 @@ ENTRY_POINT_GROUP = "openlineage_pyspark.transports"
 _HERE = "openlineage_pyspark.transport"
 # Import paths and not classes: whoever writes to a file does not pay for the import of an HTTP client.
 _BUILT_IN = {
+    "amazon_datazone_api": f"{_HERE}.adapter:DataZoneTransport",
+    # What openlineage-python's own one does in the background, the delivery does for every transport.
+    "async_http": f"{_HERE}.http:HttpTransport",
+    "composite": f"{_HERE}.composite:CompositeTransport",
     "console": f"{_HERE}.console:ConsoleTransport",
+    "datadog": f"{_HERE}.adapter:DatadogTransport",
     "file": f"{_HERE}.file:FileTransport",
+    "gcplineage": f"{_HERE}.adapter:GcpLineageTransport",
     "http": f"{_HERE}.http:HttpTransport",
+    "kafka": f"{_HERE}.kafka:KafkaTransport",
     "memory": f"{_HERE}.memory:MemoryTransport",
     "noop": f"{_HERE}.noop:NoopTransport",
 }
-_OF_OTHER_CLIENTS = frozenset(
-    {
-        "amazon_datazone_api", "async_http", "composite", "datadog", "dataplex", "gcplineage", "gcs", "kafka",
-        "kinesis", "msk-iam", "s3", "transform",
-    }
-)  # fmt: skip
+_OF_A_CLASS = f"{_HERE}.adapter:ClassTransport"
+_OF_OTHER_CLIENTS = frozenset({"dataplex", "gcs", "kinesis", "msk-iam", "s3", "transform"})
 
 
 def open_transport(name: str, options: Mapping[str, object]) -> Transport:
     """Make the transport of this name; each option that it does not read costs a warning.
 
     Args:
-        name: the value of `spark.openlineage.transport.type`.
+        name: the value of `spark.openlineage.transport.type`. One with a dot in it is the path of a transport
+            class for openlineage-python.
         options: the options below `spark.openlineage.transport`, nested, in the spelling of the
             OpenLineage Java client (or, where it differs, of the Python client).
 
@@ -43,7 +47,7 @@ def open_transport(name: str, options: Mapping[str, object]) -> Transport:
     """
     transport = _class_of(name)
     warn_of_unused(options, transport, name)
-    return transport.from_options(options)
+    return transport.from_options(InnerOptions({**options, "type": name}, prefix_of(options)))
 
 
 def _class_of(name: str) -> type[Transport]:
@@ -65,6 +69,8 @@ def _find(name: str) -> EntryPoint:
     plugins = {plugin.name: plugin for plugin in entry_points(group=ENTRY_POINT_GROUP)}
     if name in plugins:
         return plugins[name]
+    if "." in name:
+        return EntryPoint(name, _OF_A_CLASS, ENTRY_POINT_GROUP)
     known = sorted({*_BUILT_IN, *plugins})
     near = nearest(name, known)
     hint = f"Did you mean {near!r}? " if near else ""

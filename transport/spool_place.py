@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import threading
 from pathlib import Path
 
 DATABASE = "events.sqlite"
@@ -15,6 +16,7 @@ UNREADABLE = ".unreadable"
 # Directories that this process holds: a POSIX lock does not hold against its own process, and is lost when any
 # descriptor of its file is closed there.
 _HELD: dict[Path, int] = {}
+_mutex = threading.Lock()
 
 
 class SpoolError(Exception):
@@ -64,8 +66,11 @@ def hold(directory: Path) -> bool:
     Raises:
         OSError: it can't be locked.
     """
-    if directory in _HELD:
-        return False
+    with _mutex:
+        return directory not in _HELD and _lock(directory)
+
+
+def _lock(directory: Path) -> bool:
     try:
         descriptor = os.open(directory / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
@@ -88,9 +93,10 @@ def hold(directory: Path) -> bool:
 
 def release(directory: Path) -> None:
     """Unlock a directory that this process holds; for any other it does nothing."""
-    descriptor = _HELD.pop(directory, None)
-    if descriptor is not None:
-        os.close(descriptor)
+    with _mutex:
+        descriptor = _HELD.pop(directory, None)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def holds(directory: Path) -> bool:
@@ -100,8 +106,11 @@ def holds(directory: Path) -> bool:
 
 def is_held(directory: Path) -> bool:
     """Tell whether any process holds a directory."""
-    if directory in _HELD:
-        return True
+    with _mutex:
+        return directory in _HELD or _is_locked(directory)
+
+
+def _is_locked(directory: Path) -> bool:
     try:
         descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CLOEXEC)
     except OSError:

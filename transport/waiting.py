@@ -10,6 +10,8 @@ from openlineage_pyspark.transport.event import TERMINAL_TYPES, Event
 
 # More than there will ever be events.
 _FIRST = 1 << 60
+# Answers that put off an end of a run, after which it holds up nothing any more: it may be the event that is wrong.
+_PATIENCE = 3
 
 
 @attrs.define(eq=False)
@@ -27,6 +29,8 @@ class Entry:
         attempts: how often it was tried in vain.
         others_sent: how many events had been delivered when it was first tried in vain.
         sequence: its place in the order; the queue sets it.
+        put_off: how often the receiver answered that it can't take it now.
+        settled: whether it is out of the queue; the queue sets it.
     """
 
     run_id: str
@@ -39,6 +43,8 @@ class Entry:
     attempts: int = 0
     others_sent: int = 0
     sequence: int = 0
+    put_off: int = 0
+    settled: bool = False
 
 
 @attrs.define(eq=False)
@@ -54,12 +60,16 @@ class Waiting:
     """Events in the order in which they go: of one run one after the other, of several the oldest first.
 
     A run waits while one of its events is in flight or is to be tried again later, and while the START of its
-    parent is still here. The events of other runs pass it by.
+    parent is still here. The events of other runs pass it by; but no run begins before those are over that were over
+    when it began: it may read what they wrote, and a receiver such as Marquez would give it what was there before.
     """
 
     def __init__(self) -> None:
         self._runs: OrderedDict[str, _Run] = OrderedDict()
         self._ready: list[tuple[int, str]] = []
+        # The same of runs whose START goes next; and the ends of runs, in the order in which they came.
+        self._beginnings: list[tuple[int, str]] = []
+        self._ends: list[tuple[int, Entry]] = []
         self._later: list[tuple[float, str]] = []
         # The runs that wait for the START of another.
         self._children: dict[str, list[str]] = {}
@@ -93,6 +103,8 @@ class Waiting:
         if run is None:
             run = self._runs[entry.run_id] = _Run(deque(), whole=entry.event_type == "START" and entry.size > 0)
         run.entries.append(entry)
+        if entry.event_type in TERMINAL_TYPES:
+            heapq.heappush(self._ends, (entry.sequence, entry))
         run.size += entry.size
         if run.whole and entry.event_type in TERMINAL_TYPES:
             self._droppable[entry.run_id] = None
@@ -109,8 +121,8 @@ class Waiting:
             _, run_id = heapq.heappop(self._later)
             if run_id in self._runs:
                 self._make_ready(run_id, self._runs[run_id])
-        while self._ready:
-            sequence, run_id = heapq.heappop(self._ready)
+        while (found := self._oldest()) is not None:
+            sequence, run_id = heapq.heappop(found)
             run = self._runs.get(run_id)
             # The same run may stand here twice, or have moved on since.
             if run is None or run.in_flight or run.entries[0].sequence != sequence or run.not_before > now:
@@ -122,6 +134,15 @@ class Waiting:
             return run.entries[0]
         return None
 
+    def _oldest(self) -> list[tuple[int, str]] | None:
+        """Give the heap whose first run is the one to look at next."""
+        while self._ends and (self._ends[0][1].settled or self._ends[0][1].put_off >= _PATIENCE):
+            heapq.heappop(self._ends)
+        begins = self._beginnings and (not self._ends or self._beginnings[0][0] < self._ends[0][0])
+        if begins and not (self._ready and self._ready[0] < self._beginnings[0]):
+            return self._beginnings
+        return self._ready or None
+
     def next_time(self) -> float | None:
         """Give the time at which a further event may go, None where only an answer can bring that about."""
         return self._later[0][0] if self._later else None
@@ -129,7 +150,7 @@ class Waiting:
     def done(self, entry: Entry) -> None:
         """Take out an event that was in flight: it was delivered, or never will be."""
         run = self._runs[entry.run_id]
-        run.entries.popleft()
+        run.entries.popleft().settled = True
         run.in_flight = False
         run.not_before = 0.0
         self._in_flight -= 1
@@ -206,6 +227,8 @@ class Waiting:
         for child in self._children.pop(run_id, ()):
             if child in self._runs:
                 self._make_ready(child, self._runs[child])
+        for entry in run.entries:
+            entry.settled = True
         return list(run.entries)
 
     def _make_ready(self, run_id: str, run: _Run) -> None:
@@ -213,5 +236,8 @@ class Waiting:
         parent = self._runs.get(first.parent_run_id or "")
         if parent is not None and parent is not run and parent.entries[0].event_type == "START":
             self._children.setdefault(first.parent_run_id or "", []).append(run_id)
+            # What others wait for waits for no end, which might be one of theirs.
+            heapq.heappush(self._ready, (parent.entries[0].sequence, first.parent_run_id or ""))
         elif not run.in_flight:
-            heapq.heappush(self._ready, (first.sequence, run_id))
+            heap = self._beginnings if first.event_type == "START" and run_id not in self._children else self._ready
+            heapq.heappush(heap, (first.sequence, run_id))

@@ -8,9 +8,12 @@ from openlineage_pyspark.listener.setting_catalog import FACETS, FACETS_NOT_YET,
 from openlineage_pyspark.listener.setting_documents import COMMAND, documents, main
 from openlineage_pyspark.listener.setting_keys import DONE, KNOWN, WORKING, as_text
 from openlineage_pyspark.listener.settings import load
+from openlineage_pyspark.transport.adapter import DatadogTransport, DataZoneTransport, GcpLineageTransport
 from openlineage_pyspark.transport.base import Transport
+from openlineage_pyspark.transport.composite import CompositeTransport
 from openlineage_pyspark.transport.file import FileTransport
 from openlineage_pyspark.transport.http import HttpTransport
+from openlineage_pyspark.transport.kafka import KafkaTransport
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -85,7 +88,13 @@ def uncommented(text: str) -> str:
     return "\n".join([*head, *bare])
 
 
-@pytest.mark.parametrize("transport", [FileTransport, HttpTransport])
+@pytest.mark.parametrize(
+    "transport",
+    [
+        CompositeTransport, DatadogTransport, DataZoneTransport, FileTransport, GcpLineageTransport, HttpTransport,
+        KafkaTransport,
+    ],
+)  # fmt: skip
 def test_the_options_that_a_transport_declares_are_the_declared_ones(transport: type[Transport]):
     status = {
         re.sub("<.*>", "*", name).removeprefix("transport."): key.status

@@ -59,7 +59,6 @@ def test_the_nearest_key_is_written_as_in_the_place_of_the_unknown_one(tmp_path:
         "circuitBreaker.type",
         "circuitBreaker.memoryThreshold",
         "metrics.type",
-        "filter.rddEventsDisabled",
         "debug.smart",
         "vendors.iceberg.metricsReporterDisabled",
         "timeout.buildDatasetsTimePercentage",

@@ -47,6 +47,7 @@ def test_without_configuration_the_defaults_hold_and_nothing_warns():
         parent=None,
         root=None,
         reads_enabled=False,
+        rdd_events_disabled=False,
         captured_properties=("spark.master", "spark.app.name"),
         disabled_facets=frozenset(),
         dataset_lineage_enabled=True,
@@ -93,6 +94,7 @@ def test_every_key_of_the_spark_configuration_is_read():
             "run.tags": "b:2",
             "jobName.appendDatasetName": "false",
             "jobName.replaceDotWithUnderscore": "true",
+            "filter.rddEventsDisabled": "true",
             "job.documentation": "Loads a day.",
             "flush.timeoutInMillis": "2500",
             "plan.maxNodes": "10",
@@ -110,7 +112,7 @@ def test_every_key_of_the_spark_configuration_is_read():
     assert (settings.namespace, settings.app_name) == ("team", "daily")
     assert settings.application_run_id == "01941f29-7c00-7000-8000-000000000001"
     assert (settings.parent, settings.root) == (PARENT, ROOT)
-    assert settings.reads_enabled
+    assert (settings.reads_enabled, settings.rdd_events_disabled) == (True, True)
     assert settings.captured_properties == ("spark.master", "spark.executor.memory")
     assert settings.disabled_facets == {"sql"}
     assert (settings.facet_enabled("sql"), settings.facet_enabled("schema")) == (False, True)

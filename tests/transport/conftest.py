@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import selectors
+import shutil
+import socket
+import ssl
+import subprocess
 import sys
 import threading
 from collections import deque
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +20,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @attrs.frozen
@@ -37,16 +44,22 @@ class Received:
     headers: dict[str, str]
     body: bytes
     connection: int
+    client: str | None = None
+    """The name in the client's certificate."""
 
 
 class Receiver(ThreadingHTTPServer):
-    """Answers 201, unless `answers` says what comes next; `received` holds the requests."""
+    """Answers 201, unless `answers` says what comes next; `received` holds the requests.
+
+    It is a proxy too, which leads every tunnel to `tunnel_end`.
+    """
 
     daemon_threads = True
 
     def __init__(self) -> None:
         self.answers: deque[Answer] = deque()
         self.received: list[Received] = []
+        self.tunnel_end = ("", 0)
         self.released = threading.Event()
         super().__init__(("127.0.0.1", 0), _Exchange)
 
@@ -68,7 +81,7 @@ class _Exchange(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
-        self.server.received.append(Received(self.path, dict(self.headers), body, self.client_address[1]))
+        self.server.received.append(self.noted(body))
         answer = self.server.answers.popleft() if self.server.answers else Answer()
         silent = answer.hang and answer.announced_bytes is None
         if silent:
@@ -76,8 +89,8 @@ class _Exchange(BaseHTTPRequestHandler):
         if silent or answer.close:
             self.close_connection = True
             return
-        self.send_response(answer.status)
-        for name, value in answer.headers.items():
+        self.send_response_only(answer.status)
+        for name, value in {"Date": self.date_time_string(), **answer.headers}.items():
             self.send_header(name, value)
         text = answer.text.encode()
         self.send_header("Content-Length", str(answer.announced_bytes or len(text)))
@@ -88,18 +101,140 @@ class _Exchange(BaseHTTPRequestHandler):
             self.server.released.wait(30)
 
     def do_GET(self) -> None:
-        self.server.received.append(Received(self.path, dict(self.headers), b"GET", self.client_address[1]))
+        self.server.received.append(self.noted(b"GET"))
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
+
+    def do_CONNECT(self) -> None:
+        self.server.received.append(self.noted(b"CONNECT"))
+        if self.server.answers:
+            self.send_error(self.server.answers.popleft().status)
+            return
+        with socket.create_connection(self.server.tunnel_end, timeout=30) as end:
+            self.send_response_only(200)
+            self.end_headers()
+            pipe(self.connection, end)
+        self.close_connection = True
+
+    def noted(self, body: bytes) -> Received:
+        return Received(self.path, dict(self.headers), body, self.client_address[1], self._client())
+
+    def _client(self) -> str | None:
+        certificate = self.connection.getpeercert() if isinstance(self.connection, ssl.SSLSocket) else None
+        names = (dict(part) for part in (certificate or {}).get("subject", ()))
+        return next((name["commonName"] for name in names if "commonName" in name), None)
 
     def log_message(self, *_: object) -> None:
         """Keep the test's output clean."""
 
 
+def pipe(one: socket.socket, other: socket.socket) -> None:
+    with selectors.DefaultSelector() as ready:
+        ready.register(one, selectors.EVENT_READ, (one, other))
+        ready.register(other, selectors.EVENT_READ, (other, one))
+        while events := ready.select(30):
+            for key, _ in events:
+                source, sink = key.data
+                data = source.recv(65536)
+                if not data:
+                    return
+                sink.sendall(data)
+
+
+class TlsReceiver(Receiver):
+    """A receiver that proves who it is, and asks who is there.
+
+    Args:
+        certificates: the server's, and the authority's for clients.
+        clients_named: whether it lets clients in without a certificate.
+    """
+
+    def __init__(self, certificates: Certificates, *, clients_named: bool = False) -> None:
+        super().__init__()
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=certificates.authority)
+        context.load_cert_chain(certificates.server)
+        context.verify_mode = ssl.CERT_REQUIRED if clients_named else ssl.CERT_OPTIONAL
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.server_port}"
+
+
+@attrs.frozen
+class Certificates:
+    """Files in the PEM format, made anew: each certificate with its key, those of a client in other forms too."""
+
+    authority: Path
+    server: Path
+    client: Path
+    client_certificate: Path
+    client_key: Path
+    locked_key: Path
+    store: Path
+    password: str
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl command, which makes the certificates")
+    folder = tmp_path_factory.mktemp("certificates")
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=120)
+
+    def together(name: str) -> None:
+        (folder / f"{name}.pem").write_text((folder / f"{name}.crt").read_text() + (folder / f"{name}.key").read_text())
+
+    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
+    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=private authority")
+    names = {"server": "subjectAltName=IP:127.0.0.1,DNS:marquez.invalid", "client": "keyUsage=digitalSignature"}
+    for name, extension in names.items():
+        (folder / f"{name}.cnf").write_text(extension + "\n")
+        openssl("req", *key[:-2], "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN=the {name}")
+        openssl(
+            "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+            "-extfile", f"{name}.cnf", "-out", f"{name}.crt",
+        )  # fmt: skip
+        together(name)
+    password = "-".join(("pass", "canary"))
+    openssl("pkey", "-in", "client.key", "-aes256", "-passout", f"pass:{password}", "-out", "locked.key")
+    openssl("pkcs12", "-export", "-in", "client.pem", "-passout", f"pass:{password}", "-out", "client.p12")
+    return Certificates(
+        folder / "ca.pem", folder / "server.pem", folder / "client.pem", folder / "client.crt", folder / "client.key",
+        folder / "locked.key", folder / "client.p12", password,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def tls_receiver(certificates: Certificates) -> Iterator[Receiver]:
+    with serving(TlsReceiver(certificates)) as server:
+        yield server
+
+
+@pytest.fixture
+def strict_receiver(certificates: Certificates) -> Iterator[Receiver]:
+    """Give one that lets nobody in without a certificate."""
+    with serving(TlsReceiver(certificates, clients_named=True)) as server:
+        yield server
+
+
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    server = Receiver()
+    with serving(Receiver()) as server:
+        yield server
+
+
+@pytest.fixture
+def second_receiver() -> Iterator[Receiver]:
+    with serving(Receiver()) as server:
+        yield server
+
+
+@contextmanager
+def serving(server: Receiver) -> Iterator[Receiver]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     yield server

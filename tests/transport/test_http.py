@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+import logging
 import socket
+import threading
 import time
+from email.utils import format_datetime
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
+import requests
 from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.transport.http_answer import seconds_to_wait
 
 EVENT = Event("r", "START", '{"name":"größe"}'.encode())
 PREFIX = "spark.openlineage.transport"
@@ -191,6 +199,21 @@ def test_a_redirect_keeps_the_event_or_is_an_error(receiver: Any, answer: Any) -
     assert len(receiver.received) == 4
 
 
+def test_a_redirect_is_followed_to_the_same_server_alone_and_not_for_ever(
+    receiver: Any, second_receiver: Any, answer: Any
+) -> None:
+    secret = {"url": receiver.url, "auth": {"apiKey": "key-canary"}, "headers": {"X-Key": "key-canary"}}
+    receiver.answers.append(answer(status=307, headers={"Location": f"{second_receiver.url}/x"}))
+    assert str(failure(secret)).endswith(f"answered 307 (moved to {second_receiver.url}/x)")
+    assert second_receiver.received == []
+    for turn in range(20):
+        receiver.answers.append(answer(status=308, headers={"Location": f"/{turn}"}))
+    receiver.received.clear()
+    assert failure(secret).status == 308
+    assert [got.path for got in receiver.received] == ["/api/v1/lineage", "/0", "/1", "/2", "/3", "/4"]
+    assert {got.headers["Authorization"] for got in receiver.received} == {"Bearer key-canary"}
+
+
 def test_netrc_does_not_replace_the_key(receiver: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login other password wrong\n")
@@ -199,6 +222,118 @@ def test_netrc_does_not_replace_the_key(receiver: Any, tmp_path: Any, monkeypatc
     open_transport("http", {"url": receiver.url, "headers": {"Authorization": "Token mine"}}).send(EVENT)
     open_transport("http", {"url": receiver.url}).send(EVENT)
     assert [got.headers.get("Authorization") for got in receiver.received] == ["Token mine", None]
+
+
+def test_each_post_names_the_event_so_that_a_repeat_can_be_dropped(receiver: Any) -> None:
+    other = Event("r", "COMPLETE", b"{}")
+    transport = open_transport("http", {"url": receiver.url})
+    for event in (EVENT, EVENT, other):
+        transport.send(event)
+    assert [got.headers["Idempotency-Key"] for got in receiver.received] == [EVENT.id, EVENT.id, other.id]
+    open_transport("http", {"url": receiver.url, "headers": {"idempotency-key": "mine"}}).send(EVENT)
+    sent = [value for name, value in receiver.received[-1].headers.items() if name.lower() == "idempotency-key"]
+    assert sent == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "3600"}, 3600.0),
+        ({"Retry-After": " 0 "}, 0.0),
+        ({"Retry-After": "1.5"}, 1.5),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:28:00 GMT"}, 30.0),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:27:00 GMT", "Date": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-5"}, None),
+        ({"Retry-After": "9" * 400}, None),
+    ],
+)
+def test_the_receiver_may_say_when_to_try_again(
+    receiver: Any, answer: Any, headers: dict[str, str], seconds: float | None
+) -> None:
+    receiver.answers.append(answer(status=429, headers=headers))
+    assert failure({"url": receiver.url}).retry_after == seconds
+
+
+def test_a_date_to_try_again_is_compared_with_the_clock_here_where_the_answer_has_none() -> None:
+    until = dt.datetime.now(dt.timezone.utc) + dt.timedelta(hours=1)
+    seconds = seconds_to_wait({"Retry-After": format_datetime(until, usegmt=True)})
+    assert seconds is not None
+    assert 3000 < seconds <= 3600
+
+
+def test_several_threads_post_at_once_each_over_a_connection_of_its_own(receiver: Any) -> None:
+    transport = open_transport("http", {"url": receiver.url})
+    assert (transport.CONNECTIONS, transport.SPOOLED) == (4, True)
+    together = threading.Barrier(4)
+
+    def post(run: str) -> None:
+        together.wait(30)
+        for number in range(25):
+            transport.send(Event(run, "RUNNING", f'{{"run":"{run}","number":{number}}}'.encode()))
+
+    threads = [threading.Thread(target=post, args=(run,)) for run in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    bodies = [json.loads(got.body) for got in receiver.received]
+    for run in "abcd":
+        assert [body["number"] for body in bodies if body["run"] == run] == list(range(25))
+    assert len({got.connection for got in receiver.received}) <= 4
+    transport.close(1.0)
+
+
+def test_the_destination_has_no_credential() -> None:
+    transport = open_transport("http", {"url": "https://h/base?token=canary", "endpoint": "e", "urlParams": {"k": "v"}})
+    assert transport.destination == "https://h/base/e"
+
+
+def test_statuses_of_the_users_own_are_retryable_too_and_the_rest_of_retry_is_told_to_be_idle(
+    receiver: Any, answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    receiver.answers.extend([answer(status=404), answer(status=409)])
+    options = {"url": receiver.url, "retry": {"status_forcelist": [409, 503]}}
+    assert [failure(options).retryable, failure(options).retryable] == [False, True]
+    assert caplog.records == []
+    open_transport("http", {"url": receiver.url, "retry": {"total": 5, "backoff_factor": 0.3}})
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{PREFIX}.retry: nothing but status_forcelist has an effect, because what failed is sent again anyway"
+    ]
+    assert config_error(retry={"status_forcelist": "503,many"}) == (
+        f"{PREFIX}.retry.status_forcelist is no list of statuses. Write it such as [429;503]."
+    )
+
+
+def test_what_a_program_logs_at_its_finest_shows_no_key(
+    receiver: Any, answer: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    receiver.answers.extend([answer(), answer(status=503)])
+    before = HTTPConnection.debuglevel
+    HTTPConnection.debuglevel = 1
+    try:
+        transport = open_transport(
+            "http",
+            {
+                "url": f"{receiver.url}/?q=query-canary",
+                "auth": {"apiKey": "api-key-canary"},
+                "headers": {"X-Token": "header-canary"},
+                "urlParams": {"code": "param-canary"},
+            },
+        )
+        transport.send(EVENT)
+        with pytest.raises(TransportError):
+            transport.send(EVENT)
+        requests.get(receiver.url, timeout=30)
+    finally:
+        HTTPConnection.debuglevel = before
+    seen = caplog.text + "".join(capfd.readouterr())
+    assert "canary" not in seen
+    # What the program asked to see of its own requests, it sees.
+    assert '"GET / HTTP/1.1" 200' in caplog.text
+    assert "send: b'GET / HTTP/1.1" in seen
 
 
 def test_no_failure_shows_a_key(receiver: Any, answer: Any) -> None:
@@ -246,8 +381,8 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
         f"{PREFIX}.timeoutInMillis and {PREFIX}.timeout say the same thing. Keep one of them."
     )
     assert config_error(compression="zstd") == f"{PREFIX}.compression is 'zstd'. Use gzip, or leave it out."
-    assert config_error(auth={"type": "jwt", "apiKey": "k"}) == (
-        f"{PREFIX}.auth.type is 'jwt', which is not supported yet. Use api_key, or a header Authorization."
+    assert config_error(auth={"type": "kerberos", "apiKey": "k"}) == (
+        f"{PREFIX}.auth.type is 'kerberos', which is unknown. Use api_key, jwt or oauth2, or a header Authorization."
     )
     assert config_error(auth={"type": "api_key"}) == (
         f"{PREFIX}.auth.apiKey is not set, and auth.type is api_key. Set it, or leave auth.type out."
@@ -270,7 +405,7 @@ def test_a_misspelt_option_is_told_the_nearest_and_a_later_one_by_name(
             "url": "http://h",
             "timeoutInMilis": 1,
             "auth": {"apiKy": "k"},
-            "retry": {"total": 3},
+            "max_queue_size": 10,
             "headers": {"a": "b"},
         },
     )
@@ -278,7 +413,7 @@ def test_a_misspelt_option_is_told_the_nearest_and_a_later_one_by_name(
     assert [record.getMessage() for record in caplog.records] == [
         f"{PREFIX}.timeoutInMilis {unknown}; did you mean {PREFIX}.timeoutInMillis?",
         f"{PREFIX}.auth.apiKy {unknown}; did you mean {PREFIX}.auth.apikey?",
-        f"{PREFIX}.retry.total is not supported yet by the http transport and has no effect",
+        f"{PREFIX}.max_queue_size is not supported yet by the http transport and has no effect",
     ]
 
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openlineage_pyspark.transport import TransportConfigError, open_transport
+from openlineage_pyspark.transport.http import HttpTransport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+KNOWN = "amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, kafka, memory, noop"
 
 
 @pytest.fixture
@@ -41,16 +44,19 @@ def message_of(name: str) -> str:
 
 def test_an_unknown_name_gets_the_nearest_and_the_list() -> None:
     assert message_of("htpp") == (
-        "spark.openlineage.transport.type is 'htpp', unknown."
-        " Did you mean 'http'? Use one of: console, file, http, memory, noop."
+        f"spark.openlineage.transport.type is 'htpp', unknown. Did you mean 'http'? Use one of: {KNOWN}."
     )
 
 
 def test_a_name_of_another_client_is_told_to_be_not_supported_yet() -> None:
-    assert message_of("kafka") == (
-        "spark.openlineage.transport.type is 'kafka', a transport of other OpenLineage clients that is not"
-        " supported yet. Use one of: console, file, http, memory, noop."
+    assert message_of("kinesis") == (
+        "spark.openlineage.transport.type is 'kinesis', a transport of other OpenLineage clients that is not"
+        f" supported yet. Use one of: {KNOWN}."
     )
+
+
+def test_the_background_transport_of_the_python_client_is_the_one_for_http() -> None:
+    assert type(open_transport("async_http", {"url": "http://h"})) is HttpTransport
 
 
 @pytest.mark.usefixtures("installed_plugin")

@@ -34,7 +34,7 @@ def test_the_oldest_goes_first_whatever_its_run() -> None:
 
 
 def test_a_run_has_one_event_in_flight_at_a_time_and_others_pass_it() -> None:
-    queue = waiting(entry("a", "START"), entry("a", "COMPLETE"), entry("b", "START"))
+    queue = waiting(entry("a", "START"), entry("b", "START"), entry("a", "COMPLETE"))
     first = queue.take(0.0)
     second = queue.take(0.0)
     assert first is not None
@@ -46,7 +46,7 @@ def test_a_run_has_one_event_in_flight_at_a_time_and_others_pass_it() -> None:
 
 
 def test_what_is_to_be_tried_again_holds_its_own_run_alone_until_its_time() -> None:
-    queue = waiting(entry("a", "START"), entry("a", "COMPLETE"), entry("b", "START"))
+    queue = waiting(entry("a", "START"), entry("b", "START"), entry("a", "COMPLETE"))
     first = queue.take(0.0)
     assert first is not None
     queue.postpone(first, 5.0)
@@ -57,6 +57,50 @@ def test_what_is_to_be_tried_again_holds_its_own_run_alone_until_its_time() -> N
     queue.postpone(first, 9.0)
     queue.hurry()
     assert drain(queue) == ["a START", "a COMPLETE"]
+
+
+def test_no_run_begins_before_those_are_over_that_were_over_when_it_began() -> None:
+    """It may read what they wrote; those that ran beside it are not waited for."""
+    queue = waiting(
+        entry("a", "START"), entry("a", "COMPLETE"), entry("b", "START"), entry("c", "START"), entry("b", "COMPLETE")
+    )
+    start = queue.take(0.0)
+    assert start is not None
+    assert queue.take(0.0) is None
+    queue.done(start)
+    complete = queue.take(0.0)
+    assert complete is not None
+    assert (complete.run_id, complete.event_type) == ("a", "COMPLETE")
+    assert queue.take(0.0) is None
+    queue.postpone(complete, 5.0)
+    assert queue.take(1.0) is None
+    assert queue.take(5.0) is complete
+    queue.done(complete)
+    both = [queue.take(5.0), queue.take(5.0)]
+    assert [(one.run_id, one.event_type) for one in both if one is not None] == [("b", "START"), ("c", "START")]
+
+
+def test_an_end_that_the_receiver_keeps_putting_off_holds_up_its_own_run_alone() -> None:
+    queue = waiting(entry("a", "COMPLETE"), entry("b", "START"))
+    complete = queue.take(0.0)
+    assert complete is not None
+    for answers, waits in ((1, True), (2, True), (3, False)):
+        complete.put_off = answers
+        queue.postpone(complete, 9.0)
+        queue.hurry()
+        assert queue.take(0.0) is complete
+        assert (queue.take(0.0) is None) == waits
+
+
+def test_the_start_that_a_child_waits_for_does_not_wait_for_the_childs_end() -> None:
+    queue = waiting(entry("q", "START", "app"), entry("q", "COMPLETE", "app"))
+    start = queue.take(0.0)
+    assert start is not None
+    queue.put(entry("app", "START"))
+    queue.postpone(start, 1.0)
+    assert queue.take(0.0) is None
+    queue.hurry()
+    assert drain(queue) == ["app START", "q START", "q COMPLETE"]
 
 
 def test_children_wait_for_the_start_of_their_parent_and_not_for_its_end() -> None:

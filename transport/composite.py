@@ -1,0 +1,231 @@
+"""Transport that hands events to several others: to each of them, or to the first that works."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.transport.attempt import attempt
+from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError, TransportError
+from openlineage_pyspark.transport.options import InnerOptions, flag_option, prefix_of, required_option, text_option
+from openlineage_pyspark.transport.registry import open_transport
+from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from openlineage_pyspark.transport.event import Event
+    from typing_extensions import Self
+
+_log = logging.getLogger(__name__)
+
+# Of events that wait for another attempt; of one that is forgotten, each part gets a repeat.
+_MOST_REMEMBERED = 10_000
+# A transport that words each failure anew must not fill the log.
+_MOST_KINDS = 20
+
+
+@attrs.frozen
+class Part:
+    """One of the transports that make up a composite one.
+
+    Args:
+        name: as configured, or its place in the list.
+        transport: what sends.
+    """
+
+    name: str
+    transport: Transport
+
+
+class CompositeTransport(Transport):
+    """Hands each event to several transports, one after the other; what one does never keeps another from its turn.
+
+    An event that has to be sent again goes to those alone that don't have it yet. Where one refuses an event
+    for good and another could not take it now, the second is tried again, and then the refusal is the outcome.
+
+    Args:
+        parts: the transports, in the order in which they get an event; they belong to this one.
+        continue_on_failure: False ends an event's way at the first failure.
+        continue_on_success: False ends it at the first success: the others are there for the case that the
+            first one is away. One that is away is then left alone for a while.
+    """
+
+    OPTIONS = frozenset(
+        {
+            "transports", "transports.*", "continueOnFailure", "continue_on_failure", "continueOnSuccess",
+            "continue_on_success", "sort_transports", "withThreadPool",
+        }
+    )  # fmt: skip
+
+    def __init__(
+        self, parts: Sequence[Part], *, continue_on_failure: bool = True, continue_on_success: bool = True
+    ) -> None:
+        self.parts = tuple(parts)
+        self.continue_on_failure = continue_on_failure
+        self.continue_on_success = continue_on_success
+        self.CONNECTIONS = min(part.transport.CONNECTIONS for part in parts)
+        self.SPOOLED = any(part.transport.SPOOLED for part in parts)
+        self._lock = threading.Lock()
+        self._outcomes: OrderedDict[str, dict[int, TransportError | None]] = OrderedDict()
+        self._breakers = [Breaker(RetryPolicy()) for _ in parts]
+        self._told: set[tuple[str, str]] = set()
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, object], /) -> Self:
+        """Make one from `transports`: a list, or a map by names, which is taken in the order of the names.
+
+        Those with a higher `priority` come first. One whose options can't be used costs a warning, and the
+        others do without it.
+
+        Raises:
+            TransportConfigError: an option can't be used, or there is no transport left.
+        """
+        on_failure = flag_option(options, "continueOnFailure", "continue_on_failure")
+        on_success = flag_option(options, "continueOnSuccess", "continue_on_success")
+        if flag_option(options, "withThreadPool") is False:
+            _log.warning("%s.withThreadPool has no effect: each transport sends on its own", prefix_of(options))
+        ranked = [part for inner in _configured(options) if (part := _opened(*inner)) is not None]
+        if flag_option(options, "sort_transports") is not False:
+            ranked.sort(key=lambda each: -each[0])
+        parts = [part for _, part in ranked]
+        if not parts:
+            problem = "name no transport that can be used"
+            raise TransportConfigError(
+                "transports", problem, f"Set {KEY_PREFIX}.transports.<name>.type and its options."
+            )
+        return cls(parts, continue_on_failure=on_failure is not False, continue_on_success=on_success is not False)
+
+    @property
+    def destination(self) -> str:
+        """Where the parts send to, in the order of the alphabet."""
+        return f"composite({', '.join(sorted(part.transport.destination for part in self.parts))})"
+
+    @property
+    def independent(self) -> bool:
+        """Whether each part is to get each event, whatever becomes of it at the others."""
+        return self.continue_on_failure and self.continue_on_success
+
+    def send(self, event: Event) -> None:
+        """Hand the event to those that don't have it yet.
+
+        Raises:
+            TransportError: not all of them have it (or none, where one is enough); retryable where one of
+                them could still take it.
+        """
+        with self._lock:
+            outcomes = self._outcomes.setdefault(event.id, {})
+            while len(self._outcomes) > _MOST_REMEMBERED:
+                self._outcomes.popitem(last=False)
+        waiting: dict[int, TransportError] = {}
+        for number, part in enumerate(self.parts):
+            if number in outcomes:
+                continue
+            problem = self._handed(number, part, event)
+            if problem is not None and problem.retryable:
+                waiting[number] = problem
+            else:
+                outcomes[number] = problem
+            if not (self.continue_on_failure if problem else self.continue_on_success):
+                break
+        refused = {number: problem for number, problem in outcomes.items() if problem is not None}
+        if not self.continue_on_success and len(outcomes) > len(refused):
+            # One has it, and that is enough.
+            self._tell({**refused, **waiting})
+            waiting, refused = {}, {}
+        if waiting:
+            self._tell(refused)
+            raise self._merged(waiting)
+        with self._lock:
+            self._outcomes.pop(event.id, None)
+        if refused:
+            raise self._merged(refused)
+
+    def close(self, timeout: float, /) -> None:
+        """Close each of them, within the time that is left by those before it."""
+        end = time.monotonic() + timeout
+        for number, part in enumerate(self.parts):
+            problem = attempt(functools.partial(part.transport.close, max(0.0, end - time.monotonic())))
+            if problem is not None:
+                self._tell({number: problem})
+
+    def _handed(self, number: int, part: Part, event: Event) -> TransportError | None:
+        """Hand the event to one part, unless another can take its place and it has been away just now."""
+        breaker = self._breakers[number]
+        if not self.continue_on_success:
+            with self._lock:
+                if breaker.pause(time.monotonic()) != 0.0:
+                    return TransportError("is away and left alone for a while", retryable=True)
+                breaker.began()
+        problem = attempt(functools.partial(part.transport.send, event))
+        with self._lock:
+            if problem is None or not problem.retryable:
+                breaker.succeeded()
+            else:
+                breaker.failed(time.monotonic(), answered=problem.status is not None, asked=problem.retry_after)
+        return problem
+
+    def _merged(self, problems: Mapping[int, TransportError]) -> TransportError:
+        """Make one failure of several, of which all or none are retryable."""
+        first = next(iter(problems.values()))
+        waits = [problem.retry_after for problem in problems.values() if problem.retry_after is not None]
+        return TransportError(
+            "; ".join(f"{self.parts[number].name}: {problem.message}" for number, problem in problems.items()),
+            retryable=first.retryable,
+            status=next((problem.status for problem in problems.values() if problem.status is not None), None),
+            answer=next((problem.answer for problem in problems.values() if problem.answer), ""),
+            retry_after=max(waits, default=None),
+        )
+
+    def _tell(self, problems: Mapping[int, TransportError]) -> None:
+        """Log failures that are not the outcome, once per kind."""
+        for number, problem in problems.items():
+            kind = (self.parts[number].name, problem.message)
+            with self._lock:
+                if kind in self._told or len(self._told) >= _MOST_KINDS:
+                    continue
+                self._told.add(kind)
+            _log.warning("the part %s of the composite transport: %s; said once", kind[0], problem)
+
+
+def _configured(options: Mapping[str, object]) -> Iterator[tuple[str, InnerOptions]]:
+    given = options.get("transports")
+    prefix = f"{prefix_of(options)}.transports"
+    if isinstance(given, Mapping):
+        # In the order of their names, as in the Java client: Spark's configuration has no order of its own.
+        named = [(str(name), f"{prefix}.{name}", given[name]) for name in sorted(given)]
+    elif isinstance(given, list | tuple):
+        named = [(str(place), f"{prefix}[{place}]", inner) for place, inner in enumerate(given)]
+    else:
+        remedy = f"Set {KEY_PREFIX}.transports.<name>.type and the other options of each transport."
+        raise TransportConfigError("transports", "are not set" if given is None else "hold no transports", remedy)
+    for name, where, inner in named:
+        if isinstance(inner, Mapping):
+            yield str(inner.get("name") or name), InnerOptions(inner, where)
+        else:
+            _log.warning("%s is left out: it must hold a type and the other options of a transport", where)
+
+
+def _opened(name: str, options: InnerOptions) -> tuple[int, Part] | None:
+    """Make one part, with its priority; None where its options can't be used."""
+    own = {option: value for option, value in options.items() if option not in ("name", "priority")}
+    try:
+        kind = required_option(options, "type", remedy="Set it to the name of a transport, such as http.")
+        return _priority(options), Part(name, open_transport(kind, InnerOptions(own, options.prefix)))
+    except TransportConfigError as exc:
+        _log.warning("%s The transport is left out", str(exc).replace(f"{KEY_PREFIX}.", f"{options.prefix}."))
+        return None
+
+
+def _priority(options: InnerOptions) -> int:
+    text = text_option(options, "priority") or "0"
+    if not re.fullmatch("-?[0-9]{1,9}", text):
+        raise TransportConfigError("priority", f"is {text!r}", "Set it to a whole number.")
+    return int(text)

@@ -1,0 +1,204 @@
+"""Certificates for HTTPS: whom to trust, and with what to identify."""
+
+from __future__ import annotations
+
+import secrets
+import ssl
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.transport.base import KEY_PREFIX, TransportConfigError
+from openlineage_pyspark.transport.options import text_option
+from urllib3.util import create_urllib3_context
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_AS_PEM = "openssl pkcs12 -in <store> -out client.pem"
+
+
+@attrs.frozen(kw_only=True)
+class ClientCertificate:
+    """With what the client identifies, as files in the PEM format.
+
+    Args:
+        certificate: the file with the certificate, and with the key where that has no file of its own.
+        key: the file with the key.
+        password: of the key, empty where it has none.
+    """
+
+    certificate: str
+    key: str | None = None
+    password: str = attrs.field(default="", repr=False)
+
+    def load_into(self, context: ssl.SSLContext) -> None:
+        """Let connections of this context identify with the certificate.
+
+        Raises:
+            OSError: a file can't be read, is no PEM file, its password is wrong, or they don't belong together.
+        """
+        # A password is always given, though an empty one: without any, OpenSSL asks on the terminal.
+        context.load_cert_chain(self.certificate, self.key, password=self.password)
+
+
+@attrs.frozen(kw_only=True)
+class TlsSettings:
+    """How connections are protected; the files were there and could be read when this was made.
+
+    Args:
+        authorities: the file or directory with the certificate authorities to trust, in the PEM format;
+            None for those that everybody trusts.
+        checked: False takes any certificate.
+        context: holds the client's certificate; None where there is none.
+    """
+
+    authorities: str | None = None
+    checked: bool = True
+    context: ssl.SSLContext | None = None
+
+    @property
+    def verify(self) -> bool | str:
+        """The same as `requests` wants it."""
+        return self.authorities or self.checked
+
+    def beside_public(self) -> TlsSettings:
+        """Return the settings for someone else's server: public authorities count too, and nothing goes unchecked."""
+        if self.authorities is None:
+            return attrs.evolve(self, checked=True, context=None)
+        context = create_urllib3_context()
+        _trust(context, self.authorities)
+        return TlsSettings(context=context)
+
+
+def read_tls_settings(options: Mapping[str, object]) -> TlsSettings:
+    """Read `sslContext` (of the Java and of the Python client) and `verify`.
+
+    Args:
+        options: the nested options of the http transport.
+
+    Raises:
+        TransportConfigError: an option, or the file that it names, can't be used.
+    """
+    checked, authorities = _authorities(options)
+    client = _pem_files(options)
+    store, kind = text_option(options, "sslContext.keyStorePath"), text_option(options, "sslContext.keyStoreType")
+    if client and (store or kind):
+        problem = f"and {KEY_PREFIX}.sslContext.clientCertPath say the same thing"
+        raise TransportConfigError("sslContext.keyStorePath", problem, "Keep one of them.")
+    context = create_urllib3_context() if client or store or kind else None
+    if context is None:
+        return TlsSettings(authorities=authorities, checked=checked)
+    if client:
+        _identify(context, client, "sslContext.clientCertPath")
+    else:
+        _identify_by_store(context, store, (kind or "").upper(), options)
+    if not checked and not authorities:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return TlsSettings(authorities=authorities, checked=checked, context=context)
+
+
+def _authorities(options: Mapping[str, object]) -> tuple[bool, str | None]:
+    verify = text_option(options, "verify")
+    option = "sslContext.caCertPath"
+    path = text_option(options, option, "sslContext.ca_cert_path", "ssl_context.ca_cert_path")
+    if path is None and verify and verify.lower() not in ("true", "false", "1", "0"):
+        option, path = "verify", verify
+    if path is not None:
+        try:
+            _trust(create_urllib3_context(), path)
+        except OSError as exc:
+            remedy = "Name a file of certificates in the PEM format, or a directory of them."
+            raise TransportConfigError(option, f"is {path!r}, which can't be used ({_reason(exc)})", remedy) from None
+    return (verify or "true").lower() not in ("false", "0"), path
+
+
+def _trust(context: ssl.SSLContext, path: str) -> None:
+    is_directory = Path(path).is_dir()
+    context.load_verify_locations(None if is_directory else path, path if is_directory else None)
+
+
+def _pem_files(options: Mapping[str, object]) -> ClientCertificate | None:
+    files = {
+        name: text_option(options, f"sslContext.{name}", f"sslContext.{snake}", f"ssl_context.{snake}")
+        for name, snake in (("clientCertPath", "client_cert_path"), ("clientKeyPath", "client_key_path"))
+    }
+    certificate, key = files["clientCertPath"], files["clientKeyPath"]
+    if key and not certificate:
+        remedy = "Set it to the certificate that belongs to sslContext.clientKeyPath."
+        raise TransportConfigError("sslContext.clientCertPath", "is not set", remedy)
+    password = text_option(options, "sslContext.keyPassword") or ""
+    return ClientCertificate(certificate=certificate, key=key, password=password) if certificate else None
+
+
+def _identify(context: ssl.SSLContext, client: ClientCertificate, option: str) -> None:
+    try:
+        client.load_into(context)
+    except OSError as exc:
+        files = client.certificate + (f" with {client.key}" if client.key else "")
+        remedy = (
+            "Name files in the PEM format: a certificate, and its key in the same file or in"
+            " sslContext.clientKeyPath; set sslContext.keyPassword where the key has a password."
+        )
+        raise TransportConfigError(option, f"is {files}, which can't be used ({_reason(exc)})", remedy) from None
+
+
+def _identify_by_store(context: ssl.SSLContext, path: str | None, kind: str, options: Mapping[str, object]) -> None:
+    if not (path and kind):
+        missing = "keyStoreType" if path else "keyStorePath"
+        remedy = "Set both sslContext.keyStorePath and sslContext.keyStoreType (PKCS12 or PEM)."
+        raise TransportConfigError(f"sslContext.{missing}", "is not set", remedy)
+    passwords = [text_option(options, f"sslContext.{name}") or "" for name in ("storePassword", "keyPassword")]
+    if kind == "PEM":
+        _identify(context, ClientCertificate(certificate=path, password=passwords[1]), "sslContext.keyStorePath")
+    elif kind in ("PKCS12", "P12", "PFX"):
+        _identify_by_pkcs12(context, path, passwords[0] or passwords[1])
+    else:
+        remedy = (
+            "Turn the store into PKCS12 by keytool -importkeystore -srckeystore <store> -destkeystore client.p12"
+            f" -deststoretype PKCS12, or that into PEM by {_AS_PEM}, and name the new file."
+        )
+        raise TransportConfigError("sslContext.keyStoreType", f"is {kind!r}, which Python can't read", remedy)
+
+
+def _identify_by_pkcs12(context: ssl.SSLContext, path: str, password: str) -> None:
+    try:
+        from cryptography.hazmat.primitives.serialization import (
+            BestAvailableEncryption,
+            Encoding,
+            PrivateFormat,
+            pkcs12,
+        )
+    except ImportError:
+        problem = "is 'PKCS12', for which the package cryptography is needed"
+        remedy = f"Run pip install cryptography; or turn the store into PEM by {_AS_PEM}, and set clientCertPath."
+        raise TransportConfigError("sslContext.keyStoreType", problem, remedy) from None
+    try:
+        store = pkcs12.load_pkcs12(Path(path).read_bytes(), password.encode() or None)
+    except OSError as exc:
+        raise _no_store(path, _reason(exc)) from None
+    except ValueError:
+        raise _no_store(path, "no PKCS12 store, or a wrong password") from None
+    if store.key is None or store.cert is None:
+        raise _no_store(path, "no key with a certificate in it")
+    # OpenSSL reads keys from files alone; this one is encrypted, and gone at the end of the block.
+    passing = secrets.token_urlsafe(32)
+    key = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(passing.encode()))
+    chain = [store.cert, *store.additional_certs]
+    with tempfile.NamedTemporaryFile(suffix=".pem") as file:
+        file.write(key + b"".join(each.certificate.public_bytes(Encoding.PEM) for each in chain))
+        file.flush()
+        context.load_cert_chain(file.name, password=passing)
+
+
+def _no_store(path: str, reason: str) -> TransportConfigError:
+    remedy = "Name a PKCS12 store with one key and its certificate, and set sslContext.storePassword."
+    return TransportConfigError("sslContext.keyStorePath", f"is {path!r}, which can't be used ({reason})", remedy)
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, ssl.SSLError):
+        return error.reason.replace("_", " ").lower() if error.reason else "no PEM file, or a wrong password"
+    return error.strerror or type(error).__name__

@@ -1,0 +1,181 @@
+"""Transport that produces events to a Kafka topic, configured as in the Java or the Python client."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
+from openlineage_pyspark.transport.options import flag_option, map_option, prefix_of, required_option, text_option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from confluent_kafka import KafkaError, Message, Producer
+    from openlineage_pyspark.transport.event import Event
+    from typing_extensions import Self
+
+_log = logging.getLogger(__name__)
+
+# Without it librdkafka holds an event for five minutes before it says that it can't be delivered.
+_TIMEOUT_NAMES = ("message.timeout.ms", "delivery.timeout.ms")
+_TIMEOUT_MILLIS = "30000"
+_SERVER_NAMES = ("bootstrap.servers", "metadata.broker.list")
+_SERIALIZERS = ("key.serializer", "value.serializer")
+# What the broker, or the producer itself, has against this very event or this user.
+_FINAL = frozenset(
+    {
+        "CLUSTER_AUTHORIZATION_FAILED", "INVALID_MSG", "INVALID_MSG_SIZE", "INVALID_RECORD", "MSG_SIZE_TOO_LARGE",
+        "POLICY_VIOLATION", "TOPIC_AUTHORIZATION_FAILED", "TOPIC_EXCEPTION", "_INVALID_ARG",
+    }
+)  # fmt: skip
+
+
+class KafkaTransport(Transport):
+    """Produces each event and waits until the brokers have it.
+
+    The key of a message is that of the Java and Python clients, so that the runs of an application, and of
+    what started it, are in one partition and stay in order: `run:<namespace>/<name>` of the job at the top.
+
+    Args:
+        topic: where events go.
+        key: of every message; None for that of the event.
+        properties: of librdkafka's producer.
+    """
+
+    OPTIONS = frozenset(
+        {"topicName", "topic", "messageKey", "message_key", "properties.*", "config.*", "flush"},
+    )
+    SPOOLED = True
+
+    def __init__(self, topic: str, key: str | None, properties: Mapping[str, str]) -> None:
+        self._topic = topic
+        self._key = key
+        self._properties = properties
+        self._servers = next((properties[name] for name in _SERVER_NAMES if name in properties), "")
+        self._producer: Producer | None = self._open()
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, object], /) -> Self:
+        """Make one from the options of the OpenLineage Java or Python client.
+
+        Raises:
+            TransportConfigError: an option is missing or can't be used, or the package confluent-kafka is missing.
+        """
+        topic = required_option(options, "topicName", "topic", remedy="Set it to the topic that events go to.")
+        properties = map_option(options, "properties", "config")
+        if not any(properties.get(name) for name in _SERVER_NAMES):
+            remedy = "Set it to the brokers, such as localhost:9092."
+            raise TransportConfigError("properties.bootstrap.servers", "is not set", remedy)
+        for name in _SERIALIZERS:
+            if not properties.pop(name, "StringSerializer").endswith("StringSerializer"):
+                _log.warning("%s.properties.%s has no effect: events are text", prefix_of(options), name)
+        if flag_option(options, "flush") is False:
+            _log.warning("%s.flush has no effect: an event is sent once the brokers have it", prefix_of(options))
+        if not any(name in properties for name in _TIMEOUT_NAMES):
+            properties[_TIMEOUT_NAMES[0]] = _TIMEOUT_MILLIS
+        return cls(topic, text_option(options, "messageKey", "message_key"), properties)
+
+    @property
+    def destination(self) -> str:
+        """The topic and its brokers."""
+        return f"kafka://{self._servers}/{self._topic}"
+
+    def send(self, event: Event) -> None:
+        """Produce the event, and wait for the brokers' word or the end of `message.timeout.ms` (30 s by default).
+
+        Raises:
+            TransportError: they don't have it. Retryable unless it is too large or not allowed.
+        """
+        from confluent_kafka import KafkaException
+
+        producer = self._producer = self._producer or self._open()
+        words: list[KafkaError | None] = []
+
+        def note(error: KafkaError | None, _message: Message) -> None:
+            words.append(error)
+
+        try:
+            producer.produce(self._topic, event.body, self._key or key_of(event.body), on_delivery=note)
+            producer.flush()
+        except BufferError:
+            raise TransportError(f"{self.destination}: the producer's queue is full", retryable=True) from None
+        except KafkaException as exc:
+            words.append(exc.args[0])
+        for error in words:
+            if error is not None:
+                raise self._undelivered(error)
+
+    def close(self, timeout: float, /) -> None:
+        """Let go of the connections."""
+        if self._producer is not None:
+            self._producer.flush(timeout)
+            self._producer = None
+
+    def _undelivered(self, error: KafkaError) -> TransportError:
+        if error.fatal():
+            # Such a producer sends nothing any more.
+            self._producer = None
+        name = error.name()
+        # Of an error it is the name alone that is shown: its text may hold what was configured.
+        return TransportError(f"{self.destination} did not take the event ({name})", retryable=name not in _FINAL)
+
+    def _open(self) -> Producer:
+        try:
+            from confluent_kafka import KafkaException, Producer
+        except ImportError:
+            remedy = "Run pip install 'openlineage-pyspark[kafka]', or pip install confluent-kafka."
+            raise TransportConfigError("type", "is 'kafka', which needs the package confluent-kafka", remedy) from None
+        try:
+            return Producer({**self._properties, "logger": _AtDebug()})
+        except KafkaException as exc:
+            raise _unusable(exc.args[0].str(), self._properties) from None
+
+
+class _AtDebug:
+    """Takes what librdkafka logs, which is each connection in vain: what that means for an event is told anyway."""
+
+    def log(self, _level: int, text: str, *values: object) -> None:
+        _log.debug(text, *values)
+
+
+def key_of(body: bytes) -> str:
+    """Return the key of a message as the Java and Python clients make it.
+
+    Args:
+        body: an event as JSON.
+
+    Returns:
+        `run:<namespace>/<name>` of the job at the top, of the parent, or of the event's own, the first that is
+        there.
+    """
+    event = json.loads(body)
+    parent = _within(event, "run", "facets", "parent")
+    jobs = (_within(parent, "root", "job"), _within(parent, "job"), _within(event, "job"))
+    job = next((job for job in jobs if job.get("namespace") and job.get("name")), {})
+    return f"run:{job.get('namespace')}/{job.get('name')}"
+
+
+def _within(value: dict[str, object], *names: str) -> dict[str, object]:
+    for name in names:
+        inner = value.get(name)
+        value = inner if isinstance(inner, dict) else {}
+    return value
+
+
+def _unusable(text: str, properties: Mapping[str, str]) -> TransportConfigError:
+    """Say which property librdkafka refuses, without its value, which may be a secret."""
+    if "JAAS" in text:
+        remedy = "Set sasl.mechanism, sasl.username and sasl.password in its place."
+        return TransportConfigError("properties.sasl.jaas.config", "is for Java alone", remedy)
+    remedy = "See the list of its properties: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md."
+    # librdkafka may call a property by another name than it was given.
+    named = re.search(r'property:? "([\w.-]+)"', text)
+    name = next((name for name in properties if name in text), named[1] if named else None)
+    if name is None:
+        return TransportConfigError("properties", "are not such as librdkafka takes", remedy)
+    unknown = text.startswith(("No such", "Java"))
+    problem = "is unknown to librdkafka" if unknown else "has a value that librdkafka does not take"
+    return TransportConfigError(f"properties.{name}", problem, remedy)

@@ -1,0 +1,82 @@
+"""An event as openlineage-python's own classes, for transports that are made for them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.generated import parent_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def run_event(body: bytes) -> RunEvent:
+    """Make an event of openlineage-python, which its `Serde` turns into the same JSON document again.
+
+    Facets stay as they are, plain mappings, but for `parent`: the client's own code reads that one's attributes.
+
+    Args:
+        body: the event as JSON.
+    """
+    document = json.loads(body)
+    run, job = document["run"], document["job"]
+    facets = run.get("facets")
+    if facets and "parent" in facets:
+        facets = {**facets, "parent": _parent(facets["parent"])}
+    event = RunEvent(
+        eventType=RunState(document["eventType"]) if "eventType" in document else None,
+        eventTime=document["eventTime"],
+        producer=document["producer"],
+        run=Run(runId=run["runId"], facets=facets),
+        job=Job(namespace=job["namespace"], name=job["name"], facets=job.get("facets")),
+        inputs=_datasets(document, "inputs", InputDataset, "inputFacets"),
+        outputs=_datasets(document, "outputs", OutputDataset, "outputFacets"),
+    )
+    # The class sets that of the client's own version of the specification.
+    event.schemaURL = document["schemaURL"]
+    return event
+
+
+def _datasets(document: Mapping[str, Any], name: str, kind: type, own_facets: str) -> list[Any] | None:
+    if name not in document:
+        return None
+    return [
+        kind(
+            namespace=dataset["namespace"],
+            name=dataset["name"],
+            facets=dataset.get("facets"),
+            **{own_facets: dataset.get(own_facets)},
+        )
+        for dataset in document[name]
+    ]
+
+
+def _parent(facet: Mapping[str, Any]) -> object:
+    """Make the class of this facet, where nothing of the facet is lost in it."""
+    run, job, root = facet.get("run", {}), facet.get("job", {}), facet.get("root")
+    known = {"_producer", "_schemaURL", "run", "job", "root"}
+    parts = [(run, {"runId"}), (job, {"namespace", "name"})]
+    if root is not None:
+        parts += [
+            (root, {"run", "job"}),
+            (root.get("run", {}), {"runId"}),
+            (root.get("job", {}), {"namespace", "name"}),
+        ]
+    if facet.keys() != (known if root is not None else known - {"root"}) or any(
+        p.keys() != names for p, names in parts
+    ):
+        return facet
+    made = parent_run.ParentRunFacet(
+        run=parent_run.Run(**run, facets=None),
+        job=parent_run.Job(**job, facets=None),
+        root=parent_run.Root(
+            run=parent_run.RootRun(**root["run"], facets=None), job=parent_run.RootJob(**root["job"], facets=None)
+        )
+        if root is not None
+        else None,
+        producer=facet["_producer"],
+    )
+    made._schemaURL = facet["_schemaURL"]
+    return made
