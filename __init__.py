@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.lineage_table import Lineage, LineageEdge
-    from openlineage_pyspark.listener.registration import Handle, RegistrationError, register
+    from openlineage_pyspark.listener.preparation import RegistrationError
+    from openlineage_pyspark.listener.registration import Handle, register
     from openlineage_pyspark.listener.static import lineage
 
 __all__ = ["Handle", "Lineage", "LineageEdge", "RegistrationError", "lineage", "register"]
@@ -20,7 +21,7 @@ _HOMES = {
     "Handle": "listener.registration",
     "Lineage": "facets.lineage_table",
     "LineageEdge": "facets.lineage_table",
-    "RegistrationError": "listener.registration",
+    "RegistrationError": "listener.preparation",
     "lineage": "listener.static",
     "register": "listener.registration",
 }

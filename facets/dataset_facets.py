@@ -16,7 +16,7 @@ from openlineage.client.facet_v2 import (
     storage_dataset,
     symlinks_dataset,
 )
-from openlineage_pyspark.facets.namespace import accepted_namespace, data_source_uri
+from openlineage_pyspark.facets.namespace import accepted_column, accepted_namespace, data_source_uri
 from openlineage_pyspark.facets.producer import PRODUCER
 
 if TYPE_CHECKING:
@@ -117,10 +117,12 @@ def _says_something(statistics: Statistics) -> bool:
 
 
 def _field(field: Field) -> schema_dataset.SchemaDatasetFacetFields:
+    name = accepted_column(field.name)
     return schema_dataset.SchemaDatasetFacetFields(
-        name=field.name,
+        name=name,
         type=field.type,
-        description=field.description or None,
+        # A name that had to be shortened stands here in full.
+        description=field.description or (field.name if name != field.name else None),
         fields=[_field(inner) for inner in field.fields] if field.fields else None,
     )
 

@@ -16,8 +16,9 @@ from openlineage_pyspark.facets.dataset_facets import (
 )
 from openlineage_pyspark.facets.job_facets import job_facets, too_long
 from openlineage_pyspark.facets.lineage_facet import column_lineage_facet, too_wide
-from openlineage_pyspark.facets.namespace import accepted_namespace
+from openlineage_pyspark.facets.namespace import accepted_job_namespace, accepted_namespace
 from openlineage_pyspark.facets.producer import PRODUCER
+from openlineage_pyspark.facets.redaction import redacted
 from openlineage_pyspark.facets.run import NotUnderstood
 from openlineage_pyspark.facets.run_facets import run_facets
 
@@ -34,7 +35,8 @@ _Facet = TypeVar("_Facet")
 def describe(state: RunState, options: DescribeOptions, contributions: tuple[Contribution, ...] = ()) -> RunEvent:
     """Give the event of one state of a run (OpenLineage 2-0-2, RunEvent).
 
-    Nothing outside is asked and no code of the user runs: what custom providers add was fetched before.
+    Nothing outside is asked and no code of the user runs: what custom providers add was fetched before. Secrets
+    leave the texts of the state here, literals too where that is asked.
 
     Args:
         state: of the run, with all that is known.
@@ -47,6 +49,7 @@ def describe(state: RunState, options: DescribeOptions, contributions: tuple[Con
     """
     if state.event_time.tzinfo is None:
         raise ValueError(f"event_time {state.event_time.isoformat()} has no time zone: give it one")
+    state = redacted(state, options.redaction)
     custom = [contribution.facets for contribution in contributions]
     of_run = run_facets(state, options, _remarks(state, options, contributions))
     of_job = job_facets(state.job, options)
@@ -58,7 +61,7 @@ def describe(state: RunState, options: DescribeOptions, contributions: tuple[Con
         eventType=EventType(state.event_type),
         run=Run(runId=state.run_id, facets=_enabled(of_run, options)),
         job=Job(
-            namespace=accepted_namespace(state.job.namespace),
+            namespace=accepted_job_namespace(state.job.namespace),
             name=state.job.name,
             facets=_enabled(of_job, options),
         ),
@@ -80,7 +83,7 @@ def _remarks(
     wide = () if "columnLineage" in options.disabled else too_wide(state.outputs, options)
     long = () if "sourceCodeLocation" in options.disabled else too_long(state.job)
     failures = tuple(
-        NotUnderstood(task=f"facet provider {c.provider}", message=f"its facets are missing: {c.failure}")
+        NotUnderstood(f"facet provider {c.provider}", f"its facets are missing: {options.redaction.message(c.failure)}")
         for c in contributions
         if c.failure is not None
     )

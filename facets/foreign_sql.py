@@ -7,7 +7,11 @@ and one that it can't gets none.
 
 from __future__ import annotations
 
+import logging
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import attrs
 import sqlglot
@@ -33,6 +37,26 @@ _DIALECTS = {
 }
 
 
+_reading = threading.local()
+
+
+def _of_others(_record: logging.LogRecord) -> bool:
+    return not getattr(_reading, "active", False)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Keep what sqlglot says to this thread out of the log: its warnings quote the text, where secrets may stand."""
+    # Adding the same filter again changes nothing.
+    logging.getLogger("sqlglot").addFilter(_of_others)
+    _reading.active = True
+    try:
+        yield
+    finally:
+        _reading.active = False
+
+
+@_unheard()
 def jdbc_relation(source: Described, operator: Operator, fields: tuple[Field, ...]) -> Relation:
     """
     What a JDBC relation reads.
@@ -52,10 +76,32 @@ def jdbc_relation(source: Described, operator: Operator, fields: tuple[Field, ..
         return Relation((dataset,), {o.id: (Column(dataset.identifier, o.name),) for o in operator.output})
     parsed = _parse(query, url)
     if parsed is None:
-        named = re.findall(r"(?i)\b(?:from|join)\s+([\w.\"`\[\]]+)", query)
-        tables = {d.identifier: d for d in (jdbc_dataset(url, name) for name in named)}
-        return Relation(tuple(tables.values()), opaque="the SQL text of the JDBC source could not be parsed")
+        return Relation(_named(url, query), opaque="the SQL text of the JDBC source could not be parsed")
     return _Query(url, parsed, operator, fields).relation()
+
+
+@_unheard()
+def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
+    """
+    The tables that a JDBC source reads.
+
+    Args:
+        url: of the database.
+        text: the table, or the query in parentheses.
+    """
+    query = _query(text)
+    if query is None:
+        return (jdbc_dataset(url, text),)
+    parsed = _parse(query, url)
+    if parsed is None:
+        return _named(url, query)
+    return tuple({d.identifier: d for d in (jdbc_dataset(url, _name(t)) for t in _tables(parsed))}.values())
+
+
+def _named(url: str, query: str) -> tuple[Dataset, ...]:
+    """The tables of a query that can't be parsed, each once."""
+    names = re.findall(r"(?i)\b(?:from|join)\s+([\w.\"`\[\]]+)", query)
+    return tuple({d.identifier: d for d in (jdbc_dataset(url, name) for name in names)}.values())
 
 
 def _query(text: str) -> str | None:
@@ -72,6 +118,16 @@ def _parse(query: str, url: str) -> exp.Expr | None:
         return None
 
 
+def _tables(parsed: exp.Expr) -> list[exp.Table]:
+    """The tables of a query, without the names that it gives itself."""
+    names = {cte.alias_or_name.lower() for cte in parsed.find_all(exp.CTE)}
+    return [t for t in parsed.find_all(exp.Table) if t.name.lower() not in names]
+
+
+def _name(table: exp.Table) -> str:
+    return ".".join(part.name for part in table.parts)
+
+
 @attrs.frozen
 class _Query:
     url: str
@@ -80,9 +136,8 @@ class _Query:
     fields: tuple[Field, ...]
 
     def relation(self) -> Relation:
-        names = {cte.alias_or_name.lower() for cte in self.parsed.find_all(exp.CTE)}
-        tables = [t for t in self.parsed.find_all(exp.Table) if t.name.lower() not in names]
-        datasets = {d.identifier: d for d in (jdbc_dataset(self.url, self._name(t)) for t in tables)}
+        tables = _tables(self.parsed)
+        datasets = {d.identifier: d for d in (jdbc_dataset(self.url, _name(t)) for t in tables)}
         told = {o.id: self._columns(o.name, list(datasets), tables) for o in self.operator.output}
         columns = {id_: found or () for id_, found in told.items()}
         typed = tuple(self._with_fields(dataset, columns) for dataset in datasets.values())
@@ -91,9 +146,6 @@ class _Query:
             f"the SQL text of the JDBC source doesn't tell the columns of {', '.join(unknown)}" if unknown else None
         )
         return Relation(typed, {k: v for k, v in columns.items() if v}, opaque)
-
-    def _name(self, table: exp.Table) -> str:
-        return ".".join(part.name for part in table.parts)
 
     def _columns(self, name: str, datasets: list[Identifier], tables: list[exp.Table]) -> tuple[Column, ...] | None:
         """What a result column is made of, nothing for a constant; None where the text doesn't tell."""
@@ -111,7 +163,7 @@ class _Query:
                 continue
             identity = isinstance(getattr(node.expression, "this", node.expression), exp.Column)
             column = leaf.name.rpartition(".")[2].strip('"`[]')
-            found[Column(jdbc_dataset(self.url, self._name(table)).identifier, column, identity)] = None
+            found[Column(jdbc_dataset(self.url, _name(table)).identifier, column, identity)] = None
         constant = not any(node.expression.find_all(exp.Column, exp.Star))
         return tuple(found) if found or constant else None
 

@@ -1,7 +1,8 @@
-"""Run ids that a replay makes again."""
+"""Ids of runs and events that a replay makes again."""
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING
 
 from openlineage.client.uuid import generate_static_uuid
@@ -25,3 +26,14 @@ def run_id(application_start: dt.datetime, application_id: str, key: str) -> str
         raise ValueError(f"application_start {application_start.isoformat()} has no time zone: give it one")
     # A zero byte can't be in either part, so no two pairs run together to one text.
     return str(generate_static_uuid(application_start, f"{application_id}\0{key}".encode()))
+
+
+def event_id(run: str, event_type: str, event_time: dt.datetime) -> str:
+    """Give the id of one event: the same however often the event is made and sent (a UUID, version 5).
+
+    Args:
+        run: the id of its run.
+        event_type: START, RUNNING, COMPLETE, FAIL, ABORT or OTHER.
+        event_time: aware; tells the RUNNING events of a run apart.
+    """
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"openlineage:{run}/{event_type}/{event_time.timestamp():.6f}"))

@@ -135,7 +135,9 @@ class _Reading:
         if plan.cut:
             self.remarks[NotUnderstood("plan", "the plan was larger than its bounds and was cut")] = None
         for broken in plan.broken:
-            self.remarks[NotUnderstood(broken.split(":", 1)[0], f"could not be read ({broken})")] = None
+            name, _, problem = broken.partition(": ")
+            said = f"could not be read ({problem}): what comes through it is not known"
+            self.remarks[NotUnderstood(name, said)] = None
         results = self._results(query if streamed is None else streamed)
         columns = self._query_lineage(query, results) if query is not None else None
         return Understanding(
@@ -223,10 +225,11 @@ class _Reading:
         return found
 
     def _read(self, reached: list[int]) -> None:
+        broken = {name.partition(": ")[0] for name in self.plan.broken}
         for at in reached:
             operator = self.plan.operators[at]
             here = self.trace.meaning(at)
-            if not here.known and not commands.is_command(operator):
+            if not here.known and operator.class_name not in broken and not commands.is_command(operator):
                 self._remark(operator, "an operator without a rule: every column in is taken to be in every column out")
             if not here.passes and not here.defines:
                 found = self._relation(at)

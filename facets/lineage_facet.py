@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from openlineage.client.facet_v2 import column_lineage_dataset
-from openlineage_pyspark.facets.namespace import accepted_namespace
+from openlineage_pyspark.facets.namespace import accepted_column, accepted_namespace
 from openlineage_pyspark.facets.producer import PRODUCER
 from openlineage_pyspark.facets.run import NotUnderstood
 
@@ -61,7 +61,9 @@ def column_lineage_facet(
     repeated = () if options.dataset_lineage_enabled else lineage.dataset
     return column_lineage_dataset.ColumnLineageDatasetFacet(
         fields={
-            name: column_lineage_dataset.Fields(inputFields=_merged(edges + repeated, described=described))
+            accepted_column(name): column_lineage_dataset.Fields(
+                inputFields=_merged(edges + repeated, described=described)
+            )
             for name, edges in columns.items()
         },
         dataset=whole if whole and options.dataset_lineage_enabled else None,
@@ -85,7 +87,7 @@ def _merged(edges: tuple[Edge, ...], *, described: bool) -> list[column_lineage_
         column_lineage_dataset.InputField(
             namespace=accepted_namespace(dataset.namespace),
             name=dataset.name,
-            field=field,
+            field=accepted_column(field),
             transformations=[_transformation(way, described=described) for way in ways],
         )
         for (dataset, field), ways in sources.items()

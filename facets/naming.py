@@ -8,7 +8,7 @@ a location or a JDBC URL, credentials first, does not get through.
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from openlineage_pyspark.facets.dataset import Identifier
 
@@ -16,6 +16,9 @@ _STORES_WITHOUT_SLASH = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "wasb
 _AZURE = {"abfs": "abfss", "abfss": "abfss", "wasb": "wasbs", "wasbs": "wasbs"}
 _PARTITION = re.compile(r"[^/=]+=[^/]*")
 _PASSWORD = re.compile(r"[^/@:]*:(?!\d+(?:/|$))[^@]*@")
+_PARAMETERS = re.compile(r"\?[^?/=]*=.*", re.DOTALL)
+_SERVER = re.compile(r"(\[[0-9A-Fa-f:]+\]|[\w.\-]*)(?:\\\w+)?(?::(\d+)(?::(\w+))?)?:?")
+_DATABASE = re.compile(r"[\w.$%\-]*(?:/[\w.$%\-]*)?")
 _EMBEDDED = ("derby", "sqlite", "h2", "hsqldb")
 _JDBC = {
     "postgresql": ("postgres", 5432),
@@ -43,12 +46,14 @@ def location(path: str) -> Identifier:
         path: a Hadoop path or URI; one without a scheme is a local file.
 
     Returns:
-        namespace (`file`, `hdfs://nn:8020`, `s3://bucket`) and path, without credentials and trailing slash.
+        namespace (`file`, `hdfs://nn:8020`, `s3://bucket`) and path, without credentials, parameters (a signature
+        of Azure) and trailing slash.
     """
     scheme, rest = _scheme(path)
     if scheme in ("", "file"):
         return Identifier("file", _trim(_path_of(rest)))
     authority, inside = _authority(rest)
+    inside = _PARAMETERS.sub("", inside)
     name = "/" + inside.lstrip("/")
     if scheme in _AZURE:
         return Identifier(f"{_AZURE[scheme]}://{authority}", _trim(name).lstrip("/") or "/")
@@ -95,6 +100,21 @@ def jdbc_namespace(url: str) -> str:
     return f"{name}://{host}:{port}" if port else f"{name}://{host}"
 
 
+def jdbc_address(url: str) -> str:
+    """
+    A JDBC URL as a person reads it: kind, host, port and database, and nothing else.
+
+    Args:
+        url: the JDBC URL; user, password, parameters and properties in it are left behind.
+    """
+    kind, rest = _jdbc(url)
+    if kind in _EMBEDDED:
+        return f"jdbc:{jdbc_namespace(url)}"
+    host, port, database = _server(kind, rest)
+    address = f"jdbc:{kind}://{host}:{port}" if port else f"jdbc:{kind}://{host}"
+    return f"{address}/{database}" if database else address
+
+
 def jdbc_table(url: str, table: str) -> str:
     """
     The name of a table in a JDBC database: database, schema and table as far as the URL and the table tell.
@@ -104,6 +124,9 @@ def jdbc_table(url: str, table: str) -> str:
         table: what the user gave, quotes and all.
     """
     kind, rest = _jdbc(url)
+    if table.lstrip().startswith("("):
+        # The text of a query is no name, and may hold anything.
+        return "(query)"
     parts = [part.strip('"`[] ') for part in table.split(".")]
     if kind not in _WITH_DATABASE:
         return ".".join(parts)
@@ -118,7 +141,7 @@ def jdbc_table(url: str, table: str) -> str:
 
 def kafka_namespace(servers: str) -> str:
     """The namespace of a Kafka cluster: its first bootstrap server, as the Java integration has it."""
-    return "kafka://" + servers.split(",", 1)[0].strip().rpartition("://")[2]
+    return "kafka://" + servers.split(",", 1)[0].strip().rpartition("://")[2].rpartition("@")[2]
 
 
 def warehouse_namespace(warehouse: str) -> str:
@@ -133,8 +156,10 @@ def warehouse_namespace(warehouse: str) -> str:
 
 def metastore_namespace(uris: str) -> str:
     """The namespace of a Hive metastore, from `hive.metastore.uris`: its first server."""
-    first = urlsplit(uris.split(",", 1)[0].strip())
-    return f"hive://{first.hostname or ''}:{first.port or 9083}"
+    authority, _ = _authority(_scheme(uris.split(",", 1)[0].strip())[1])
+    found = _SERVER.fullmatch(authority.rpartition("@")[2])
+    host, port = (found.group(1), found.group(2)) if found is not None else ("", None)
+    return f"hive://{host.lower()}:{port or 9083}"
 
 
 def snake_case(text: str) -> str:
@@ -174,14 +199,18 @@ def _jdbc(url: str) -> tuple[str, str]:
 def _server(kind: str, rest: str) -> tuple[str, str, str]:
     """Host, port and database of a server's JDBC URL: nothing else is looked at, so nothing else can get out."""
     named_host, named_port = _parameter(rest, "host|serverName"), _parameter(rest, "port|portNumber")
-    head = re.split(r"[?;]", rest, maxsplit=1)[0].rpartition("@")[2]
-    head = head.rpartition("//")[2] if "(" not in head else ""
+    _, at, head = re.split(r"[?;]", rest, maxsplit=1)[0].rpartition("@")
+    # Oracle's login has no slashes before it, and what is no `@host` may be nothing but a login.
+    head = head.rpartition("//")[2] if "(" not in head and (at or kind != "oracle") else ""
     address, _, path = head.partition("/")
-    found = re.match(r"(\[[0-9A-Fa-f:]+\]|[\w.\-]*)(?:\\\w+)?(?::(\d+))?(?::(\w+))?", address.split(",", 1)[0])
+    # Anything else than host and port is a password that holds what ends a login.
+    found = _SERVER.fullmatch(address.split(",", 1)[0])
     host, port, sid = found.groups() if found is not None else ("", None, None)
     database = _parameter(rest, "database|databaseName|db|service_name|sid") or re.split(r"[:,&]", path, maxsplit=1)[0]
     if "(" in rest and not database:
         database = re.split(r"[?;]", rest.rpartition(")")[2].removeprefix("/"), maxsplit=1)[0]
+    if found is None or not _DATABASE.fullmatch(database):
+        database = ""
     if kind == "snowflake":
         host = host.removesuffix(".snowflakecomputing.com")
     return host or named_host, port or named_port, database or sid or ""

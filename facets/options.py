@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+from openlineage_pyspark.facets.redaction import Redaction
 
 
 @attrs.frozen
@@ -47,6 +48,8 @@ class DescribeOptions:
         job_tags: of the job.
         run_tags: of every run.
         job_documentation: what the job is for.
+        max_bytes: of an event; what is over it is cut.
+        redaction: what is taken out of texts.
     """
 
     disabled: frozenset[str] = frozenset()
@@ -57,3 +60,5 @@ class DescribeOptions:
     job_tags: tuple[Tag, ...] = ()
     run_tags: tuple[Tag, ...] = ()
     job_documentation: str | None = None
+    max_bytes: int = 10 * 1024 * 1024
+    redaction: Redaction = attrs.Factory(Redaction)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 import attrs
 from openlineage_pyspark.facets import naming
+from openlineage_pyspark.facets.addresses import without_credentials
 from openlineage_pyspark.facets.dataset import Catalog, Dataset, Field, Identifier, Symlink
 from openlineage_pyspark.facets.schema import HIDDEN, fields_of, schema_fields
 from openlineage_pyspark.listener.plan import Described, Operator, Plan, Value
@@ -140,8 +141,10 @@ def v2_table(
         if isinstance(paths, tuple) and paths and all(isinstance(path, str) for path in paths):
             return at_location(str(paths[0]), fields, _format(table.text("formatName")))
     catalog_name = catalog.text("name") if isinstance(catalog, Described) else None
-    name = _v2_name(identifier) or (table.text("name") if table is not None else None)
-    if name is None:
+    # What a source calls its table is its own affair: it may be a URL.
+    own_name = without_credentials(table.text("name") or "") if table is not None else ""
+    name = _v2_name(identifier) or own_name
+    if not name:
         return None
     facet = Catalog(_catalog_framework(catalog), "unknown", catalog_name, None) if catalog_name else None
     where = table.text("location") if table is not None else None
@@ -254,24 +257,40 @@ def _stream_source(plan: Plan, operator: Operator, _session: Session) -> Relatio
     return None if path is None else _of(operator, at_location(path, fields_of(plan, operator)))
 
 
-def _rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation | None:
-    """Rows of an RDD: its files and tables are known, its columns are not."""
-    rdd = operator.described("rdd")
-    found = rdd.values.get("sources") if rdd is not None else None
-    sources = found if isinstance(found, tuple) else ()
-    paths = [p for p in sources if isinstance(p, str) and not p.startswith("?")]
-    tables = [jdbc_dataset(str(s[0]), str(s[1])) for s in sources if isinstance(s, tuple) and len(s) == 2]
-    unknown = ", ".join(p[1:] for p in sources if isinstance(p, str) and p.startswith("?"))
+def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
+    """
+    What an RDD's rows come from: its files and tables are known, its columns are not.
+
+    Args:
+        sources: paths, pairs of a JDBC URL and a table, and after a `?` kinds of RDD that tell neither.
+
+    Returns:
+        the datasets, and the kinds of RDD whose inputs are not known.
+    """
+    from openlineage_pyspark.facets.foreign_sql import jdbc_tables
+
+    paths = [_before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
+    tables = [d for s in sources if isinstance(s, tuple) and len(s) == 2 for d in jdbc_tables(str(s[0]), str(s[1]))]
     roots = [naming.parent(p) if p.rpartition("/")[2].startswith("part-") else p for p in paths]
     datasets = {d.identifier: d for d in [*(at_location(path) for path in roots if "/" in path), *tables]}
+    return tuple(datasets.values()), ", ".join(p[1:] for p in sources if isinstance(p, str) and p.startswith("?"))
+
+
+def _before_glob(path: str) -> str:
+    """Of a path with wildcards the directory that all it stands for lies in."""
+    wild = re.search(r"[*?{\[]", path)
+    return path if wild is None else path[: wild.start()].rpartition("/")[0]
+
+
+def _rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation | None:
+    rdd = operator.described("rdd")
+    found = rdd.values.get("sources") if rdd is not None else None
+    datasets, unknown = rdd_sources(found if isinstance(found, tuple) else ())
     if unknown:
-        return Relation(
-            tuple(datasets.values()), opaque=f"the rows come from an RDD ({unknown}) whose inputs are not known"
-        )
+        return Relation(datasets, opaque=f"the rows come from an RDD ({unknown}) whose inputs are not known")
     if not datasets:
         return NOTHING
-    opaque = "the rows come from an RDD: its inputs are known, its columns are not"
-    return Relation(tuple(datasets.values()), opaque=opaque)
+    return Relation(datasets, opaque="the rows come from an RDD: its inputs are known, its columns are not")
 
 
 Resolver = Callable[[Plan, Operator, Session], "Relation | None"]

@@ -13,16 +13,17 @@ from openlineage.client.facet_v2 import (
     processing_engine_run,
     tags_run,
 )
-from openlineage_pyspark.facets.namespace import accepted_namespace
+from openlineage_pyspark.facets.identity import event_id
+from openlineage_pyspark.facets.namespace import accepted_job_namespace
 from openlineage_pyspark.facets.producer import PRODUCER, VERSION
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.options import DescribeOptions
     from openlineage_pyspark.facets.run import NotUnderstood, Parent, RunState
 
-# These two have no schema of their own: names and fields are the Java integration's, and `_schemaURL` stays
-# the one of RunFacet. They are made without a class statement so that a checker which leaves
-# openlineage-python out has no untyped base class.
+# These have no schema of their own, and `_schemaURL` stays the one of RunFacet. Names and fields of the first two
+# are the Java integration's; the third lets a receiver drop an event that it got twice. They are made without a
+# class statement so that a checker which leaves openlineage-python out has no untyped base class.
 SparkProperties = attrs.make_class("SparkProperties", {"properties": attrs.field(kw_only=True)}, bases=(RunFacet,))
 SparkApplicationDetails = attrs.make_class(
     "SparkApplicationDetails",
@@ -43,6 +44,8 @@ SparkApplicationDetails = attrs.make_class(
     bases=(RunFacet,),
 )
 
+PySparkEvent = attrs.make_class("PySparkEvent", {"id": attrs.field(kw_only=True)}, bases=(RunFacet,))
+
 
 def run_facets(state: RunState, options: DescribeOptions, remarks: tuple[NotUnderstood, ...]) -> dict[str, RunFacet]:
     """Give the facets of a run by name.
@@ -58,6 +61,9 @@ def run_facets(state: RunState, options: DescribeOptions, remarks: tuple[NotUnde
         facets["parent"] = _parent(state.parent)
     facets["processing_engine"] = processing_engine_run.ProcessingEngineRunFacet(
         version=engine.version, name="spark", openlineageAdapterVersion=VERSION, producer=PRODUCER
+    )
+    facets["pyspark_event"] = PySparkEvent(
+        id=event_id(state.run_id, state.event_type, state.event_time), producer=PRODUCER
     )
     if engine.properties:
         facets["spark_properties"] = SparkProperties(properties=dict(engine.properties), producer=PRODUCER)
@@ -88,12 +94,12 @@ def _parent(parent: Parent) -> parent_run.ParentRunFacet:
         root = parent_run.Root(
             run=parent_run.RootRun(runId=parent.root.run_id, facets=None),
             job=parent_run.RootJob(
-                namespace=accepted_namespace(parent.root.namespace), name=parent.root.name, facets=None
+                namespace=accepted_job_namespace(parent.root.namespace), name=parent.root.name, facets=None
             ),
         )
     return parent_run.ParentRunFacet(
         run=parent_run.Run(runId=run.run_id, facets=None),
-        job=parent_run.Job(namespace=accepted_namespace(run.namespace), name=run.name, facets=None),
+        job=parent_run.Job(namespace=accepted_job_namespace(run.namespace), name=run.name, facets=None),
         root=root,
         producer=PRODUCER,
     )

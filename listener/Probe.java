@@ -9,16 +9,26 @@ import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.spark.executor.OutputMetrics;
+import com.codahale.metrics.Counter;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.util.StringUtils;
+import org.apache.spark.SparkContext;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.rdd.HadoopRDD;
+import org.apache.spark.rdd.NewHadoopRDD;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.StageInfo;
+import org.apache.spark.storage.RDDInfo;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -47,10 +57,20 @@ public final class Probe extends SparkListener {
   private final Vocabulary vocabulary;
   private final long maxWaiting;
   private final boolean reads;
-  // Touched by the listener queue's one thread only.
+  // Spark's own count of the events that it did not tell; touched by the thread that takes records only.
+  private SparkContext context;
+  private Counter dropped;
+  private long droppedBefore;
+  private long droppedTold;
+  // What was taken last, until the next call tells that it has arrived.
+  private String batch;
+  private long batchNumber;
+  // Touched by the listener queue's one thread only. A job of RDDs alone stands under -1 - its id.
   private final HashMap plans = new HashMap();
-  private final HashMap written = new HashMap();
-  private final HashMap executionOfStage = new HashMap();
+  private final HashMap moved = new HashMap();
+  private final HashMap ownerOfStage = new HashMap();
+  private final HashMap stagesOfJob = new HashMap();
+  private final HashSet rddJobs = new HashSet();
 
   public Probe(String table, int maxNodes, long maxBytes, long maxWaiting, boolean reads) {
     this.vocabulary = new Vocabulary(table, maxNodes, maxBytes);
@@ -58,11 +78,37 @@ public final class Probe extends SparkListener {
     this.reads = reads;
   }
 
-  /** The records that wait, one a line, oldest first; empty when none came within the time. */
-  public String take(long waitMillis) throws InterruptedException {
+  /** Look up running jobs in this context, and tell with the records what it drops of the events on a queue. */
+  public void watch(SparkContext context, String queue) {
+    this.context = context;
+    dropped = context.listenerBus().metrics().metricRegistry().counter("queue." + queue + ".numDroppedEvents");
+    droppedBefore = dropped.getCount();
+  }
+
+  /**
+   * The records that wait, one a line, oldest first, below a line with the number of the batch; empty when none came
+   * within the time. A batch that is not acknowledged is given once more: its answer was lost with a connection.
+   */
+  public synchronized String take(long acknowledged, long waitMillis) throws InterruptedException {
+    if (acknowledged < batchNumber) return batch;
+    batch = null;
+    String taken = next(waitMillis);
+    if (taken.length() == 0) return "";
+    batchNumber++;
+    batch = batchNumber + "\n" + taken;
+    return batch;
+  }
+
+  private String next(long waitMillis) throws InterruptedException {
     String first = (String) records.poll(waitMillis, TimeUnit.MILLISECONDS);
-    if (first == null) return "";
-    StringBuilder out = new StringBuilder(first);
+    StringBuilder out = new StringBuilder();
+    long now = dropped == null ? 0L : dropped.getCount() - droppedBefore;
+    if (now > droppedTold) {
+      droppedTold = now;
+      out.append("{\"k\":\"dropped\",\"count\":").append(now).append("}\n");
+    }
+    if (first == null) return out.toString();
+    out.append(first);
     waiting.addAndGet(-first.length());
     while (out.length() < 4000000) {
       String next = (String) records.poll();
@@ -81,7 +127,7 @@ public final class Probe extends SparkListener {
 
   /** The encoding of a plan that is not being run: for lineage without execution. */
   public String encode(LogicalPlan plan, Object session) {
-    return new Encoder(vocabulary, session).encode(plan);
+    return DeepEncoding.of(vocabulary, session, plan);
   }
 
   private void put(String record) {
@@ -91,12 +137,19 @@ public final class Probe extends SparkListener {
   }
 
   private void fault(String where, Throwable problem) {
-    if (problem instanceof VirtualMachineError && !(problem instanceof StackOverflowError)) throw (VirtualMachineError) problem;
     StringBuilder b = new StringBuilder("{\"k\":\"fault\",\"where\":");
     Json.text(b, where);
     b.append(",\"message\":");
-    Json.text(b, problem.getClass().getName() + ": " + problem.getMessage());
+    Json.text(b, told(problem));
     put(b.append('}').toString());
+  }
+
+  /** An error of the JVM would stop the user's SparkContext; what this class itself has used up is free again. */
+  private static String told(Throwable problem) {
+    boolean own = problem instanceof StackOverflowError || problem instanceof OutOfMemoryError;
+    if (problem instanceof VirtualMachineError && !own) throw (VirtualMachineError) problem;
+    try { return Json.cut(problem.getClass().getName() + ": " + problem.getMessage(), 2000); }
+    catch (RuntimeException unreadable) { return problem.getClass().getName(); }
   }
 
   public void onOtherEvent(SparkListenerEvent event) {
@@ -110,24 +163,74 @@ public final class Probe extends SparkListener {
   public void onJobStart(SparkListenerJobStart event) {
     try {
       String execution = event.properties() == null ? null : event.properties().getProperty("spark.sql.execution.id");
-      if (execution == null) return;
+      Long owner = execution == null ? rddJob(event.jobId()) : Long.valueOf(execution);
+      ArrayList ids = new ArrayList();
+      StageInfo last = null;
       scala.collection.Iterator stages = ((scala.collection.Iterable) event.stageInfos()).iterator();
-      while (stages.hasNext()) executionOfStage.put(Integer.valueOf(((StageInfo) stages.next()).stageId()), Long.valueOf(execution));
+      while (stages.hasNext()) {
+        StageInfo stage = (StageInfo) stages.next();
+        ids.add(Integer.valueOf(stage.stageId()));
+        ownerOfStage.put(Integer.valueOf(stage.stageId()), owner);
+        if (last == null || stage.stageId() > last.stageId()) last = stage;
+      }
+      stagesOfJob.put(Integer.valueOf(event.jobId()), ids);
+      if (execution == null && last != null) rddStart(event, last);
     } catch (Throwable problem) { fault("onJobStart", problem); }
   }
 
   public void onStageCompleted(SparkListenerStageCompleted event) {
     try {
       StageInfo stage = event.stageInfo();
-      Long execution = (Long) executionOfStage.remove(Integer.valueOf(stage.stageId()));
-      if (execution == null || stage.taskMetrics() == null) return;
-      OutputMetrics output = stage.taskMetrics().outputMetrics();
-      if (output.recordsWritten() == 0L && output.bytesWritten() == 0L) return;
-      long[] sum = (long[]) written.get(execution);
-      if (sum == null) { sum = new long[2]; written.put(execution, sum); }
-      sum[0] += output.recordsWritten();
-      sum[1] += output.bytesWritten();
+      Long owner = (Long) ownerOfStage.get(Integer.valueOf(stage.stageId()));
+      TaskMetrics metrics = stage.taskMetrics();
+      if (owner == null || metrics == null) return;
+      long read = owner.longValue() < 0 ? RddJob.recordsRead(stage) : 0L;
+      long records = metrics.outputMetrics().recordsWritten();
+      long bytes = metrics.outputMetrics().bytesWritten();
+      if (records == 0L && bytes == 0L && read == 0L) return;
+      long[] sum = (long[]) moved.get(owner);
+      if (sum == null) { sum = new long[3]; moved.put(owner, sum); }
+      sum[0] += records;
+      sum[1] += bytes;
+      sum[2] += read;
     } catch (Throwable problem) { fault("onStageCompleted", problem); }
+  }
+
+  public void onJobEnd(SparkListenerJobEnd event) {
+    try {
+      ArrayList stages = (ArrayList) stagesOfJob.remove(Integer.valueOf(event.jobId()));
+      for (int i = 0; stages != null && i < stages.size(); i++) ownerOfStage.remove(stages.get(i));
+      long[] sum = (long[]) moved.remove(rddJob(event.jobId()));
+      if (!rddJobs.remove(Integer.valueOf(event.jobId()))) return;
+      StringBuilder b = new StringBuilder("{\"k\":\"rdd_end\",\"job\":").append(event.jobId()).append(",\"time\":").append(event.time());
+      Object failure = Reflection.call(event.jobResult(), "exception");
+      if (failure instanceof Throwable) error(b, (Throwable) failure);
+      if (sum != null) b.append(",\"written\":[").append(sum[0]).append(',').append(sum[1]).append("],\"read\":").append(sum[2]);
+      put(b.append('}').toString());
+    } catch (Throwable problem) { fault("onJobEnd", problem); }
+  }
+
+  private static Long rddJob(int job) { return Long.valueOf(-1L - job); }
+
+  private void rddStart(SparkListenerJobStart event, StageInfo last) {
+    Object stage = RddJob.finalStage(context, event.jobId());
+    Object function = Reflection.call(stage, "func");
+    Object write = function == null ? null : RddJob.write(function);
+    // Of a job that has ended already, the event's own words are all there is.
+    boolean writes = write != null || (stage == null && last.details().indexOf("SparkHadoopWriter") >= 0);
+    // Spark SQL looks at files itself, for their schema.
+    boolean reader = reads && function != null && !last.details().startsWith("org.apache.spark.sql.");
+    if (!writes && !reader) return;
+    StringBuilder b = new StringBuilder("{\"k\":\"rdd_start\",\"job\":").append(event.jobId()).append(",\"time\":").append(event.time());
+    b.append(",\"write\":").append(writes).append(",\"path\":");
+    Json.text(b, RddJob.path(write));
+    b.append(",\"format\":");
+    Json.text(b, RddJob.format(write));
+    b.append(",\"sources\":");
+    Object sources = stage == null ? RddJob.named(last) : RddSources.of(Reflection.call(stage, "rdd"), true);
+    new Encoder(vocabulary, null).value(b, sources, false, 0);
+    rddJobs.add(Integer.valueOf(event.jobId()));
+    put(b.append('}').toString());
   }
 
   public void onApplicationEnd(SparkListenerApplicationEnd event) {
@@ -165,26 +268,38 @@ public final class Probe extends SparkListener {
       Json.text(b, String.valueOf(message.get()));
       b.append(",\"stack\":\"\"}");
     }
+    Object sent = plans.remove(id);
     if (execution != null) {
       Object analyzed = analyzed(execution);
-      Object sent = plans.remove(id);
-      if (sent == null || (analyzed != null && sent != analyzed)) plan(b, id.longValue(), action, execution);
+      if (sent == null || (analyzed != null && ((Integer) sent).intValue() != System.identityHashCode(analyzed))) plan(b, id.longValue(), action, execution);
       plans.remove(id);
       if (!failed) new Metrics(b).read(execution);
-    } else plans.remove(id);
-    long[] sum = (long[]) written.remove(id);
+    }
+    long[] sum = (long[]) moved.remove(id);
     if (sum != null) b.append(",\"written\":[").append(sum[0]).append(',').append(sum[1]).append(']');
     put(b.append('}').toString());
   }
 
   private static Object analyzed(QueryExecution execution) {
-    try { return execution.analyzed(); } catch (Exception unresolved) { return null; }
+    try { return execution.analyzed(); }
+    catch (Exception unresolved) { return null; }
+    catch (StackOverflowError tooDeep) { return null; }
   }
 
   /** Whether the rows of an action go on under the plan's own exprIds, in plans that no longer hold it. */
   private static boolean leavesRows(String action) { return action != null && action.indexOf("heckpoint") >= 0; }
 
+  /** What can be told of an execution's plan: a fault in it costs the plan, never the record. */
   private void plan(StringBuilder b, long id, String action, QueryExecution execution) {
+    try { analyzed(b, id, action, execution); }
+    catch (Throwable problem) {
+      String text = told(problem);
+      b.append(",\"fault\":");
+      Json.text(b, text);
+    }
+  }
+
+  private void analyzed(StringBuilder b, long id, String action, QueryExecution execution) {
     Object analyzed = analyzed(execution);
     if (analyzed == null) { // an analysis error, which Spark 4 tells as an execution of its own
       b.append(",\"unresolved\":");
@@ -205,8 +320,10 @@ public final class Probe extends SparkListener {
     }
     // A plain read is of interest only where reads are asked for, or where rows leave the plan under its own ids.
     if (!commands(plan) && !stream && !reads) { b.append(",\"read\":true"); if (!leavesRows(action)) return; }
-    plans.put(Long.valueOf(id), plan);
-    b.append(",\"plan\":").append(new Encoder(vocabulary, Reflection.call(execution, "sparkSession")).encode(plan));
+    // Not the plan itself: where Spark drops events, its end may never be heard.
+    plans.put(Long.valueOf(id), Integer.valueOf(System.identityHashCode(plan)));
+    String encoded = DeepEncoding.of(vocabulary, Reflection.call(execution, "sparkSession"), plan);
+    b.append(",\"plan\":").append(encoded);
   }
 
   /** Whether the plan is a command, or several of a multi-insert, perhaps under the CTEs that they share. */
@@ -262,20 +379,26 @@ public final class Probe extends SparkListener {
   }
 
   private static void error(StringBuilder b, Throwable problem) {
-    b.append(",\"error\":{\"class\":");
+    String message = null;
+    String trace = "";
     Throwable shown = problem;
-    Throwable cause = problem;
-    for (int depth = 0; cause != null && depth < 20; depth++, cause = cause.getCause())
-      if (cause.getClass().getName().endsWith(".PythonException")) shown = cause;
+    try {
+      Throwable cause = problem;
+      for (int depth = 0; cause != null && depth < 20; depth++, cause = cause.getCause())
+        if (cause.getClass().getName().endsWith(".PythonException")) shown = cause;
+      message = problem.getMessage() == null ? problem.toString() : problem.getMessage();
+      java.io.StringWriter out = new java.io.StringWriter();
+      // Its message is the Python traceback.
+      if (shown.getClass().getName().endsWith(".PythonException")) out.write(String.valueOf(shown.getMessage()));
+      else problem.printStackTrace(new java.io.PrintWriter(out));
+      trace = out.toString();
+    } catch (RuntimeException unreadable) { if (message == null) message = problem.getClass().getName(); }
+    b.append(",\"error\":{\"class\":");
     Json.text(b, shown.getClass().getName());
     b.append(",\"message\":");
-    Json.text(b, Json.cut(String.valueOf(problem.getMessage() == null ? problem.toString() : problem.getMessage()), 20000));
+    Json.text(b, Json.cut(message, 20000));
     b.append(",\"stack\":");
-    java.io.StringWriter trace = new java.io.StringWriter();
-    // Its message is the Python traceback.
-    if (shown.getClass().getName().endsWith(".PythonException")) trace.write(String.valueOf(shown.getMessage()));
-    else problem.printStackTrace(new java.io.PrintWriter(trace));
-    Json.text(b, Json.cut(trace.toString(), 40000));
+    Json.text(b, Json.cut(trace, 40000));
     b.append('}');
   }
 }
@@ -330,6 +453,38 @@ final class Vocabulary {
   }
 }
 
+/** Encodes a plan, on a thread with a larger stack where Catalyst's own recursion over an expression needs one. */
+final class DeepEncoding extends Thread {
+  private static final long STACK = 16L << 20;
+  private final Encoder encoder;
+  private final LogicalPlan plan;
+  private String encoded;
+
+  private DeepEncoding(Encoder encoder, LogicalPlan plan) {
+    super(null, null, "openlineage-deep", STACK);
+    this.encoder = encoder;
+    this.plan = plan;
+  }
+
+  static String of(Vocabulary vocabulary, Object session, LogicalPlan plan) {
+    Encoder encoder = new Encoder(vocabulary, session);
+    String encoded = encoder.encode(plan);
+    if (!encoder.overflowed) return encoded;
+    DeepEncoding deep = new DeepEncoding(new Encoder(vocabulary, session), plan);
+    deep.setDaemon(true);
+    try { deep.start(); deep.join(); }
+    catch (InterruptedException ending) { Thread.currentThread().interrupt(); return encoded; }
+    catch (OutOfMemoryError threadless) { return encoded; }
+    return deep.encoded == null ? encoded : deep.encoded;
+  }
+
+  public void run() {
+    try { encoded = encoder.encode(plan); }
+    catch (Exception unreadable) { encoded = null; }
+    catch (Error unreadable) { encoded = null; }
+  }
+}
+
 /** Encodes one plan: every tree node once, in the order of discovery, without recursion over the tree. */
 final class Encoder {
   private final Vocabulary vocabulary;
@@ -347,6 +502,8 @@ final class Encoder {
   private final StringBuilder attributes = new StringBuilder();
   private long bytes = 0;
   private boolean cut = false;
+  private Throwable unread;
+  boolean overflowed = false;
 
   Encoder(Vocabulary vocabulary, Object session) { this.vocabulary = vocabulary; this.session = session; }
 
@@ -359,7 +516,7 @@ final class Encoder {
       StringBuilder b = new StringBuilder(64);
       try { node(b, node); }
       catch (Exception problem) { b = broken(node, problem); }
-      catch (StackOverflowError problem) { b = broken(node, problem); }
+      catch (StackOverflowError problem) { overflowed = true; b = broken(node, problem); }
       catch (LinkageError problem) { b = broken(node, problem); }
       pieces.set(((Integer) index.get(node)).intValue(), b);
       bytes += b.length();
@@ -371,6 +528,13 @@ final class Encoder {
   private StringBuilder broken(TreeNode node, Throwable problem) {
     StringBuilder b = new StringBuilder("[").append(type(node)).append(",null,[],{\"broken\":");
     Json.text(b, problem.getClass().getName());
+    int whole = b.length();
+    try {
+      b.append(",\"children\":");
+      value(b, node.children(), false, 0);
+    } catch (Exception childless) { b.setLength(whole); }
+    catch (StackOverflowError childless) { b.setLength(whole); }
+    catch (LinkageError childless) { b.setLength(whole); }
     return b.append("}]");
   }
 
@@ -409,13 +573,17 @@ final class Encoder {
     Integer at = (Integer) classes.get(type);
     if (at != null) return at.intValue();
     at = Integer.valueOf(classRows.size());
-    classes.put(type, at);
     StringBuilder row = new StringBuilder("[");
     Json.text(row, type.getName());
     row.append(node instanceof LogicalPlan ? ",\"P\",[" : node instanceof Expression ? ",\"E\",[" : ",\"T\",[");
-    String[] fields = Reflection.elementNames(node);
+    String[] fields;
+    // Whoever can't name its arguments can't give them either, and is marked then.
+    try { fields = Reflection.elementNames(node); }
+    catch (Exception unnamed) { fields = new String[0]; }
+    catch (LinkageError unnamed) { fields = new String[0]; }
     for (int i = 0; i < fields.length; i++) { if (i > 0) row.append(','); Json.text(row, fields[i]); }
     row.append("]]");
+    classes.put(type, at);
     classRows.add(row);
     return at.intValue();
   }
@@ -424,6 +592,7 @@ final class Encoder {
     b.append('[').append(type(node)).append(',');
     // What a MERGE assigns stands one level deeper than what other operators hold.
     boolean plan = node instanceof LogicalPlan || node instanceof Assignment;
+    unread = null;
     if (node instanceof LogicalPlan) output(b, (LogicalPlan) node); else b.append("null");
     b.append(",[");
     String simple = node.getClass().getSimpleName();
@@ -450,6 +619,7 @@ final class Encoder {
       String text = sql((Expression) node);
       if (text != null) { if (!first) b.append(','); first = false; b.append("\"s\":"); Json.text(b, text); }
     }
+    if (unread != null) { b.append(first ? "" : ",").append("\"broken\":"); Json.text(b, unread.getClass().getName()); first = false; }
     ArrayList rows = vocabulary.rows(node.getClass());
     for (int i = 0; i < rows.size(); i++) {
       String[] row = (String[]) rows.get(i);
@@ -466,7 +636,7 @@ final class Encoder {
   private int typeOf(Expression expression) {
     try { return type(expression.dataType()); }
     catch (Exception unresolved) { return -1; }
-    catch (StackOverflowError tooDeep) { return -1; }
+    catch (StackOverflowError tooDeep) { overflowed = true; return -1; }
   }
 
   private static void literal(StringBuilder b, Literal literal) {
@@ -476,20 +646,23 @@ final class Encoder {
     b.append("null");
   }
 
-  private static String sql(Expression expression) {
+  private String sql(Expression expression) {
     try {
       Expression shown = expression instanceof Alias ? ((Alias) expression).child() : expression;
       return Json.cut(shown.sql(), 2000);
     } catch (Exception unprintable) { return null; }
-    catch (StackOverflowError tooDeep) { return null; }
+    catch (StackOverflowError tooDeep) { overflowed = true; return null; }
   }
 
   private void output(StringBuilder b, LogicalPlan plan) {
     String simple = plan.getClass().getSimpleName();
     if (vocabulary.transparent.contains(simple)) { b.append("\"=\""); return; }
-    scala.collection.Iterable output;
+    scala.collection.Iterable output = null;
     try { output = (scala.collection.Iterable) plan.output(); }
-    catch (Exception unresolved) { b.append("null"); return; }
+    catch (Exception problem) { unread = problem; }
+    catch (StackOverflowError problem) { overflowed = true; unread = problem; }
+    catch (LinkageError problem) { unread = problem; }
+    if (output == null) { b.append("null"); return; }
     b.append('[');
     scala.collection.Iterator it = output.iterator();
     boolean first = true;
@@ -510,17 +683,16 @@ final class Encoder {
   private void attribute(Attribute a) {
     Long id = Long.valueOf(a.exprId().id());
     if (names.containsKey(id) || !a.resolved()) return;
-    names.put(id, a.name());
-    if (attributes.length() > 0) attributes.append(',');
-    int before = attributes.length();
-    attributes.append('"').append(id).append("\":[");
-    Json.text(attributes, a.name());
-    attributes.append(',').append(type(a.dataType()));
+    StringBuilder row = new StringBuilder(attributes.length() > 0 ? "," : "");
+    row.append('"').append(id).append("\":[");
+    Json.text(row, a.name());
+    row.append(',').append(type(a.dataType()));
     try {
-      if (a.metadata().contains("comment")) { attributes.append(','); Json.text(attributes, a.metadata().getString("comment")); }
-    } catch (RuntimeException notText) { attributes.append(",null"); }
-    attributes.append(']');
-    bytes += attributes.length() - before;
+      if (a.metadata().contains("comment")) { row.append(','); Json.text(row, a.metadata().getString("comment")); }
+    } catch (RuntimeException notText) { row.append(",null"); }
+    attributes.append(row).append(']');
+    names.put(id, a.name());
+    bytes += row.length();
   }
 
   private int type(DataType type) {
@@ -538,7 +710,7 @@ final class Encoder {
     return at.intValue();
   }
 
-  private void value(StringBuilder b, Object o, boolean inPlan, int depth) {
+  void value(StringBuilder b, Object o, boolean inPlan, int depth) {
     if (o == null || depth > 12) { b.append("null"); return; }
     if (o instanceof Attribute && ((Attribute) o).resolved()) { attribute((Attribute) o); b.append(((Attribute) o).exprId().id()); return; }
     if (o instanceof TreeNode) { b.append("{\"r\":").append(reference((TreeNode) o, inPlan && o instanceof Expression)).append('}'); return; }
@@ -630,6 +802,8 @@ final class Metrics {
         all(work, Reflection.call(node, "subqueries"));
       }
     } catch (Exception unreadable) { b.setLength(start); }
+    catch (StackOverflowError tooDeep) { b.setLength(start); }
+    catch (LinkageError unreadable) { b.setLength(start); }
     b.append(']');
   }
 
@@ -707,13 +881,15 @@ final class Reflection {
     catch (LinkageError refused) { return null; }
   }
 
-  /** A constructor's parameter that a class keeps for itself. */
+  /** A constructor's parameter that a class, or one that it extends, keeps for itself. */
   static Object field(Object o, String name) {
-    java.lang.reflect.Field[] fields = o.getClass().getDeclaredFields();
-    for (int i = 0; i < fields.length; i++) {
-      if (!fields[i].getName().equals(name) && !fields[i].getName().endsWith("$$" + name)) continue;
-      try { fields[i].setAccessible(true); return fields[i].get(o); }
-      catch (Exception closed) { return null; }
+    for (Class c = o == null ? null : o.getClass(); c != null; c = c.getSuperclass()) {
+      java.lang.reflect.Field[] fields = c.getDeclaredFields();
+      for (int i = 0; i < fields.length; i++) {
+        if (!fields[i].getName().equals(name) && !fields[i].getName().endsWith("$$" + name)) continue;
+        try { fields[i].setAccessible(true); return fields[i].get(o); }
+        catch (Exception closed) { return null; }
+      }
     }
     return null;
   }
@@ -744,7 +920,7 @@ final class Reflection {
     if (chain.startsWith("#path:")) return ofCatalog("defaultTablePath", call(o, chain.substring(6)), session);
     if (chain.equals("#sessionTable")) return ofCatalog("getTableMetadata", sessionTable(o), session);
     if (chain.equals("#sessionPath")) return ofCatalog("defaultTablePath", sessionTable(o), session);
-    if (chain.equals("#rddSources")) return RddSources.of(o);
+    if (chain.equals("#rddSources")) return RddSources.of(o, false);
     if (chain.equals("#text")) return o.toString();
     Object at = o;
     String[] steps = chain.split("\\.");
@@ -845,12 +1021,70 @@ final class Reflection {
   }
 }
 
-/** The files under an RDD, from what its ancestors were made of; no partition is computed. */
+/** A job that no SQL execution owns. Only of one that is still running can the RDD and the function be had. */
+final class RddJob {
+  /** The stage with the job's result; null where the job has ended. */
+  static Object finalStage(SparkContext context, int job) {
+    Object jobs = context.dagScheduler().jobIdToActiveJob();
+    scala.Option active = (scala.Option) ((scala.collection.Map) jobs).get(Integer.valueOf(job));
+    return active.isEmpty() ? null : Reflection.call(active.get(), "finalStage");
+  }
+
+  /** What the function of Spark's one Hadoop writer holds of the write's configuration; null of another function. */
+  static Object write(Object function) {
+    java.lang.reflect.Field[] fields = function.getClass().getDeclaredFields();
+    for (int i = 0; i < fields.length; i++) {
+      try {
+        fields[i].setAccessible(true);
+        Object held = fields[i].get(function);
+        for (Class c = held == null ? null : held.getClass(); c != null; c = c.getSuperclass())
+          if (c.getName().equals("org.apache.spark.internal.io.HadoopWriteConfigUtil")) return held;
+      } catch (Exception closed) { continue; }
+    }
+    return null;
+  }
+
+  /** In full: the one of the new API is as the user wrote it. The writer has asked for the file system already. */
+  static String path(Object write) {
+    Object conf = Reflection.call(Reflection.field(write, "conf"), "value");
+    String given = conf instanceof Configuration ? ((Configuration) conf).get("mapreduce.output.fileoutputformat.outputdir") : null;
+    if (given == null) return null;
+    Path path = new Path(given);
+    try { return path.getFileSystem((Configuration) conf).makeQualified(path).toString(); }
+    catch (java.io.IOException unreachable) { return given; }
+  }
+
+  static String format(Object write) {
+    Object format = Reflection.field(write, "outputFormat");
+    return format instanceof Class ? ((Class) format).getName() : null;
+  }
+
+  /** The paths that RDDs bear as their names. */
+  static Object named(StageInfo stage) {
+    ArrayList found = new ArrayList();
+    scala.collection.Iterator rdds = ((scala.collection.Iterable) stage.rddInfos()).iterator();
+    while (rdds.hasNext()) {
+      String name = ((RDDInfo) rdds.next()).name();
+      if (name.indexOf('/') >= 0 && !found.contains(name)) found.add(name);
+    }
+    return found.toArray();
+  }
+
+  /** How much a stage read, where none of it came from Spark's own cache. */
+  static long recordsRead(StageInfo stage) {
+    scala.collection.Iterator rdds = ((scala.collection.Iterable) stage.rddInfos()).iterator();
+    while (rdds.hasNext()) if (((RDDInfo) rdds.next()).storageLevel().isValid()) return 0L;
+    return stage.taskMetrics().inputMetrics().recordsRead();
+  }
+}
+
+/** What an RDD's rows come from, by what its ancestors were made of; no partition is computed. */
 final class RddSources {
   /** The RDDs whose rows were in the driver itself. */
   private static final String LOCAL = "ParallelCollectionRDD EmptyRDD";
 
-  static Object of(Object start) {
+  /** `submitted`: whether Spark has worked out the partitions, and a file can be told from a directory. */
+  static Object of(Object start, boolean submitted) {
     ArrayList found = new ArrayList();
     HashSet known = new HashSet();
     ArrayDeque work = new ArrayDeque();
@@ -865,7 +1099,8 @@ final class RddSources {
       else if (Reflection.has(rdd, "prev")) add(work, Reflection.call(rdd, "prev"));
       else dependencies(work, rdd);
       if (simple.equals("FileScanRDD")) files(rdd, found, known);
-      else if (simple.equals("HadoopRDD") || simple.equals("NewHadoopRDD")) named(rdd, found, known);
+      else if (rdd instanceof HadoopRDD) hadoop(rdd, submitted ? "inputSplit" : null, found, known);
+      else if (rdd instanceof NewHadoopRDD) hadoop(rdd, submitted ? "serializableHadoopSplit" : null, found, known);
       else if (simple.equals("JDBCRDD")) jdbc(rdd, found);
       else if (work.size() == before && LOCAL.indexOf(simple) < 0 && known.add("?" + simple)) found.add("?" + simple);
     }
@@ -887,18 +1122,21 @@ final class RddSources {
     while (it.hasNext()) add(work, Reflection.call(it.next(), "rdd"));
   }
 
+  /** Several files are the directories that they lie in, a single file is itself. */
   private static void files(Object rdd, ArrayList found, HashSet known) {
     Object partitions = Reflection.call(rdd, "filePartitions");
     if (!(partitions instanceof scala.collection.Iterable)) return;
+    LinkedHashSet files = new LinkedHashSet();
     scala.collection.Iterator it = ((scala.collection.Iterable) partitions).iterator();
-    for (int n = 0; it.hasNext() && n < 1000; n++) {
-      Object files = Reflection.call(it.next(), "files");
-      if (!(files instanceof Object[])) continue;
-      Object[] each = (Object[]) files;
-      for (int i = 0; i < each.length && i < 1000; i++) {
-        String path = String.valueOf(Reflection.call(each[i], "filePath"));
-        if (known.add(path)) found.add(path);
-      }
+    while (it.hasNext() && files.size() < 10000) {
+      Object each = Reflection.call(it.next(), "files");
+      for (int i = 0; each instanceof Object[] && i < ((Object[]) each).length; i++) files.add(String.valueOf(Reflection.call(((Object[]) each)[i], "filePath")));
+    }
+    Iterator paths = files.iterator();
+    while (paths.hasNext()) {
+      String path = (String) paths.next();
+      if (files.size() > 1) path = path.substring(0, path.lastIndexOf('/'));
+      if (known.add(path)) found.add(path);
     }
   }
 
@@ -910,10 +1148,34 @@ final class RddSources {
     else found.add("?JDBCRDD");
   }
 
-  /** `textFile` and its like name the RDD after its path. */
-  private static void named(Object rdd, ArrayList found, HashSet known) {
-    Object name = Reflection.call(rdd, "name");
-    if (name != null && known.add(name)) found.add(String.valueOf(name));
+  /** The input paths; in place of a file, where that can be told, the directory that it lies in. */
+  private static void hadoop(Object rdd, String split, ArrayList found, HashSet known) {
+    Object conf = Reflection.call(rdd, "getConf");
+    String all = conf instanceof Configuration ? ((Configuration) conf).get("mapreduce.input.fileinputformat.inputdir") : null;
+    if (all == null) {
+      String name = "?" + rdd.getClass().getSimpleName();
+      if (known.add(name)) found.add(name);
+      return;
+    }
+    HashSet files = new HashSet();
+    if (split != null) splits(Reflection.field(rdd, "partitions_"), split, files);
+    String[] paths = StringUtils.split(all);
+    for (int i = 0; i < paths.length; i++) {
+      String path = StringUtils.unEscapeString(paths[i]);
+      if (files.contains(path)) path = path.substring(0, path.lastIndexOf('/'));
+      if (known.add(path)) found.add(path);
+    }
+  }
+
+  private static void splits(Object partitions, String split, HashSet files) {
+    if (!(partitions instanceof Object[])) return;
+    for (int i = 0; i < ((Object[]) partitions).length && i < 1000; i++) {
+      Object of = Reflection.call(Reflection.call(((Object[]) partitions)[i], split), "value");
+      Object one = Reflection.call(of, "getPath");
+      if (one != null) files.add(String.valueOf(one));
+      Object several = Reflection.call(of, "getPaths");
+      for (int k = 0; several instanceof Object[] && k < ((Object[]) several).length && k < 1000; k++) files.add(String.valueOf(((Object[]) several)[k]));
+    }
   }
 }
 

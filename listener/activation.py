@@ -1,8 +1,8 @@
 """
 Registration by configuration alone: what the `.pth` file of the wheel calls when pyspark's context module is imported.
 
-It must cost next to nothing where no lineage is asked for: nothing but the standard library is imported before a
-configuration key, an environment variable or a file says that it is.
+`install` does the same where no such file is read. It must cost next to nothing where no lineage is asked for: nothing
+but the standard library is imported before a configuration key, an environment variable or a file says that it is.
 """
 
 from __future__ import annotations
@@ -17,6 +17,38 @@ from typing import Any
 
 # Short, so that a misspelt key is told of; Spark has no keys of its own that begin so.
 _PREFIX = "spark.op"
+# Spark 4, Spark 3. The `.pth` file has them and the next ones once more: it imports nothing.
+_CONTEXT_MODULES = ("pyspark.core.context", "pyspark.context")
+# Each Python process that Spark starts for tasks has one of them.
+_OF_WORKERS = ("PYTHON_WORKER_FACTORY_SECRET", "PYTHON_WORKER_FACTORY_SOCK_DIR", "PYTHON_WORKER_FACTORY_SOCK_PATH")
+
+
+class OpenLineageFinder:
+    """Finds pyspark's context module, and nothing else, for the import system."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, _target: Any = None) -> ModuleSpec | None:
+        """The import system's question; the arguments are those of `importlib.abc.MetaPathFinder`."""
+        return spec_of(name, path) if name in _CONTEXT_MODULES else None
+
+
+def install() -> None:
+    """
+    Put the listener around each context that this process makes, and to the one that runs already.
+
+    In a process that Spark started for tasks it does nothing.
+    """
+    if any(name in os.environ for name in _OF_WORKERS) or OpenLineageFinder in sys.meta_path:
+        return
+    sys.meta_path.insert(0, OpenLineageFinder)
+    for name in _CONTEXT_MODULES:
+        context_class = getattr(sys.modules.get(name), "SparkContext", None)
+        if context_class is not None:
+            hook(context_class)
+            running = context_class._active_spark_context
+            if running is not None and not hasattr(running, "_openlineage_begun"):
+                begun = running._openlineage_begun = _begin(running)
+                begun(running, running._jsc)
 
 
 def spec_of(name: str, path: Any) -> ModuleSpec | None:
@@ -64,6 +96,7 @@ def hook(context_class: Any) -> None:
     @functools.wraps(do_init)
     def do_init_with_listener(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = do_init(self, *args, **kwargs)
+        _prefer_lasting_archive()
         # A notebook server may hand over a context that its JVM has made.
         if not hasattr(self, "_openlineage_begun"):
             _begin(self)(self, self._jsc)
@@ -87,7 +120,8 @@ def _begin(context: Any) -> Callable[[Any, Any], None]:
         if not _asked_for(conf):
             return _nothing
         from openlineage_pyspark.listener.guard import Guard
-        from openlineage_pyspark.listener.registration import Preparation, attach
+        from openlineage_pyspark.listener.preparation import Preparation
+        from openlineage_pyspark.listener.registration import attach
 
         guard = Guard()
         preparation = Preparation(context._gateway, conf, guard)
@@ -103,6 +137,16 @@ def _begin(context: Any) -> Callable[[Any, Any], None]:
 
 def _nothing(_context: Any, _java_context: Any) -> None:
     """Put no listener on."""
+
+
+def _prefer_lasting_archive() -> None:
+    """Import from the zip that this module is in, not from the copy of it that Spark deletes when the context stops."""
+    archive = __file__.partition(f"{os.sep}openlineage_pyspark{os.sep}")[0]
+    name = archive.rpartition(os.sep)[2]
+    copies = [at for at, path in enumerate(sys.path) if path.rpartition(os.sep)[2] == name and path != archive]
+    if name.endswith(".zip") and copies and archive in sys.path[copies[0] :]:
+        sys.path.remove(archive)
+        sys.path.insert(copies[0], archive)
 
 
 def means_lineage(key: str) -> bool:

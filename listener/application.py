@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,21 @@ from openlineage_pyspark.facets import naming
 from openlineage_pyspark.facets.custom import providers
 from openlineage_pyspark.facets.identity import run_id
 from openlineage_pyspark.facets.options import DescribeOptions, Owner, Tag
+from openlineage_pyspark.facets.redaction import Redaction
 from openlineage_pyspark.facets.run import Engine, Parent, RunReference
 from openlineage_pyspark.listener.guard import Guard
+from openlineage_pyspark.listener.job_names import application_name
 from openlineage_pyspark.listener.jvm import ContextFacts, Probe
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.runs import Application
+from openlineage_pyspark.listener.secret_values import secret_values
 from openlineage_pyspark.listener.settings import Settings
 from openlineage_pyspark.transport import Delivery
+from openlineage_pyspark.transport.fan_out import FanOut
 
 
 def pipeline_of(
-    application: Application, settings: Settings, probe: Probe, delivery: Delivery, guard: Guard
+    application: Application, settings: Settings, probe: Probe, delivery: Delivery | FanOut, guard: Guard
 ) -> Pipeline:
     """
     The pipeline for one application, made ready but not started.
@@ -33,15 +38,19 @@ def pipeline_of(
         delivery: what ships.
         guard: what catches.
     """
+    redaction = application.redaction
+    guard.redaction = redaction
     options = DescribeOptions(
         disabled=settings.disabled_facets,
         dataset_lineage_enabled=settings.dataset_lineage_enabled,
         descriptions_enabled=settings.descriptions_enabled,
         schema_size_limit=settings.schema_size_limit,
-        owners=tuple(Owner(name, type_) for type_, name in settings.job_owners),
-        job_tags=tuple(Tag(t.key, t.value, t.source) for t in settings.job_tags),
-        run_tags=tuple(Tag(t.key, t.value, t.source) for t in settings.run_tags),
-        job_documentation=settings.job_documentation,
+        owners=tuple(Owner(redaction.text(name), type_) for type_, name in settings.job_owners),
+        job_tags=tuple(Tag(t.key, redaction.text(t.value), t.source) for t in settings.job_tags),
+        run_tags=tuple(Tag(t.key, redaction.text(t.value), t.source) for t in settings.run_tags),
+        job_documentation=redaction.text(settings.job_documentation or "") or None,
+        max_bytes=settings.event_max_bytes,
+        redaction=redaction,
     )
     parent = Parent(settings.parent, settings.root or settings.parent) if settings.parent else None
     return Pipeline(probe, application, parent, options, providers(), delivery, guard)
@@ -58,11 +67,13 @@ def application_of(facts: ContextFacts, settings: Settings, time: int = 1) -> Ap
     """
     identity = "application" if time == 1 else f"application {time}"
     started = datetime.datetime.fromtimestamp(facts.start_milliseconds / 1000, datetime.timezone.utc)
-    name = naming.snake_case(settings.app_name or facts.conf.get("spark.app.name", "")) or "unknown"
+    own_name = naming.snake_case(settings.app_name or facts.conf.get("spark.app.name", "")) or "unknown"
+    name = application_name(own_name, settings.parent.name if settings.parent else None)
     own = settings.application_run_id or run_id(started, facts.application_id, identity)
     run = RunReference(own, settings.namespace, name)
     captured = tuple((key, facts.conf[key]) for key in settings.captured_properties if key in facts.conf)
     hive = facts.conf.get("spark.sql.catalogImplementation") == "hive"
+    known = secret_values(facts.conf, os.environ, sys.argv[1:], settings.transport)
     return Application(
         id=facts.application_id,
         started=started,
@@ -73,9 +84,11 @@ def application_of(facts: ContextFacts, settings: Settings, time: int = 1) -> Ap
         engine=Engine(facts.version, _details(facts), captured),
         metastore=_metastore(facts) if hive else None,
         reads=settings.reads_enabled,
+        rdds=not settings.rdd_events_disabled,
         source_location=script_location(),
         append_dataset_name=settings.append_dataset_name,
         replace_dots=settings.replace_dot_with_underscore,
+        redaction=Redaction(settings.mask_literals, known),
     )
 
 

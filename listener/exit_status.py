@@ -2,15 +2,17 @@
 How the user's script ends: the outcome of the application's run.
 
 Nothing of the user's is replaced but `sys.exit` and what `exit` and `quit` raise, by ones that remember the status
-they were given. Whether the script was left by an exception is read at the interpreter's exit: from where the
-interpreter leaves an uncaught one, and from the instruction at which the script's outermost frame ended. SIGTERM is
-handled only where nobody else does.
+they were given, and the `flush` of the one stream `sys.stderr`, which the interpreter calls between a script's last
+instruction and its own end. Whether the script was left by an exception is read at the interpreter's exit: from where
+the interpreter leaves an uncaught one, and from the instruction at which the script's outermost frame ended. SIGTERM
+is handled only where nobody else does.
 """
 
 from __future__ import annotations
 
 import _sitebuiltins
 import functools
+import gc
 import opcode
 import os
 import signal
@@ -44,8 +46,9 @@ class ScriptEnd:
     """
     Watches the ways out of the interpreter that leave no trace of themselves.
 
-    It can't see the status of a SystemExit that the script raises itself, without `sys.exit`, `exit` or `quit`:
-    such a script counts as complete.
+    It sees the status of every SystemExit that ends a script file. Under `python -m` and `python -c`, and where the
+    script has put another stream in the place of `sys.stderr`, it sees the status that `sys.exit`, `exit` and `quit`
+    were given: a script that ends there by `raise SystemExit(1)` counts as complete.
     """
 
     def __init__(self) -> None:
@@ -53,18 +56,13 @@ class ScriptEnd:
         self._asked: object = None
         # A frame remembers where it stopped for as long as somebody holds it.
         self._outermost = _outermost_frame()
-        original = sys.exit
-
-        @functools.wraps(original)
-        def remembering_exit(status: Any = None, /) -> NoReturn:
-            self._remember(status)
-            original(status)
-
-        sys.exit = remembering_exit
-        vars(_sitebuiltins)["SystemExit"] = self._remember
+        self._remember_exit()
+        self._stream = sys.stderr
+        self._watch_stream()
 
     def outcome(self) -> Outcome:
         """How the script ended, asked at the interpreter's exit."""
+        self._leave_stream()
         if is_interactive():
             return Outcome("COMPLETE")
         problem = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
@@ -79,11 +77,60 @@ class ScriptEnd:
         message = f"the script ended with exit status {int(asked)}" if isinstance(asked, int) else str(asked)
         return Outcome("FAIL", message)
 
+    def forget(self) -> None:
+        """Let go of the script's frame, so that what its module holds goes when it would without this watch."""
+        self._outermost = None
+
+    def _remember_exit(self) -> None:
+        original = sys.exit
+
+        @functools.wraps(original)
+        def remembering_exit(status: Any = None, /) -> NoReturn:
+            try:
+                original(status)
+            finally:
+                # Not before: up to Python 3.11 an exit is no object until something like this handles it.
+                self._remember(status)
+
+        sys.exit = remembering_exit
+        vars(_sitebuiltins)["SystemExit"] = self._remember
+
     def _remember(self, status: Any = None) -> SystemExit:
         # In another thread it ends that thread alone.
         if threading.current_thread() is threading.main_thread():
             self._asked = status
         return SystemExit(status)
+
+    def _watch_stream(self) -> None:
+        """Look for the exception that ends a script at the flush between the script's end and the interpreter's."""
+        try:
+            original = self._stream.flush
+            main = threading.main_thread().ident
+
+            @functools.wraps(original)
+            def flush() -> None:
+                # Only the interpreter calls it from no frame at all.
+                if sys._getframe().f_back is None and threading.get_ident() == main:
+                    self._leave_stream()
+                    if self._left_by_exception():
+                        self._see_exit()
+                original()
+
+            self._stream.flush = flush  # type: ignore[method-assign] # of this one stream
+        except AttributeError:  # there is no stream, or one of another kind that takes no attribute
+            self._stream = None
+
+    def _leave_stream(self) -> None:
+        if self._stream is not None:
+            vars(self._stream).pop("flush", None)
+            self._stream = None
+
+    def _see_exit(self) -> None:
+        exits = [found for found in gc.get_objects() if issubclass(type(found), SystemExit)]
+        # Nothing that the garbage collector knows, but this list, refers to the one that the interpreter holds.
+        on_their_way = [found for found in exits if len(gc.get_referrers(found)) == 1]
+        if len(on_their_way) == 1:
+            self._asked = on_their_way[0].code
 
     def _left_by_exception(self) -> bool:
         frame = self._outermost

@@ -7,9 +7,13 @@ What is caught is logged once a kind and counted; `DeliveryCounts` does the same
 from __future__ import annotations
 
 import logging
+import traceback
 from collections import Counter
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.redaction import Redaction
 
 LOG = logging.getLogger("openlineage_pyspark")
 
@@ -18,11 +22,18 @@ T = TypeVar("T")
 
 
 class Guard:
-    """Runs what must not raise, and remembers what did."""
+    """
+    Runs what must not raise, and remembers what did.
+
+    Attributes:
+        caught: how often what was caught, by what was being done and its type.
+        redaction: what is taken out of the texts that are logged, once the configuration is known.
+    """
 
     def __init__(self) -> None:
         """Begin with nothing caught."""
         self.caught: Counter[str] = Counter()
+        self.redaction: Redaction | None = None
 
     def run(self, what: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
         """
@@ -46,6 +57,16 @@ class Guard:
         self.caught[kind] += 1
         if self.caught[kind] == 1:
             # py4j puts the whole stack trace of the JVM into the text.
-            text = str(problem).strip().split("\n", 1)[0]
+            text = self._shown(str(problem).strip()).split("\n", 1)[0]
             LOG.warning("openlineage: %s failed, the job goes on: %s: %s", what, type(problem).__name__, text)
-            LOG.debug("openlineage: %s", what, exc_info=problem)
+            if LOG.isEnabledFor(logging.DEBUG):
+                trace = "".join(traceback.format_exception(type(problem), problem, problem.__traceback__))
+                LOG.debug("openlineage: %s\n%s", what, self._shown(trace))
+
+    def _shown(self, text: str) -> str:
+        if self.redaction is None:
+            # Imported here, because the hook on the context imports this module on the user's thread.
+            from openlineage_pyspark.facets.redaction import Redaction
+
+            self.redaction = Redaction()
+        return self.redaction.message(text)

@@ -11,6 +11,21 @@ from openlineage_pyspark.facets.dataset import Dataset
 from openlineage_pyspark.facets.lineage import Understanding
 
 _LONGEST = 250
+# What is left to a job's own part below a long name.
+_OWN = 100
+
+
+def application_name(name: str, parent: str | None) -> str:
+    """
+    The name of an application's job.
+
+    Args:
+        name: normalised.
+        parent: name of the job that started it, where there is one. It stands before a dot and in full, for that is
+            how Marquez names a child: told otherwise, it shows the application twice.
+    """
+    own = _shortened(name, _LONGEST - _OWN - 1)
+    return own if parent is None else f"{parent}.{own}"
 
 
 def job_name(parts: list[str], *, replace_dots: bool) -> str:
@@ -22,12 +37,11 @@ def job_name(parts: list[str], *, replace_dots: bool) -> str:
         replace_dots: whether they are joined by `_`.
 
     Returns:
-        the parts with dots between them; a name that is too long for its readers ends in a hash of the whole.
+        the parts with dots between them; the application's name in full, and a hash at the end of what is too long.
     """
-    name = ".".join(part for part in parts if part)
-    if replace_dots:
-        name = name.replace(".", "_")
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 7]}_{_digest(name)}"
+    application, own = parts[0], ".".join(part for part in parts[1:] if part)
+    name = f"{application}.{_shortened(own, max(_OWN, _LONGEST - len(application) - 1))}"
+    return name.replace(".", "_") if replace_dots else name
 
 
 def unique_label(label: str, dataset: Dataset) -> str:
@@ -38,8 +52,11 @@ def unique_label(label: str, dataset: Dataset) -> str:
     return label
 
 
-def inputs_label(understanding: Understanding) -> str:
-    """The label of a query that writes nothing: what it reads."""
+def label_of(understanding: Understanding) -> str:
+    """The part of a job's name that tells what it writes, or else what it reads."""
+    if understanding.outputs:
+        write = understanding.outputs[0].write
+        return unique_label(write.label, write.dataset)
     names = [d.symlinks[0].name if d.symlinks else d.identifier.name for d in understanding.inputs]
     return "_".join(sorted(naming.snake_case(name.rpartition("/")[2]) for name in names)[:3])
 
@@ -48,9 +65,11 @@ def stream_label(started: Mapping[str, Any], understanding: Understanding) -> st
     """The label of a streaming query: its name, else what it writes, else what it reads."""
     if started.get("name"):
         return naming.snake_case(str(started["name"]))
-    if understanding.outputs:
-        return unique_label(understanding.outputs[0].write.label, understanding.outputs[0].write.dataset)
-    return inputs_label(understanding)
+    return label_of(understanding)
+
+
+def _shortened(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 7]}_{_digest(name)}"
 
 
 def _digest(text: str) -> str:

@@ -8,14 +8,18 @@ there is no callback server and no open port.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.resources
+import re
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
-from openlineage_pyspark.listener import vocabulary
+from openlineage_pyspark.listener import class_cache, vocabulary
+
+_PASSWORD = re.compile(r"//[^/@\s]*:[^/@\s]*@")
 
 
 class ProbeError(RuntimeError):
@@ -59,6 +63,8 @@ class Probe:
         from py4j.protocol import Py4JError
 
         self._gateway = gateway
+        # The number of the batch of records that has arrived.
+        self._acknowledged = 0
         jvm = gateway.jvm
         try:
             arguments = gateway.new_array(jvm.java.lang.Object, 5)
@@ -77,7 +83,9 @@ class Probe:
         Args:
             java_spark_context: `SparkContext._jsc`.
         """
-        java_spark_context.sc().listenerBus().addToQueue(self._java, self.QUEUE)
+        context = java_spark_context.sc()
+        self._java.watch(context, self.QUEUE)
+        context.listenerBus().addToQueue(self._java, self.QUEUE)
 
     def detach(self, java_spark_context: Any) -> None:
         """Hear nothing of a context any more."""
@@ -85,8 +93,13 @@ class Probe:
 
     def take(self, wait_milliseconds: int) -> list[str]:
         """The records that wait, oldest first, each one JSON text; empty when none came within the time."""
-        taken: str = self._java.take(wait_milliseconds)
-        return [record for record in taken.split("\n") if record]
+        # Where the connection breaks, py4j calls once more; what the first call took comes again.
+        taken: str = self._java.take(self._acknowledged, wait_milliseconds)
+        if not taken:
+            return []
+        number, *records = taken.split("\n")
+        self._acknowledged = int(number)
+        return [record for record in records if record]
 
     def wake(self) -> None:
         """Make a `take` that waits return at once."""
@@ -113,22 +126,48 @@ class Probe:
         return str(self._java.encode(java_plan, java_session))
 
 
+_CLASS = "openlineage.pyspark.Probe"
 _CLASSES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _COMPILING = threading.Lock()
 
 
 def _probe_class(gateway: Any) -> Any:
-    """The probe's class in a JVM, compiled once: py4j keeps methods by the name of their class, not by the class."""
+    """The probe's class in a JVM, made once: py4j keeps methods by the name of their class, not by the class."""
     with _COMPILING:
         if gateway not in _CLASSES:
             package = importlib.resources.files("openlineage_pyspark.listener")
-            source = package.joinpath("Probe.java").read_text("utf-8")
-            compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
-            loader = gateway.jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
-            compiler.setParentClassLoader(loader)
-            compiler.cook(source)
-            _CLASSES[gateway] = compiler.getClassLoader().loadClass("openlineage.pyspark.Probe")
+            _CLASSES[gateway] = load_class(gateway.jvm, package.joinpath("Probe.java").read_text("utf-8"))
         return _CLASSES[gateway]
+
+
+def load_class(jvm: Any, source: str) -> Any:
+    """
+    The probe's class, from the cache or else compiled.
+
+    Args:
+        jvm: py4j's view of the driver.
+        source: of the class.
+    """
+    from py4j.protocol import Py4JJavaError
+
+    parent = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+    java = [jvm.java.lang.System.getProperty(f"java.{name}") for name in ("vm.name", "vm.version", "class.path")]
+    directory, key = class_cache.directory(), class_cache.key(source, *java)
+    kept = class_cache.load(directory, key) if directory is not None else None
+    if kept is not None:
+        codes, initialize = jvm.java.util.HashMap(), True
+        for name, code in kept.items():
+            codes.put(name, code)
+        loader = jvm.org.codehaus.commons.compiler.util.reflect.ByteArrayClassLoader(codes, parent)
+        # What this JVM refuses is compiled anew.
+        with contextlib.suppress(Py4JJavaError):
+            return jvm.java.lang.Class.forName(_CLASS, initialize, loader)
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(parent)
+    compiler.cook(source)
+    if directory is not None:
+        class_cache.store(directory, key, {str(name): bytes(code) for name, code in compiler.getBytecodes().items()})
+    return compiler.getClassLoader().loadClass(_CLASS)
 
 
 @attrs.frozen
@@ -165,6 +204,120 @@ def context_facts(java_spark_context: Any) -> ContextFacts:
         ui=str(ui.get()) if ui.isDefined() else None,
         conf={pair._1(): pair._2() for pair in scala_context.getConf().getAll()},
     )
+
+
+class HadoopFiles:
+    """
+    A location in a file system that is not local, through the driver's own Hadoop client.
+
+    It is the client that Spark reads and writes with, with the same configuration and credentials, but an instance of
+    its own, which neither the end of the SparkContext nor that of the JVM closes.
+    """
+
+    def __init__(self, gateway: Any, location: str) -> None:
+        """
+        Remember where; the first object asks for the rest, since there is no SparkContext yet.
+
+        Args:
+            gateway: py4j's gateway of the driver.
+            location: with its scheme, such as `s3a://bucket/lineage`.
+        """
+        self._jvm = gateway.jvm
+        self._location = location
+        self._client: Any = None
+        self._label = ""
+
+    def label(self) -> str:
+        """
+        Give the id of the application.
+
+        Raises:
+            OSError: it can't be asked for.
+        """
+        self._opened()
+        return self._label
+
+    def create(self, path: str, /) -> HadoopObject:
+        """
+        Begin an object.
+
+        Args:
+            path: in full, with its scheme.
+
+        Raises:
+            OSError: it can't be made, or is there already.
+        """
+        client, overwrite = self._opened(), False
+        with _as_os_error():
+            return HadoopObject(client.create(self._jvm.org.apache.hadoop.fs.Path(path), overwrite))
+
+    def close(self) -> None:
+        """
+        Close the client.
+
+        Raises:
+            OSError: it did not answer.
+        """
+        if self._client is not None:
+            with _as_os_error():
+                self._client.close()
+
+    def _opened(self) -> Any:
+        if self._client is None:
+            with _as_os_error():
+                active = getattr(getattr(self._jvm.org.apache.spark, "SparkContext$"), "MODULE$").getActive()
+                if not active.isDefined():
+                    raise OSError("there is no SparkContext")
+                hadoop = self._jvm.org.apache.hadoop
+                configuration = hadoop.conf.Configuration(active.get().hadoopConfiguration())
+                # The JVM may end, by a signal, before Python has written the last object.
+                configuration.set("fs.automatic.close", "false")
+                self._label = str(active.get().applicationId())
+                self._client = hadoop.fs.FileSystem.newInstance(hadoop.fs.Path(self._location).toUri(), configuration)
+        return self._client
+
+
+class HadoopObject:
+    """One object that is being written (FSDataOutputStream)."""
+
+    def __init__(self, stream: Any) -> None:
+        """Take over an open stream."""
+        self._stream = stream
+        with _as_os_error():
+            self.keeps = bool(stream.hasCapability("hflush"))
+
+    def write(self, data: bytes, /) -> None:
+        """
+        Append to the object, and wait until the file system has it, if it is one that can say so.
+
+        Raises:
+            OSError: the file system did not take it.
+        """
+        with _as_os_error():
+            self._stream.write(data)
+            if self.keeps:
+                self._stream.hflush()
+
+    def close(self) -> None:
+        """
+        Finish the object.
+
+        Raises:
+            OSError: the file system did not take it.
+        """
+        with _as_os_error():
+            self._stream.close()
+
+
+@contextlib.contextmanager
+def _as_os_error() -> Iterator[None]:
+    """Raise as OSError what a call to the JVM raises, where Java refuses and where the JVM is gone."""
+    from py4j.protocol import Py4JError
+
+    try:
+        yield
+    except Py4JError as problem:
+        raise OSError(_PASSWORD.sub("//", _short(problem))) from problem
 
 
 def analyzed_plan(spark: Any, query: Any) -> Any:

@@ -8,112 +8,27 @@ user's thread is to hang a compiled probe on the listener bus. `register` does t
 from __future__ import annotations
 
 import atexit
-import importlib
 import os
+import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
-from openlineage_pyspark.listener.activation import means_lineage
 from openlineage_pyspark.listener.exit_status import Outcome, ScriptEnd, is_interactive, on_terminate
 from openlineage_pyspark.listener.guard import LOG, Guard
+from openlineage_pyspark.listener.preparation import (
+    COMPILE_SECONDS,
+    NotAskedForError,
+    Preparation,
+    Prepared,
+    RegistrationError,
+)
+from openlineage_pyspark.listener.strict import Strict
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.listener.jvm import Probe
     from openlineage_pyspark.listener.pipeline import Pipeline
-    from openlineage_pyspark.listener.settings import Settings
-    from openlineage_pyspark.transport import Delivery
-
-_JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
-_COMPILE_SECONDS = 10.0
-_TO_DO = (
-    "the shortest configuration is spark.openlineage.transport.type=file with spark.openlineage.transport.location=PATH"
-)
-
-
-class RegistrationError(RuntimeError):
-    """`register` could not put the listener to the session."""
-
-
-class _NotAskedForError(RegistrationError):
-    """There is no listener, and that is what the configuration says."""
-
-
-@attrs.frozen
-class _Prepared:
-    settings: Settings
-    probe: Probe
-    delivery: Delivery
-
-
-class Preparation:
-    """What can be done before the context is there, in the background: settings, transport, compiling the probe."""
-
-    def __init__(self, gateway: Any, spark_conf: Mapping[str, str], guard: Guard) -> None:
-        """Begin on a thread of its own."""
-        self._gateway = gateway
-        self._conf = dict(spark_conf)
-        self._guard = guard
-        self._result: _Prepared | None = None
-        self._problem = RegistrationError(f"preparing it failed or took more than {_COMPILE_SECONDS:.0f} s")
-        self._done = threading.Event()
-        threading.Thread(target=self._work, name="openlineage-prepare", daemon=True).start()
-
-    def result(self) -> _Prepared:
-        """
-        What was prepared.
-
-        Raises:
-            RegistrationError: there is nothing to listen for, or it went wrong.
-        """
-        self._done.wait(_COMPILE_SECONDS)
-        if self._result is None:
-            raise self._problem
-        return self._result
-
-    def _work(self) -> None:
-        self._guard.run("preparing the listener", self._prepare)
-        self._done.set()
-        if self._result is not None:
-            # Heavy, and wanted at the first event: what describes and ships them.
-            self._guard.run("preparing the listener", importlib.import_module, "openlineage_pyspark.listener.pipeline")
-
-    def _prepare(self) -> None:
-        try:
-            self._result = _prepare(self._gateway, self._conf)
-        except RegistrationError as problem:
-            self._problem = problem
-
-
-def _prepare(gateway: Any, spark_conf: Mapping[str, str]) -> _Prepared:
-    from openlineage_pyspark.listener.jvm import Probe, ProbeError, ProbeLimits
-    from openlineage_pyspark.listener.settings import default_search, load
-    from openlineage_pyspark.transport import Delivery, TransportConfigError, open_transport
-
-    settings = load(spark_conf, os.environ, default_search())
-    if settings.disabled:
-        raise _NotAskedForError("spark.openlineage.disabled is true")
-    for warning in settings.warnings:
-        LOG.warning("openlineage: %s", warning if warning.endswith("?") else f"{warning}.")
-    if _JAVA_LISTENER in spark_conf.get("spark.extraListeners", ""):
-        raise RegistrationError(
-            "spark.extraListeners names the Java listener, and the job is left to it; "
-            "take it out of spark.extraListeners to use this one"
-        )
-    if "type" not in settings.transport:
-        # A variable or a file may be there for another client.
-        kind = RegistrationError if any(means_lineage(key) for key in spark_conf) else _NotAskedForError
-        raise kind(f"no transport is configured; {_TO_DO}")
-    try:
-        transport = open_transport(str(settings.transport["type"]), settings.transport)
-        limits = ProbeLimits(settings.plan_max_nodes, settings.plan_max_bytes, reads=settings.reads_enabled)
-        return _Prepared(settings, Probe(gateway, limits), Delivery(transport))
-    except TransportConfigError as problem:
-        raise RegistrationError(str(problem)) from problem
-    except ProbeError as problem:
-        raise RegistrationError(f"the probe can't be put into this JVM: {problem}") from problem
 
 
 class Handle:
@@ -123,7 +38,7 @@ class Handle:
     `close` takes it off; at the end of the script it is closed by itself.
     """
 
-    def __init__(self, context: Any, java_context: Any, prepared: _Prepared, guard: Guard) -> None:
+    def __init__(self, context: Any, java_context: Any, prepared: Prepared, guard: Guard) -> None:
         """Hear the context from now on; all but that is done on a thread of the listener's own."""
         self._context = context
         self._java_context = java_context
@@ -135,14 +50,32 @@ class Handle:
         self._closed = False
         self._ready = threading.Event()
         self._pipeline: Pipeline | None = None
+        # What is left of the seconds that all ends together may wait: that of the context, then that of the script.
+        self._patience = prepared.settings.flush_timeout
         prepared.probe.attach(self._java_context)
+        self._start()
+
+    def _start(self) -> None:
         threading.Thread(target=self._work, name="openlineage", daemon=True).start()
 
     def _work(self) -> None:
-        self._pipeline = self._guard.run("starting", self._make)
+        try:
+            if not self._ready.is_set():
+                self._pipeline = self._guard.run("starting", self._make)
+                self._ready.set()
+            if self._pipeline is not None:
+                self._pipeline.run()
+        finally:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Put another thread in the place of one that something has killed, which is no Exception."""
+        killer = sys.exc_info()[1]
         self._ready.set()
-        if self._pipeline is not None:
-            self._pipeline.run()
+        if killer is not None:
+            self._guard.say("the listener's thread", killer)
+        if self._pipeline is not None and not self._pipeline.has_ended:
+            self._guard.run("starting the listener's thread again", self._start)
 
     def _make(self) -> Pipeline:
         from openlineage_pyspark.listener.application import application_of, pipeline_of
@@ -157,7 +90,7 @@ class Handle:
     @property
     def pipeline(self) -> Pipeline | None:
         """The worker behind it; None where it could not be started."""
-        self._ready.wait(_COMPILE_SECONDS)
+        self._ready.wait(COMPILE_SECONDS)
         return self._pipeline
 
     def close(self) -> bool:
@@ -165,7 +98,8 @@ class Handle:
         Ship what is on its way, end the application's run as COMPLETE, and hear nothing any more.
 
         Returns:
-            whether all was shipped within `spark.openlineage.flush.timeoutInMillis`. A second call does nothing.
+            whether all was shipped within `spark.openlineage.flush.timeoutInMillis`, and in strict mode whether there
+            was no lineage fault at all. A second call does nothing.
         """
         if not self.is_open:
             return True
@@ -183,7 +117,7 @@ class Handle:
             result: how the application ended.
 
         Returns:
-            whether all was shipped in time.
+            as `close`.
         """
         with self._lock:
             if not self.is_open:
@@ -192,24 +126,33 @@ class Handle:
         if self in _HANDLES:
             _HANDLES.remove(self)
         pipeline = self.pipeline
-        if pipeline is None:
-            return False
-        return pipeline.finish(result, self._settle, self._prepared.settings.flush_timeout)
+        shipped = False
+        try:
+            if pipeline is not None:
+                shipped = pipeline.finish(result, self._settle, self._patience)
+        finally:
+            if self._prepared.settings.strict:
+                faults = pipeline.faults if pipeline is not None else ("the listener could not be started",)
+                shipped = _STRICT.blame(faults) and shipped
+        return shipped
 
     def flush(self, timeout_seconds: float = 10.0) -> None:
         """Wait until all that Spark has done so far is shipped, at most that long."""
         if not self.is_open:
             return
+        end = time.monotonic() + timeout_seconds
         self._guard.run("waiting for Spark's events", self._settle, timeout_seconds)
         if self.pipeline is not None:
-            self.pipeline.flush(timeout_seconds)
+            self.pipeline.flush(max(0.0, end - time.monotonic()))
 
     def stopped(self) -> None:
         """The context has stopped: in a shell or notebook the application is over; a script's outcome is still open."""
         if is_interactive():
             self.close()
         else:
-            self.flush(self._prepared.settings.flush_timeout)
+            begin = time.monotonic()
+            self.flush(self._patience)
+            self._patience = max(0.0, self._patience - (time.monotonic() - begin))
 
     @property
     def is_open(self) -> bool:
@@ -228,6 +171,7 @@ _HANDLES: list[Handle] = []
 # How often each application was registered.
 _TIMES: Counter[str] = Counter()
 _WATCHING: list[ScriptEnd] = []
+_STRICT = Strict()
 
 
 def attach(context: Any, java_context: Any, preparation: Preparation, guard: Guard) -> None:
@@ -242,28 +186,48 @@ def attach(context: Any, java_context: Any, preparation: Preparation, guard: Gua
     """
     try:
         _attach(context, java_context, preparation.result(), guard)
-    except _NotAskedForError:
+    except NotAskedForError:
         return
     except RegistrationError as problem:
+        # The preparation lives on, and with a trace the frames of the user's script would.
+        problem.with_traceback(None)
         LOG.warning("openlineage: no lineage of this application: %s", problem)
+        if preparation.strict:
+            _STRICT.blame([f"no lineage of this application: {problem}"])
+            _watch()
 
 
-def _attach(context: Any, java_context: Any, prepared: _Prepared, guard: Guard) -> Handle:
+def _attach(context: Any, java_context: Any, prepared: Prepared, guard: Guard) -> Handle:
     for earlier in _HANDLES[:]:
         earlier.close()
     handle = Handle(context, java_context, prepared, guard)
     _HANDLES.append(handle)
+    _watch()
+    return handle
+
+
+def _watch() -> None:
+    """Watch for the ways in which the process may end; once is enough."""
     if not _WATCHING:
         end = ScriptEnd()
         _WATCHING.append(end)
         on_terminate(_finish)
-        atexit.register(lambda: _finish(end.outcome()))
-    return handle
+        atexit.register(_exit, end)
+
+
+def _exit(end: ScriptEnd) -> None:
+    _finish(end.outcome())
+    end.forget()
 
 
 def _finish(result: Outcome) -> None:
-    for handle in _HANDLES[:]:
-        Guard().run("ending", handle.end, result)
+    try:
+        for handle in _HANDLES[:]:
+            Guard().run("ending", handle.end, result)
+    except KeyboardInterrupt:
+        # Whoever interrupts does not want to wait any longer; the exit status is the script's all the same.
+        LOG.warning("openlineage: interrupted before all was shipped")
+    _STRICT.judge(result)
 
 
 def handle_of(context: Any) -> Handle | None:

@@ -8,28 +8,27 @@ all of its micro-batches. Pure: the probe's records go in, states of runs come o
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import attrs
 from openlineage_pyspark.facets import naming
-from openlineage_pyspark.facets.dataset import Dataset
 from openlineage_pyspark.facets.identity import run_id
-from openlineage_pyspark.facets.lineage import Memory, Understanding, understand
-from openlineage_pyspark.facets.relations import Session
+from openlineage_pyspark.facets.lineage import Understanding
+from openlineage_pyspark.facets.redaction import Redaction
 from openlineage_pyspark.facets.run import Engine, Failure, Job, Parent, RunReference, RunState
-from openlineage_pyspark.facets.trace import ROWS
-from openlineage_pyspark.listener.decode import decode_plan
-from openlineage_pyspark.listener.job_names import inputs_label, job_name, stream_label, unique_label
+from openlineage_pyspark.listener.guard import Guard
+from openlineage_pyspark.listener.job_names import job_name, label_of, stream_label
+from openlineage_pyspark.listener.plan import simple_name
+from openlineage_pyspark.listener.plan_reader import PlanReader
+from openlineage_pyspark.listener.rdd_jobs import rdd_job, read_by
+from openlineage_pyspark.listener.records import failure_of, sql_of, time_of
 from openlineage_pyspark.listener.statistics import inputs_of, outputs_of
 
-_STATEMENT = re.compile(r"(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:create|replace|insert|merge|update|delete|with|from)\b")
 _UNRESOLVED_WRITES = (
     "InsertInto CreateTableAsSelect ReplaceTableAsSelect AppendData Overwrite MergeInto UpdateTable DeleteFrom "
     "CreateDataSourceTable CreateTable CreateView SaveInto".split()
 )
-_REMEMBERED = 50_000
 
 
 @attrs.frozen
@@ -47,9 +46,11 @@ class Application:
         engine: what it runs on.
         metastore: `hive.metastore.uris`, where its session catalog is Hive's.
         reads: whether executions without an output are runs.
+        rdds: whether jobs of RDDs alone are runs.
         source_location: URI of the user's script.
         append_dataset_name: whether a job's name ends with what it writes.
         replace_dots: whether a job's name has `_` in place of its dots.
+        redaction: what is taken out of the texts of its events.
     """
 
     id: str
@@ -61,9 +62,11 @@ class Application:
     engine: Engine
     metastore: str | None = None
     reads: bool = False
+    rdds: bool = True
     source_location: str | None = None
     append_dataset_name: bool = True
     replace_dots: bool = False
+    redaction: Redaction = attrs.Factory(Redaction)
 
 
 @attrs.define
@@ -97,15 +100,19 @@ class _Execution:
 class Runs:
     """The runs of one application, fed with the probe's records in their order."""
 
-    def __init__(self, application: Application) -> None:
-        """Begin without any run."""
+    def __init__(self, application: Application, guard: Guard | None = None) -> None:
+        """
+        Begin without any run.
+
+        Args:
+            application: what its runs belong to.
+            guard: what a fault in the reading of one plan is caught by.
+        """
         self._application = application
+        self._reader = PlanReader(application.metastore, guard or Guard())
         self._executions: dict[int, _Execution] = {}
         self._runs: dict[str, _Run] = {}
         self._streams: dict[str, Mapping[str, Any]] = {}
-        self._datasets: dict[int, tuple[Dataset, ...]] = {}
-        self._sources: dict[int, Any] = {}
-        self._rows: dict[int, Any] = {}
 
     def feed(self, record: Mapping[str, Any]) -> list[RunState]:
         """
@@ -124,13 +131,26 @@ class Runs:
             return self._end(record)
         if kind == "stream":
             return self._stream(record)
+        if kind == "rdd_start":
+            return self._rdd_start(record)
+        if kind == "rdd_end":
+            return self._rdd_end(record)
         return []
 
-    def abandon(self, time: datetime.datetime) -> list[RunState]:
-        """End the runs that are still open when the application ends: nobody will hear of them any more."""
+    def abandon(self, time: datetime.datetime, dropped: int = 0) -> list[RunState]:
+        """
+        End the runs that are still open when the application ends: nobody will hear of them any more.
+
+        Args:
+            time: aware.
+            dropped: events that Spark did not tell; the ends of these runs may be among them.
+        """
         open_runs = list(self._runs.values())
         self._runs.clear()
-        failure = Failure("the application ended before this run did", "JAVA")
+        message = "the application ended before this run did"
+        if dropped:
+            message = f"no end of this run was told: Spark dropped {dropped} events of the listener's queue"
+        failure = Failure(message, "JAVA")
         return [self._state(run, "ABORT", time, failure) for run in open_runs if run.started]
 
     def _start(self, record: Mapping[str, Any]) -> list[RunState]:
@@ -141,26 +161,20 @@ class Runs:
     def _settle(self, execution: _Execution, record: Mapping[str, Any]) -> list[RunState]:
         """Decide, as soon as its plan is known, what an execution is: a run, part of one, or nothing."""
         execution.unresolved = record.get("unresolved", execution.unresolved)
-        execution.sql = _sql(record) or execution.sql
+        execution.sql = sql_of(record) or execution.sql
         if "stream" in record:
             execution.stream = record["stream"]
-        if "plan" not in record:
+        if "plan" not in record and "fault" not in record:
             execution.settled = execution.settled or record.get("read", False)
             return []
         execution.settled = True
         owner = self._owner(execution)
-        if owner is not None and owner.understanding.outputs:
+        if str(execution.id) in self._runs or (owner is not None and owner.understanding.outputs):
             return []
-        plan = decode_plan(record["plan"])
-        session = Session(
-            plan.session.get("warehouse"),
-            self._application.metastore,
-            "hive" if "Hive" in (plan.session.get("catalog") or "") else "in-memory",
-        )
-        understanding = understand(plan, session, Memory(self._datasets, self._sources, self._rows))
+        understanding = self._reader.read(record)
         execution.understanding = understanding
         if execution.stream is not None:
-            self._remember(understanding)
+            self._reader.remember(understanding)
             return self._batch(execution, understanding)
         around = self._executions.get(execution.root)
         if execution.root != execution.id and around is not None and around.stream is not None:
@@ -169,11 +183,12 @@ class Runs:
             if understanding.outputs:
                 owner.nested.append(understanding)
             return []
-        if not self._is_run(understanding, plan.top.name, nested=execution.id != execution.root):
+        top = simple_name(record.get("class", ""))
+        if not self._is_run(understanding, top, nested=execution.id != execution.root):
             return []
         run = self._open(execution, understanding)
         run.started = True
-        return [self._state(run, "START", _time(execution.time))]
+        return [self._state(run, "START", time_of(execution.time))]
 
     def _is_run(self, understanding: Understanding, top: str, *, nested: bool) -> bool:
         if understanding.outputs:
@@ -186,11 +201,8 @@ class Runs:
 
     def _open(self, execution: _Execution, understanding: Understanding) -> _Run:
         word = understanding.command or ("query" if understanding.columns is not None else "command")
-        label = understanding.outputs[0].write.label if understanding.outputs else inputs_label(understanding)
-        if understanding.outputs:
-            label = unique_label(label, understanding.outputs[0].write.dataset)
         key = str(execution.id)
-        run = self._make(key, f"execution {key}", word, label, understanding, "BATCH", execution.sql)
+        run = self._make(key, f"execution {key}", word, label_of(understanding), understanding, sql=execution.sql)
         self._runs[key] = run
         return run
 
@@ -201,12 +213,14 @@ class Runs:
         word: str,
         label: str,
         understanding: Understanding,
-        processing: str,
-        sql: str | None,
+        *,
+        type_: str = "SQL_JOB",
+        processing: str = "BATCH",
+        sql: str | None = None,
     ) -> _Run:
         app = self._application
         name = job_name([app.name, word, label if app.append_dataset_name else ""], replace_dots=app.replace_dots)
-        job = Job(app.namespace, name, "SQL_JOB", processing, sql, app.source_location)
+        job = Job(app.namespace, name, type_, processing, sql, app.source_location)
         return _Run(key, run_id(app.started, app.id, identity), job, understanding)
 
     def _owner(self, execution: _Execution) -> _Run | None:
@@ -216,7 +230,7 @@ class Runs:
         execution = self._executions.pop(record["id"], None) or _Execution(record["id"], record["id"], record["time"])
         states = self._settle(execution, record) if not execution.settled or "plan" in record else []
         if "heckpoint" in record.get("name", "") and execution.understanding is not None:
-            self._remember(execution.understanding)
+            self._reader.remember(execution.understanding)
         run = self._runs.get(str(execution.id)) or self._owner(execution)
         if run is None and execution.stream is not None:
             run = self._runs.get(execution.stream)
@@ -227,25 +241,24 @@ class Runs:
         if run is None or run.key != str(execution.id):
             return states + self._analysis_error(execution, record)
         del self._runs[run.key]
-        failure = _failure(record)
-        state = self._state(run, "COMPLETE" if failure is None else "FAIL", _time(record["time"]), failure)
+        failure = failure_of(record)
+        state = self._state(run, "COMPLETE" if failure is None else "FAIL", time_of(record["time"]), failure)
         return [*states, state]
 
     def _analysis_error(self, execution: _Execution, record: Mapping[str, Any]) -> list[RunState]:
         """A statement that could not be analysed (Spark 4 tells of them): a failed run without datasets."""
-        unresolved, failure = execution.unresolved, _failure(record)
+        unresolved, failure = execution.unresolved, failure_of(record)
         if unresolved is None or failure is None:
             return []
         name = unresolved.rsplit(".", 1)[-1]
         if not self._application.reads and not name.startswith(tuple(_UNRESOLVED_WRITES)):
             return []
         identity = f"execution {execution.id}"
-        run = self._make(
-            str(execution.id), identity, naming.snake_case(name), "", Understanding(), "BATCH", execution.sql
-        )
+        word = naming.snake_case(name)
+        run = self._make(str(execution.id), identity, word, "", Understanding(), sql=execution.sql)
         return [
-            self._state(run, "START", _time(execution.time)),
-            self._state(run, "FAIL", _time(record["time"]), failure),
+            self._state(run, "START", time_of(execution.time)),
+            self._state(run, "FAIL", time_of(record["time"]), failure),
         ]
 
     def _stream(self, record: Mapping[str, Any]) -> list[RunState]:
@@ -259,10 +272,10 @@ class Runs:
         run = self._runs.pop(query, None)
         if run is None or not (run.started or self._application.reads):
             return []
-        states = [] if run.started else [self._state(run, "START", _time(record["time"]))]
-        failure = _failure(record)
+        states = [] if run.started else [self._state(run, "START", time_of(record["time"]))]
+        failure = failure_of(record)
         event = "COMPLETE" if failure is None else "FAIL"
-        return [*states, self._state(run, event, _time(record["time"]), failure)]
+        return [*states, self._state(run, event, time_of(record["time"]), failure)]
 
     def _batch(self, execution: _Execution, understanding: Understanding) -> list[RunState]:
         """A micro-batch: the first one shows what its query reads and writes."""
@@ -270,10 +283,15 @@ class Runs:
         run = self._runs.get(query)
         if run is None:
             label = stream_label(self._streams.get(query, {}), understanding)
-            run = self._make(
-                query, f"stream {query}", "streaming_query", label, understanding, "STREAMING", execution.sql
+            run = self._runs[query] = self._make(
+                query,
+                f"stream {query}",
+                "streaming_query",
+                label,
+                understanding,
+                processing="STREAMING",
+                sql=execution.sql,
             )
-            self._runs[query] = run
         elif len(understanding.outputs) > len(run.understanding.outputs):
             run.understanding = understanding
         return self._begin(run, execution)
@@ -293,18 +311,25 @@ class Runs:
             return []
         run.started = True
         started = self._streams.get(run.key, {}).get("time", execution.time)
-        return [self._state(run, "START", _time(started))]
+        return [self._state(run, "START", time_of(started))]
 
-    def _remember(self, understanding: Understanding) -> None:
-        """Keep what a plan's output comes from, where its rows go on without it: checkpoints and micro-batches."""
-        rows = understanding.results.get(ROWS, {})
-        for id_, sources in understanding.results.items():
-            self._datasets[id_] = understanding.inputs
-            self._sources[id_] = sources
-            self._rows[id_] = rows
-        for table in (self._datasets, self._sources, self._rows):
-            while len(table) > _REMEMBERED:
-                del table[next(iter(table))]
+    def _rdd_start(self, record: Mapping[str, Any]) -> list[RunState]:
+        understanding = rdd_job(record)
+        if not self._application.rdds or not (record["write"] or understanding.inputs):
+            return []
+        key = f"job {record['job']}"
+        word, label = understanding.command or "rdd", label_of(understanding)
+        run = self._runs[key] = self._make(key, key, word, label, understanding, type_="RDD_JOB")
+        run.started = True
+        return [self._state(run, "START", time_of(record["time"]))]
+
+    def _rdd_end(self, record: Mapping[str, Any]) -> list[RunState]:
+        run = self._runs.pop(f"job {record['job']}", None)
+        if run is None:
+            return []
+        failure = failure_of(record)
+        run.metrics, run.written = [] if failure else read_by(record), record.get("written", [0, 0])
+        return [self._state(run, "COMPLETE" if failure is None else "FAIL", time_of(record["time"]), failure)]
 
     def _state(self, run: _Run, event_type: str, time: datetime.datetime, failure: Failure | None = None) -> RunState:
         done = event_type != "START"
@@ -323,22 +348,3 @@ class Runs:
             not_understood=tuple(dict.fromkeys(n for part in parts for n in part.not_understood)),
             operators=sum(part.operators for part in parts),
         )
-
-
-def _failure(record: Mapping[str, Any]) -> Failure | None:
-    error = record.get("error")
-    if error is None:
-        return None
-    language = "PYTHON" if error["class"].endswith(".PythonException") else "JAVA"
-    return Failure(error["message"], language, error["stack"] or None)
-
-
-def _sql(record: Mapping[str, Any]) -> str | None:
-    if "sql" in record:
-        return str(record["sql"])
-    inner = record.get("querySql")
-    return str(inner) if inner is not None and _STATEMENT.match(inner) else None
-
-
-def _time(milliseconds: int) -> datetime.datetime:
-    return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc)

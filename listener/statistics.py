@@ -57,7 +57,8 @@ def outputs_of(parts: list[Understanding], metrics: list[Mapping[str, Any]], wri
             found.setdefault(write.dataset.identifier, made)
     if len(found) == 1 and (metrics or written != [0, 0]):
         ((identifier, only),) = found.items()
-        if only.lineage is not None:
+        # Rows of an RDD have no columns, and so no lineage.
+        if only.lineage is not None or written != [0, 0]:
             found[identifier] = attrs.evolve(only, statistics=_written(metrics, written))
     return tuple(found.values())
 

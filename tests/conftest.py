@@ -1,4 +1,4 @@
-"""What tests of every folder share: the specification as a judge, golden files, and one full run."""
+"""What tests of every folder share: the specification as a judge, real jobs, golden files, and one full run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
+from openlineage_pyspark.command.check import Check
+from openlineage_pyspark.command.classes import facets_of
+from openlineage_pyspark.command.event_file import Line, Place
+from openlineage_pyspark.command.rules import COMPLETENESS, ORDER
+from openlineage_pyspark.command.schemas import Schemas
 from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.dataset import Catalog, Dataset, Field, Identifier, Statistics, Symlink
 from openlineage_pyspark.facets.run import (
@@ -25,7 +30,7 @@ from openlineage_pyspark.facets.run import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from types import ModuleType
 
 HERE = Path(__file__).parent
@@ -45,26 +50,76 @@ def _load(name: str) -> ModuleType:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--regold", action="store_true", help="write the golden files from what the code gives")
+    parser.addoption("--marquez", action="store_true", help="run the tests on a real Marquez, and no others")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    on_marquez = [item for item in items if item.get_closest_marker("marquez")]
+    if config.getoption("--marquez"):
+        config.hook.pytest_deselected(items=[item for item in items if item not in on_marquez])
+        items[:] = on_marquez
+    else:
+        for item in on_marquez:
+            item.add_marker(pytest.mark.skip(reason="it needs --marquez: a Marquez server is started, and PostgreSQL"))
 
 
 @pytest.fixture(scope="session")
-def judge() -> ModuleType:
-    """Give the module tests/specification.py."""
-    return _load("specification")
+def spark_jobs() -> ModuleType:
+    """Give the module tests/spark_jobs.py, whose `Jobs` starts scripts on a real Spark."""
+    return _load("spark_jobs")
 
 
 @pytest.fixture(scope="session")
-def violations(judge: ModuleType) -> Callable[[list[dict]], list[str]]:
-    """Give the check of the rules that a schema can't say: events of whole runs in, violations out."""
-    return judge.violations
+def violations() -> Callable[[list[dict]], list[str]]:
+    """Give the check of the command `validate`: events of whole runs in, what breaks a rule out."""
+
+    def broken(events: list[dict]) -> list[str]:
+        check = Check()
+        for number, event in enumerate(events, 1):
+            check.add(Line(Place("events", number), event))
+        return [
+            f"run {found.run_id} of {found.job}: {found.problem}"
+            if found.rule in (ORDER, COMPLETENESS)
+            else f"{found.job}: {found.problem}"
+            for found in check.findings()
+        ]
+
+    return broken
+
+
+class Specification:
+    """The JSON Schemas, and what facets are expected to have none."""
+
+    WITHOUT_SCHEMA = frozenset(
+        ("RunFacet", name) for name in ("spark_properties", "spark_applicationDetails", "pyspark_event")
+    )
+
+    def __init__(self) -> None:
+        self.schemas = Schemas(SCHEMAS)
+
+    def violations(self, events: list[dict], custom: Collection[tuple[str, str]] = ()) -> list[str]:
+        """Give what the schemas have against some events; nothing where they are right.
+
+        Args:
+            events: as parsed from JSON.
+            custom: entity and name of facets that may stand there without a schema of their own.
+        """
+        expected = {*self.schemas.by_facet, *self.WITHOUT_SCHEMA, *custom}
+        found = []
+        for event in events:
+            found += self.schemas.problems(event)
+            for entity, name in sorted({key for _, key, _ in facets_of(event)} - expected):
+                message = f"{name}: no schema for a {entity} of this name"
+                found += [] if any(message in said for said in found) else [message]
+        return found
 
 
 @pytest.fixture(scope="session")
-def specification(judge: ModuleType):  # the class is the loaded module's
+def specification() -> Specification:
     """Give the JSON Schemas; `specification.violations(events)` is empty where events are valid."""
     if not SCHEMAS.is_dir():
         pytest.skip("the specification's JSON Schemas are not there: ../shared/spec beside the repository")
-    return judge.Specification(SCHEMAS)
+    return Specification()
 
 
 @pytest.fixture

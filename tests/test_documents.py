@@ -124,7 +124,8 @@ class Shop:
     """One run of the README's job and `lineage` call, with the README's keys."""
 
     def __init__(self, folder: Path) -> None:
-        keys = dict(re.findall(r"--conf (\S+)=(\S+) ", README))
+        own_job = README[README.index("## With your own job") : README.index("## On a cluster")]
+        keys = dict(re.findall(r"--conf (\S+)=(\S+) ", own_job))
         assert list(keys) == [f"spark.openlineage.{n}" for n in ("transport.type", "transport.location", "namespace")]
         conf = {**keys, "spark.master": "local[1]", "spark.ui.enabled": "false"}
         arguments = " ".join(f"--conf {key}={value}" for key, value in conf.items())

@@ -13,7 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 HOOK = "openlineage_pyspark.pth"
+SCRIPTS = {"openlineage-pyspark", "openlineage-pyspark-python"}
 NOT_SHIPPED = {"tests", "benchmarks", "demo", "docs", "build", "dist"}
+MODULES_OF_THE_ROOT = ("__init__.py", "__main__.py", "auto.py")
 ACTIVATION = "openlineage_pyspark.listener.activation"
 HEAVY = {"pyspark", "py4j", "openlineage", "requests", "yaml", "attr", "attrs", "pandas"}
 
@@ -54,7 +56,7 @@ def shipped_by_the_tree() -> set[str]:
     ]
     modules = [module for folder in folders for module in folder.rglob("*.py")]
     data = [*(ROOT / "conf").iterdir(), *(ROOT / "listener").glob("*.java"), ROOT / "py.typed"]
-    inside = [ROOT / "__init__.py", *modules, *data]
+    inside = [*(ROOT / name for name in MODULES_OF_THE_ROOT), *modules, *data]
     return {f"openlineage_pyspark/{path.relative_to(ROOT).as_posix()}" for path in inside} | {HOOK}
 
 
@@ -63,9 +65,25 @@ def test_the_wheel_holds_the_package_its_data_and_the_hook_and_nothing_else() ->
     """A package that the list in pyproject.toml forgets would vanish without a word."""
     installed = {str(file) for file in DISTRIBUTION.files or () if "__pycache__" not in file.parts}
 
-    package = {file for file in installed if ".dist-info" not in PurePosixPath(file).parts[0]}
+    scripts = {PurePosixPath(file).name for file in installed if file.startswith("../")}
+    package = {file for file in installed if not file.startswith("../") and ".dist-info" not in file.split("/")[0]}
 
     assert package == shipped_by_the_tree()
+    assert scripts == SCRIPTS
+
+
+@needs_wheel
+def test_the_launcher_of_an_environment_puts_the_hook_in_beside_its_hook_file() -> None:
+    """Where the environment's own file is read as well, the hook is in all the same."""
+    programs = {file.name: Path(str(file.locate())) for file in DISTRIBUTION.files or () if file.parts[0] == ".."}
+    launcher = programs["openlineage-pyspark-python"]
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYSPARK_PYTHON")}
+    code = "import sys; print(sys.prefix, 'openlineage_pyspark.auto' in sys.modules)"
+
+    started = subprocess.run([str(launcher), "-c", code], env=clean, capture_output=True, text=True, check=True)
+
+    assert launcher.read_text() == (ROOT / "listener/launch/openlineage-pyspark-python").read_text()
+    assert (started.stdout, started.stderr) == (f"{sys.prefix} True\n", "")
 
 
 @needs_wheel
@@ -80,7 +98,7 @@ def test_the_tests_see_the_installed_package_and_not_the_tree() -> None:
 
 def test_the_root_holds_no_stray_module() -> None:
     """The root folder is the package: each further module there would be shipped."""
-    assert sorted(path.name for path in ROOT.glob("*.py")) == ["__init__.py", "setup.py"]
+    assert sorted(path.name for path in ROOT.glob("*.py")) == [*MODULES_OF_THE_ROOT, "setup.py"]
 
 
 @needs_wheel
@@ -190,3 +208,75 @@ print(hasattr(SparkContext.stop.__wrapped__, "__wrapped__"))
 """
 
     assert run(code) == ("True True\nFalse\n", "")
+
+
+CONTEXT = """
+class Conf:
+    def getAll(self):
+        print("asked")
+        return []
+
+class SparkContext:
+    _active_spark_context = None
+    _conf = Conf()
+    _jsc = object()
+    def _initialize_context(self, conf): return f"made with {conf}"
+    def _do_init(self): self._jsc = self._initialize_context(self._conf)
+    def stop(self): return "stopped"
+"""
+HOOKED = """
+once = getattr(SparkContext.stop, "__wrapped__", None)
+print([once is not None, hasattr(once, "__wrapped__")])
+"""
+REAL = ("__init__.py", "auto.py", "listener/__init__.py", "listener/activation.py")
+
+
+def with_the_import(folder: Path) -> str:
+    """Lay the real package's hook and a context like pyspark's into a folder; give code that finds them."""
+    reads_hook = laid_out(folder, {name: (ROOT / name).read_text() for name in REAL})
+    (folder / "pyspark/core/context.py").write_text(CONTEXT)
+    (folder / "pyspark/context.py").write_text("from pyspark.core.context import SparkContext")
+    return reads_hook.replace("site.addsitedir", "len")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(["import openlineage_pyspark.auto", "import pyspark.context"], id="before"),
+        pytest.param(["import pyspark.context", "import openlineage_pyspark.auto"], id="after"),
+        pytest.param(["import openlineage_pyspark.auto as a, importlib; importlib.reload(a)"], id="twice"),
+    ],
+)
+def test_one_import_puts_the_hook_in_once_where_no_hook_file_is_read(tmp_path: Path, lines: list[str]) -> None:
+    code = with_the_import(tmp_path) + "\n".join([*lines, "from pyspark.context import SparkContext", HOOKED])
+
+    assert run(code) == ("[True, False]\n", "")
+
+
+def test_the_hook_is_in_once_where_the_file_is_read_twice_and_the_import_is_done_as_well(tmp_path: Path) -> None:
+    """Python reads the `.pth` files of a virtual environment twice."""
+    code = with_the_import(tmp_path) + f"site.addsitedir({str(tmp_path)!r}); site.addsitedir({str(tmp_path)!r})\n"
+    code += "print(str(sys.meta_path).count('OpenLineageFinder'))\nimport openlineage_pyspark.auto\n"
+    code += f"from pyspark.context import SparkContext\n{HOOKED}"
+
+    assert run(code) == ("1\n[True, False]\n", "")
+
+
+def test_the_import_takes_up_a_context_that_runs_already_and_only_one_that_is_not_taken_up(tmp_path: Path) -> None:
+    code = with_the_import(tmp_path) + "import importlib\nfrom pyspark.context import SparkContext\n"
+    code += "SparkContext._active_spark_context = SparkContext()\nimport openlineage_pyspark.auto\n"
+    code += "SparkContext._active_spark_context._openlineage_begun = True; sys.meta_path.pop(0)\n"
+    code += "importlib.reload(openlineage_pyspark.auto)"
+
+    assert run(code) == ("asked\n", "")
+
+
+@pytest.mark.parametrize(
+    "variable",
+    ["PYTHON_WORKER_FACTORY_SECRET", "PYTHON_WORKER_FACTORY_SOCK_DIR", "PYTHON_WORKER_FACTORY_SOCK_PATH"],
+)
+def test_the_import_does_nothing_in_a_python_worker_of_spark(tmp_path: Path, variable: str) -> None:
+    code = with_the_import(tmp_path) + f"import os; os.environ[{variable!r}] = 'x'\nimport openlineage_pyspark.auto\n"
+    code += f"from pyspark.context import SparkContext\n{HOOKED}"
+
+    assert run(code) == ("[False, False]\n", "")

@@ -14,6 +14,7 @@ from openlineage.client.facet_v2 import (
     RunFacet,
     documentation_job,
 )
+from openlineage_pyspark.command.classes import facets_of
 from openlineage_pyspark.facets.custom import CustomFacets, Provider, contribute, failed, providers
 from openlineage_pyspark.facets.dataset import Identifier
 from openlineage_pyspark.facets.event import describe
@@ -64,10 +65,10 @@ def test_facets_of_a_provider_stand_where_it_puts_them(full_run, specification):
     assert event["outputs"][0]["outputFacets"].keys() == {"shop_written"}
 
 
-def test_a_facet_of_a_provider_is_disabled_by_its_name_like_any_other(full_run, judge):
+def test_a_facet_of_a_provider_is_disabled_by_its_name_like_any_other(full_run):
     options = DescribeOptions(disabled=frozenset(name for _, name in NAMES))
     event = as_json(full_run[0], contribute(gives(EVERYWHERE), full_run[0]), options=options)
-    assert {name for _, _, name, _ in judge.facets_of(event) if name.startswith("shop_")} == set()
+    assert {name for _, (_, name), _ in facets_of(event) if name.startswith("shop_")} == set()
 
 
 def test_a_facet_of_a_provider_takes_the_place_of_one_of_the_same_name(full_run):

@@ -1,4 +1,4 @@
-"""The judge of events finds each fault that it is there for: a judge that finds none would prove nothing."""
+"""The checks of events find each fault that they are there for: checks that find none would prove nothing."""
 
 from __future__ import annotations
 
@@ -179,10 +179,10 @@ def test_what_the_schemas_refuse_is_found(events, specification, fault, found):
 
 
 def test_one_name_has_a_schema_for_each_entity_that_it_is_of(specification):
-    entities = {entity for entity, name in specification.schemas if name == "tags"}
+    entities = {entity for entity, name in specification.schemas.by_facet if name == "tags"}
     assert entities == {"RunFacet", "JobFacet", "DatasetFacet"}
-    assert {entity for entity, name in specification.schemas if name == "subset"} == {
+    assert {entity for entity, name in specification.schemas.by_facet if name == "subset"} == {
         "InputDatasetFacet",
         "OutputDatasetFacet",
     }
-    assert ("JobFacet", "lineage") in specification.schemas
+    assert ("JobFacet", "lineage") in specification.schemas.by_facet

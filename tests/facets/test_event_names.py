@@ -13,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from openlineage_pyspark.facets.identity import run_id
-from openlineage_pyspark.facets.namespace import accepted_namespace, data_source_uri, location_uri
+from openlineage_pyspark.facets.namespace import (
+    accepted_column,
+    accepted_job_namespace,
+    accepted_namespace,
+    data_source_uri,
+    location_uri,
+)
 
 URI = Draft202012Validator({"format": "uri"}, format_checker=Draft202012Validator.FORMAT_CHECKER)
 START = dt.datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=dt.timezone.utc)
@@ -39,6 +45,23 @@ def test_every_accepted_namespace_is_one_that_marquez_takes_and_stays_as_it_is(n
     accepted = accepted_namespace(namespace)
     assert re.fullmatch(r"[a-zA-Z:;=/0-9_\-.@+]{1,1024}", accepted)
     assert accepted_namespace(accepted) == accepted
+
+
+def test_the_namespace_of_a_job_is_written_as_marquez_stores_it():
+    assert accepted_job_namespace("team=a;stage://b:1, c") == "team_a_stage://b:1__c"
+
+
+@pytest.mark.parametrize("name", ["id", "with space.and dot", "größe 数量 🚀", "c" * 255])
+def test_a_column_keeps_its_name(name):
+    assert accepted_column(name) == name
+
+
+def test_a_column_name_over_255_characters_is_cut_and_ends_in_a_hash_of_the_whole():
+    accepted = accepted_column("c" * 256)
+    assert re.fullmatch("c{248}_[0-9a-f]{6}", accepted)
+    assert accepted_column("c" * 257) != accepted
+    assert accepted_column(accepted) == accepted
+    assert len(accepted_column("\ud800" * 300)) == 255
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
+import sqlglot
 from openlineage_pyspark.facets.dataset import Field, Identifier
-from openlineage_pyspark.facets.foreign_sql import jdbc_relation
+from openlineage_pyspark.facets.foreign_sql import jdbc_relation, jdbc_tables
 from openlineage_pyspark.facets.relations import Column
 from openlineage_pyspark.listener.plan import Described, Operator, Output
 
@@ -118,3 +121,31 @@ def test_a_column_that_the_text_does_not_tell_is_named():
 def test_no_secret_of_the_url_is_in_what_is_read():
     found = read("(SELECT id FROM public.orders) q", "id")
     assert "s3cr3t" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "tables"),
+    [
+        ("public.orders", [ORDERS]),
+        (
+            "(SELECT * FROM public.orders o JOIN public.buyers b ON o.id = b.id WHERE pin = 's3cr3t') q",
+            [ORDERS, BUYERS],
+        ),
+        ("(SELECT 's3cr3t' ;;; FROM public.orders) q", [ORDERS]),
+        ("(SELECT 's3cr3t') q", []),
+    ],
+)
+def test_the_tables_of_a_text_are_named_and_nothing_else_of_it(text, tables):
+    assert sorted(dataset.identifier for dataset in jdbc_tables(POSTGRES, text)) == sorted(tables)
+
+
+def test_the_parser_does_not_repeat_the_text_in_the_log(caplog):
+    """It does for others, also after this."""
+    caplog.set_level(logging.DEBUG)
+
+    read("(CALL something('s3cr3t')) q", "id")
+    jdbc_tables(POSTGRES, "(CALL something('s3cr3t')) q")
+    assert caplog.records == []
+
+    sqlglot.parse_one("CALL something('else')", dialect="postgres")
+    assert len(caplog.records) == 1

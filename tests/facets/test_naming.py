@@ -131,10 +131,18 @@ def test_a_jdbc_database_is_named_by_kind_host_and_port(url, namespace):
         "jdbc:snowflake://acc.snowflakecomputing.com/?user=alice&password=s3cr3t&db=shop",
         "jdbc:teradata://db/DATABASE=shop,USER=alice,PASSWORD=s3cr3t",
         "jdbc:unheard://alice:s3cr3t@db:99/shop?password=s3cr3t",
+        "jdbc:oracle:thin:alice/s3cr3t",
+        "jdbc:mysql://alice:s3cr3t;x@db/shop",
+        "jdbc:mysql://alice:a?s3cr3t@db/shop",
+        "jdbc:mysql://alice:a/s3cr3t@db/shop",
+        "jdbc:mysql://address=(host=db)(user=alice)(password=s3cr3t)/shop",
+        "jdbc:postgresql://db/password=s3cr3t",
+        "jdbc:hsqldb:hsql://alice:s3cr3t@db/shop",
+        "jdbc:snowflake://alice:s3cr3t@acc.snowflakecomputing.com/?db=shop",
     ],
 )
 def test_credentials_in_a_jdbc_url_do_not_survive(url):
-    named = naming.jdbc_namespace(url) + " " + naming.jdbc_table(url, "orders")
+    named = f"{naming.jdbc_namespace(url)} {naming.jdbc_table(url, 'orders')} {naming.jdbc_address(url)}"
     assert "s3cr3t" not in named
     assert "alice" not in named
 
@@ -163,15 +171,56 @@ def test_a_jdbc_table_is_named_by_database_schema_and_table(url, table, name):
     assert naming.jdbc_table(url, table) == name
 
 
+def test_a_query_in_place_of_a_table_is_no_name():
+    assert naming.jdbc_table("jdbc:postgresql://db/shop", " (SELECT 's3cr3t') q") == "(query)"
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("jdbc:postgresql://alice:s3cr3t@db:5433/shop?ssl=true", "jdbc:postgresql://db:5433/shop"),
+        ("jdbc:sqlserver://db;databaseName=shop", "jdbc:sqlserver://db/shop"),
+        ("jdbc:oracle:thin:@db:1521:shop", "jdbc:oracle://db:1521/shop"),
+        ("jdbc:derby:memory:shop;create=true", "jdbc:derby:memory:shop"),
+    ],
+)
+def test_a_jdbc_url_is_shown_by_kind_host_port_and_database(url, address):
+    assert naming.jdbc_address(url) == address
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "abfss://box@account.dfs.core.windows.net/data/orders?sv=2024&sig=s3cr3t",
+        "wasbs://box@account.blob.core.windows.net/data/orders?sig=s3cr3t",
+        "https://alice:s3cr3t@host/data/orders?token=s3cr3t",
+        "s3a://AKIAALICE:s3/cr3t@bucket/data/orders",
+    ],
+)
+def test_credentials_in_a_location_do_not_survive(path):
+    named = naming.location(path)
+
+    assert named.name.lstrip("/") == "data/orders"
+    assert "s3cr3t" not in named.namespace.replace("/", "")
+    assert "alice" not in named.namespace.lower()
+
+
+def test_a_question_mark_in_a_file_name_is_no_parameter():
+    assert naming.location("hdfs://nn:8020/data/what?.csv").name == "/data/what?.csv"
+    assert naming.location("/data/a?b=c").name == "/data/a?b=c"
+
+
 def test_a_kafka_cluster_is_named_by_its_first_server():
     assert naming.kafka_namespace("one:9092,two:9092") == "kafka://one:9092"
     assert naming.kafka_namespace(" PLAINTEXT://one:9092 ") == "kafka://one:9092"
+    assert naming.kafka_namespace("SASL_SSL://alice:s3cr3t@one:9092") == "kafka://one:9092"
 
 
 def test_a_metastore_is_named_by_its_first_server():
     assert naming.metastore_namespace("thrift://one:9084,thrift://two:9083") == "hive://one:9084"
     assert naming.metastore_namespace("thrift://one") == "hive://one:9083"
     assert naming.metastore_namespace("thrift://alice:s3cr3t@one:9084") == "hive://one:9084"
+    assert naming.metastore_namespace("thrift://alice:s3/cr3t@one") == "hive://one:9083"
 
 
 @pytest.mark.parametrize(

@@ -5,24 +5,43 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BEGIN = """
 import atexit, sys, threading
 from openlineage_pyspark.listener.exit_status import ScriptEnd, on_terminate
 end = ScriptEnd()
-atexit.register(lambda: print(end.outcome().event_type, "|", end.outcome().message))
+def tell(): print(end.outcome().event_type, "|", end.outcome().message)
+atexit.register(tell)
 """
 
 
 def run(script: str) -> tuple[int, str]:
-    """Give exit status and outcome of a script."""
+    """Give exit status and outcome of a script's text."""
     done = subprocess.run([sys.executable, "-c", BEGIN + script], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout.strip()
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def run_file(tmp_path: Path) -> Callable[[str], tuple[int, str]]:
+    """Give what runs a script from a file, as Spark does: exit status and outcome in return."""
+
+    def run_it(script: str) -> tuple[int, str]:
+        file = tmp_path / "app.py"
+        file.write_text(BEGIN + script, "utf-8")
+        done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout.strip()
+
+    return run_it
+
+
+WAYS_OUT = pytest.mark.parametrize(
     ("script", "status", "outcome"),
     [
         pytest.param("x = 1", 0, "COMPLETE |", id="plain end"),
@@ -48,8 +67,100 @@ def run(script: str) -> tuple[int, str]:
         ),
     ],
 )
+
+
+@WAYS_OUT
 def test_the_outcome_is_that_of_the_process(script: str, status: int, outcome: str) -> None:
     assert run(script) == (status, outcome)
+
+
+@WAYS_OUT
+def test_the_outcome_of_a_script_file_is_that_of_the_process(
+    run_file: Callable[[str], tuple[int, str]], script: str, status: int, outcome: str
+) -> None:
+    assert run_file(script) == (status, outcome)
+
+
+DIVISION = "FAIL | ZeroDivisionError: division by zero"
+RAISED = "FAIL | the script ended with exit status 3"
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "outcome"),
+    [
+        pytest.param("raise SystemExit(3)", 3, RAISED, id="with a status"),
+        pytest.param("def main(): return 3\nraise SystemExit(main())", 3, RAISED, id="with what a function returns"),
+        pytest.param("def main(): raise SystemExit(3)\nmain()", 3, RAISED, id="in a function"),
+        pytest.param("import abc\nclass Stop(SystemExit): pass\nraise Stop(3)", 3, RAISED, id="of a class of its own"),
+        pytest.param("raise SystemExit('no input')", 1, "FAIL | no input", id="with a text"),
+        pytest.param("raise SystemExit", 0, "COMPLETE |", id="the class"),
+        pytest.param("raise SystemExit(0)", 0, "COMPLETE |", id="with 0"),
+        pytest.param("raise SystemExit(None)", 0, "COMPLETE |", id="with None"),
+        pytest.param("try: sys.exit(5)\nexcept SystemExit: raise SystemExit(0)", 0, "COMPLETE |", id="after an exit"),
+        pytest.param("try: raise SystemExit(5)\nexcept SystemExit: sys.exit(3)", 3, RAISED, id="before an exit"),
+        pytest.param(
+            "try: raise SystemExit(5)\nexcept SystemExit as e: kept = e\nsys.exit(0)", 0, "COMPLETE |", id="kept"
+        ),
+        pytest.param(
+            "try: raise SystemExit(5)\nexcept SystemExit as e: kept = e", 0, "COMPLETE |", id="kept, no other"
+        ),
+        pytest.param("try: raise SystemExit(3)\nfinally: sys.stderr.flush()", 3, RAISED, id="with a flush on its way"),
+        pytest.param("try: raise SystemExit(5)\nexcept SystemExit: 1 / 0", 1, DIVISION, id="before an exception"),
+        pytest.param("try: 1 / 0\nexcept ArithmeticError: raise SystemExit(3)", 3, RAISED, id="from an exception"),
+    ],
+)
+def test_a_script_file_that_raises_system_exit_itself_ends_with_its_status(
+    run_file: Callable[[str], tuple[int, str]], script: str, status: int, outcome: str
+) -> None:
+    assert run_file(script) == (status, outcome)
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        pytest.param("import io; sys.stderr = io.StringIO()\n", id="stream replaced"),
+        pytest.param("sys.stderr = None\n", id="no stream"),
+    ],
+)
+def test_where_the_stream_is_not_the_interpreters_the_status_given_to_exit_is_known(
+    run_file: Callable[[str], tuple[int, str]], begin: str
+) -> None:
+    assert run_file(begin + "sys.exit(3)") == (3, RAISED)
+    assert run_file(begin + "raise SystemExit(3)") == (3, "COMPLETE |")
+
+
+def test_a_stream_that_takes_no_attribute_is_left_alone(tmp_path: Path) -> None:
+    script = """
+class Closed:
+    __slots__ = ()
+    def write(self, text): return sys.__stderr__.write(text)
+    def flush(self): print("flushed")
+"""
+    before, after = BEGIN.split("end = ")
+    file = tmp_path / "app.py"
+    file.write_text(f"{before}{script}\nsys.stderr = Closed()\nend = {after}\nsys.exit(3)", "utf-8")
+
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (3, "")
+    assert done.stdout.splitlines()[:2] == ["flushed", RAISED]
+
+
+def test_the_stream_keeps_flushing_and_is_given_back_at_the_end(run_file: Callable[[str], tuple[int, str]]) -> None:
+    script = """
+print(sys.stderr.flush.__name__, sys.stderr.flush())
+atexit.register(lambda: print("flush" in vars(sys.stderr), sys.stderr.flush()))
+"""
+    assert run_file(script) == (0, "flush None\nFalse None\nCOMPLETE |")
+
+
+def test_the_stream_is_given_back_where_the_interpreter_flushes_it_after_the_end() -> None:
+    script = """
+atexit.unregister(tell)
+atexit.register(lambda: print("flush" in vars(sys.stderr)))
+atexit.register(tell)
+"""
+    assert run(script) == (0, "COMPLETE | \nFalse")
 
 
 @pytest.mark.parametrize(
@@ -68,8 +179,8 @@ def test_an_exception_after_a_caught_exit_is_the_failure() -> None:
     assert run("try: sys.exit(3)\nexcept SystemExit: pass\n1 / 0") == (1, "FAIL | ZeroDivisionError: division by zero")
 
 
-def test_a_system_exit_that_the_script_raises_itself_counts_as_complete() -> None:
-    """Nothing of it is left when the interpreter ends; this is the gap that the module's text names."""
+def test_a_system_exit_that_a_text_or_a_module_raises_itself_counts_as_complete() -> None:
+    """The interpreter calls nothing between its end and its own there; this is the gap that the class's text names."""
     assert run("raise SystemExit(3)") == (3, "COMPLETE |")
 
 

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import pyspark
 import pytest
 from openlineage_pyspark.facets.lineage import understand
 from openlineage_pyspark.facets.relations import Session
+from openlineage_pyspark.listener import class_cache
 from openlineage_pyspark.listener.decode import decode_plan
-from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan
+from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan, load_class
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 CANARY = "canary-5f1c9e"
+# PySpark 3 comes with Scala 2.12.
+SEQUENCE = "scala.collection.Seq" if pyspark.__version__.startswith("3.") else "scala.collection.immutable.Seq"
+STRANGE = """
+package strange;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+public class %(name)s extends Project {
+  public %(name)s(Project like) { super(like.projectList(), like.child()); }
+  public %(method)s
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +95,8 @@ class Catalyst:
         by_name = missing_allowed = False
         return self._logical.Union(self._spark._jvm.PythonUtils.toSeq(plans), by_name, missing_allowed)
 
-    def project(self, child):
-        return self._logical.Project(child.output(), child)
+    def project(self, child, like=None):
+        return self._logical.Project((like or child).output(), child)
 
     def filter(self, condition, child):
         return self._logical.Filter(condition, child)
@@ -92,6 +106,24 @@ class Catalyst:
 
     def both(self, value):
         return self._expressions.And(value, value)
+
+    def alias(self, value, like):
+        """Give an alias of an expression, of the name and exprId of another alias."""
+        as_like = (like.exprId(), like.qualifier(), like.explicitMetadata(), like.nonInheritableMetadataKeys())
+        return self._expressions.Alias(value, like.name(), *as_like)
+
+    def projected(self, value, child):
+        return self._logical.Project(self._spark._jvm.PythonUtils.toSeq([value]), child)
+
+    def strange(self, name, method, like):
+        """Give an operator of a class that is compiled here: a projection, but for one method."""
+        jvm = self._spark._jvm
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
+        compiler.cook(STRANGE % {"name": name, "method": method})
+        arguments = self._spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)
+        arguments[0] = like
+        return compiler.getClassLoader().loadClass(f"strange.{name}").getConstructors()[0].newInstance(arguments)
 
 
 def named(plan, name):
@@ -228,6 +260,92 @@ def test_an_expression_five_thousand_deep_is_encoded_and_traced(spark, encode, c
     columns = understand(decoded, Session()).columns
     assert columns is not None
     assert [edge.field for edge in columns.dataset] == ["salary"]
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "problem"),
+    [
+        ("Raising", f"{SEQUENCE} output() {{ throw new IllegalStateException(); }}", "IllegalStateException"),
+        ("Endless", f"{SEQUENCE} output() {{ return output(); }}", "StackOverflowError"),
+        ("Linkless", f"{SEQUENCE} output() {{ throw new NoClassDefFoundError(); }}", "NoClassDefFoundError"),
+        ("Closed", "Object productElement(int n) { throw new IllegalStateException(); }", "IllegalStateException"),
+        ("Shapeless", "int productArity() { throw new IllegalStateException(); }", "IllegalStateException"),
+    ],
+)
+def test_an_operator_that_refuses_to_answer_costs_that_operator_alone(spark, encode, catalyst, name, method, problem):
+    like = catalyst.analyzed(spark.table("emp").where("salary > 1").select("id"))
+    decoded = decode_plan(encode(catalyst.project(catalyst.strange(name, method, like), like)))
+    assert [operator.name for operator in decoded.operators] == [
+        "Project",
+        name,
+        "Filter",
+        "SubqueryAlias",
+        "LogicalRelation",
+    ]
+    assert decoded.broken == (f"strange.{name}: java.lang.{problem}",)
+    found = understand(decoded, Session())
+    assert [Path(dataset.identifier.name).name for dataset in found.inputs] == ["emp"]
+    assert [edge.field for edge in found.columns.dataset] == ["salary"]
+    (remark,) = found.not_understood
+    assert (remark.task, remark.message) == (
+        f"strange.{name}",
+        f"could not be read (java.lang.{problem}): what comes through it is not known",
+    )
+
+
+def test_the_lineage_of_an_expression_three_thousand_deep_is_found(spark, encode, catalyst):
+    """Its output, type and text are worked out by Catalyst, by recursion."""
+    frame = catalyst.analyzed(spark.table("emp").where("salary > 1"))
+    value = frame.condition()
+    for _ in range(3_000):
+        value = catalyst.negated(value)
+    like = catalyst.analyzed(spark.table("emp").selectExpr("salary AS deep")).projectList().head()
+    decoded = decode_plan(encode(catalyst.projected(catalyst.alias(value, like), frame)))
+    assert sum(expression.name == "Not" for expression in decoded.expressions) == 3_000
+    assert decoded.broken == ()
+    columns = understand(decoded, Session()).columns
+    assert [(column.name, [edge.field for edge in column.edges]) for column in columns.columns] == [
+        ("deep", ["salary"])
+    ]
+
+
+def test_each_of_five_thousand_columns_has_its_source(spark, encode):
+    names = [f"c{number}" for number in range(5_000)]
+    decoded = decode_plan(encode(spark.table("emp").selectExpr(*(f"salary + {name[1:]} AS {name}" for name in names))))
+    assert not decoded.cut
+    columns = understand(decoded, Session()).columns
+    assert [column.name for column in columns.columns] == names
+    assert {edge.field for column in columns.columns for edge in column.edges} == {"salary"}
+
+
+def test_a_plan_of_ten_thousand_operators_is_encoded_whole(spark, encode, catalyst):
+    plan = catalyst.analyzed(spark.table("emp").select("id", "salary"))
+    for _ in range(10_000):
+        plan = catalyst.project(plan)
+    decoded = decode_plan(encode(plan))
+    assert (len(named(decoded, "Project")), decoded.cut, decoded.broken) == (10_001, False, ())
+
+
+def test_a_hundred_megabytes_of_local_rows_are_left_where_they_are(encode):
+    rows = ", ".join(f"({number}, repeat('{CANARY[0]}', 1000000))" for number in range(100))
+    text = encode(f"SELECT * FROM VALUES {rows} AS t(a, b)")
+    assert [operator.name for operator in decode_plan(text).operators][-1] == "LocalRelation"
+    assert len(text) < 2_000
+
+
+def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path, monkeypatch):
+    """And compiled anew where the kept ones are no classes."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    jvm = spark._jvm
+    source = importlib.resources.files("openlineage_pyspark.listener").joinpath("Probe.java").read_text("utf-8")
+    load_class(jvm, source)
+    (kept,) = (tmp_path / "openlineage-pyspark").iterdir()
+    classes, written = class_cache.load(kept.parent, kept.name), kept.stat().st_ino
+    assert load_class(jvm, source).getName() == "openlineage.pyspark.Probe"
+    assert kept.stat().st_ino == written
+    class_cache.store(kept.parent, kept.name, dict.fromkeys(classes, b"no class"))
+    assert load_class(jvm, source).getName() == "openlineage.pyspark.Probe"
+    assert class_cache.load(kept.parent, kept.name) == classes
 
 
 def test_encoding_starts_no_job(spark, encode):

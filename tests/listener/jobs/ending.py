@@ -39,6 +39,8 @@ elif way == "raise":
         spark.stop()
 elif way == "exit-3":
     sys.exit(3)
+elif way == "raise-3":
+    raise SystemExit(3)
 elif way == "exit-caught":
     try:
         sys.exit(3)

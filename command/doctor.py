@@ -1,0 +1,98 @@
+"""`doctor`: what a job of this environment would run with, and what would cost lineage."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from openlineage_pyspark.command.configuration import SetKey
+    from openlineage_pyspark.command.configured import Configured
+    from openlineage_pyspark.command.diagnosis import Diagnosis
+
+_DESCRIPTION = """\
+Looks at Python, PySpark, Spark, Java, the configuration, the transport and the spool, without starting Spark or sending
+an event. It sees what this interpreter, this environment and this working directory would give a job. Of the keys that
+are set, values are shown only where they can be no secret. Exit code 1 where something costs lineage."""
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    from openlineage_pyspark.command.configured import add_options
+
+    parser = commands.add_parser("doctor", help="what is found, and what to do about it", description=_DESCRIPTION)
+    add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look at everything, and say what was found.
+
+    Args:
+        options: those of `configured.add_options`.
+
+    Returns:
+        The exit code: 1 where something costs lineage.
+    """
+    from openlineage_pyspark.command.configuration import set_keys
+    from openlineage_pyspark.command.configured import read
+    from openlineage_pyspark.command.diagnosis import PROBLEM
+
+    configured = read(options, os.environ)
+    found = examine(configured, os.environ)
+    _print(set_keys(configured.conf, os.environ, configured.search, configured.settings), found)
+    return int(any(each.level == PROBLEM for each in found))
+
+
+def examine(configured: Configured, environ: Mapping[str, str]) -> list[Diagnosis]:
+    """Look at everything.
+
+    Args:
+        configured: what a job would get.
+        environ: the environment.
+    """
+    from openlineage_pyspark.command import configuration, receiver, spool_state, surroundings
+
+    spark, conf, settings = configured.spark, configured.conf, configured.settings
+    found = [
+        *surroundings.look_at_python(spark, conf.values, environ),
+        *surroundings.look_at_package(spark, conf.values, environ),
+        *surroundings.look_at_spark(spark, conf.values, environ),
+        surroundings.look_at_java(spark, environ),
+        *configuration.look_at_configuration(conf, settings),
+        *configuration.look_at_java_listener(conf),
+    ]
+    with receiver.configured_transport(settings) as (transport, said):
+        found += said
+        if transport is not None:
+            found += receiver.look_at_receiver(transport)
+            found += spool_state.look_at_spool(settings, transport)
+    return found
+
+
+def _print(keys: Sequence[SetKey], found: Sequence[Diagnosis]) -> None:
+    from openlineage_pyspark.command.diagnosis import PROBLEM
+    from openlineage_pyspark.command.screen import Column, Screen
+    from openlineage_pyspark.listener.setting_sources import PREFIX
+
+    screen = Screen()
+    rows = []
+    for each in found:
+        rows.append((each.level, each.subject, each.found))
+        if each.remedy:
+            rows.append(("", "", f"-> {each.remedy}"))
+    screen.heading("FOUND")
+    screen.table((Column("", 0.1), Column("", 0.2), Column("")), rows, wrap=True)
+    screen.line()
+    screen.heading("KEYS THAT ARE SET")
+    if keys:
+        columns = (Column("key", 0.4), Column("value", 0.3), Column("where"))
+        screen.table(columns, [(f"{PREFIX}{key.name}", key.value, key.source) for key in keys], wrap=True)
+    else:
+        screen.line("  none")
+    screen.line()
+    problems = sum(each.level == PROBLEM for each in found)
+    screen.heading(f"{problems or 'no'} problem{'' if problems == 1 else 's'}")

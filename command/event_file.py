@@ -1,0 +1,119 @@
+"""Files of events, one JSON object a line: plain or gzipped, or standard input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import attrs
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Iterator, Sequence
+
+Event = dict[str, Any]
+
+STANDARD_INPUT = "-"
+"""What is written in place of a file for standard input."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class EventFileError(Exception):
+    """A file of events can't be read at all; the text says which, why and what to do."""
+
+
+@attrs.frozen
+class Place:
+    """Where an event stands.
+
+    Args:
+        file: as it was named, `-` for standard input.
+        line: counted from 1.
+    """
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        """Write it as editors and compilers do."""
+        return f"{self.file}:{self.line}"
+
+
+@attrs.frozen
+class Line:
+    """One line of a file.
+
+    Args:
+        place: where it stands.
+        event: the object on it; None where there is none.
+        problem: why there is none; empty where there is one.
+    """
+
+    place: Place
+    event: Event | None = attrs.field(default=None, repr=False)
+    problem: str = ""
+
+
+def read_lines(files: Sequence[str]) -> Iterator[Line]:
+    """Yield the lines of some files, in their order and without the blank ones.
+
+    Args:
+        files: paths, or `-` for standard input; what begins like gzip is unpacked, whatever its name.
+
+    Raises:
+        EventFileError: a file can't be opened or read.
+    """
+    for file in files:
+        yield from _read(file)
+
+
+def _read(file: str) -> Iterator[Line]:
+    try:
+        if file == STANDARD_INPUT:
+            yield from _lines(file, sys.stdin.buffer)
+        else:
+            with Path(file).open("rb") as opened:
+                yield from _lines(file, opened)
+    except OSError as problem:
+        raise EventFileError(f"{file} can't be read ({problem.strerror or problem})") from problem
+
+
+def _lines(file: str, opened: io.BufferedReader | Any) -> Iterator[Line]:
+    packed = opened.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
+    content = gzip.GzipFile(fileobj=opened) if packed else opened
+    number = 0
+    try:
+        for number, text in enumerate(content, 1):
+            if text.strip():
+                yield _line(Place(file, number), text)
+    # What a process that was killed leaves of a gzip file.
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        yield Line(Place(file, number + 1), problem=f"the gzip data is damaged or cut off here ({problem})")
+
+
+def _line(place: Place, text: bytes) -> Line:
+    try:
+        event = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+    except (ValueError, RecursionError) as problem:
+        return Line(place, problem=f"is no JSON: {problem}")
+    if not isinstance(event, dict):
+        return Line(place, problem="is JSON, but no object")
+    return Line(place, event)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Event:
+    """Make an object, and refuse what two readers would read differently."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice in an object")
+    return made
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number in JSON")

@@ -1,0 +1,223 @@
+"""What events say, as values: how each run ended, what it wrote, and where the columns of that come from."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timezone
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openlineage_pyspark.command.event_file import Event
+
+EVERY_ROW = "(every row)"
+"""What stands in place of a column for the sources that decide about all rows."""
+
+
+@attrs.frozen
+class Dataset:
+    """The identity of a dataset: its namespace, and its name in there."""
+
+    namespace: str
+    name: str
+
+
+@attrs.frozen
+class Edge:
+    """A column that reaches another one.
+
+    Args:
+        dataset: where it is read.
+        field: its name there.
+        kinds: in which ways it arrives, such as `AGGREGATION`; `-` where that is not said.
+        expression: the text of the first expression that is no plain copy; empty where there is none.
+    """
+
+    dataset: Dataset
+    field: str
+    kinds: str
+    expression: str
+
+
+@attrs.frozen
+class Output:
+    """A dataset that a run wrote.
+
+    Args:
+        dataset: which.
+        tables: its further names, such as that of the table that lies there.
+        rows: how many were written; None where that is not said.
+        columns: each column with its sources, in the order of the schema, last EVERY_ROW; None where the
+            event has no column lineage of it.
+    """
+
+    dataset: Dataset
+    tables: tuple[str, ...]
+    rows: int | None
+    columns: tuple[tuple[str, tuple[Edge, ...]], ...] | None
+
+
+@attrs.frozen
+class State:
+    """What one event says of its run.
+
+    Args:
+        run_id: of the run.
+        job: the name of its job.
+        type: of the event, for example COMPLETE.
+        time: of the event; None where it can't be read.
+        inputs: the datasets that the run reads.
+        outputs: those that it writes.
+        error: the message of its error on one line; empty where there is none.
+    """
+
+    run_id: str
+    job: str
+    type: str
+    time: datetime | None
+    inputs: tuple[Dataset, ...]
+    outputs: tuple[Output, ...]
+    error: str
+
+
+@attrs.frozen
+class Run:
+    """One run, by its first event and by the last one, which says how it ended or how far it has come."""
+
+    first: State
+    last: State
+
+    @property
+    def rows(self) -> int | None:
+        """The rows written to all outputs; None where no output tells."""
+        known = [output.rows for output in self.last.outputs if output.rows is not None]
+        return sum(known) if known else None
+
+    @property
+    def seconds(self) -> float | None:
+        """The time from the first event to the last; None where an event's time can't be read."""
+        begin, end = self.first.time, self.last.time
+        return None if begin is None or end is None else (end - begin).total_seconds()
+
+
+def state_of(event: Event) -> State:
+    """Read a run event.
+
+    Args:
+        event: as parsed from JSON.
+
+    Raises:
+        ValueError: it lacks what the specification asks for; the text says what.
+    """
+    try:
+        return State(
+            run_id=event["run"]["runId"],
+            job=event["job"]["name"],
+            type=event.get("eventType", "OTHER"),
+            time=_time(event.get("eventTime")),
+            inputs=tuple(_dataset(read) for read in event.get("inputs", ())),
+            outputs=tuple(_output(written) for written in event.get("outputs", ())),
+            error=" ".join(_facets(event["run"]).get("errorMessage", {}).get("message", "").split()),
+        )
+    except KeyError as problem:
+        raise ValueError(f"has no {problem} where one must be") from problem
+    except (AttributeError, TypeError) as problem:
+        raise ValueError(f"has a value of the wrong kind ({problem})") from problem
+
+
+def runs_of(states: Iterable[State]) -> list[Run]:
+    """Group states into runs, in the order in which the runs began."""
+    runs: dict[str, Run] = {}
+    for state in states:
+        first = runs[state.run_id].first if state.run_id in runs else state
+        runs[state.run_id] = Run(first, state)
+    return list(runs.values())
+
+
+def outputs_of(runs: Iterable[Run]) -> list[tuple[Run, Output]]:
+    """Return each dataset with column lineage once, from its last run that completed, else from its last."""
+    chosen: dict[Dataset, tuple[Run, Output]] = {}
+    for run in runs:
+        for output in run.last.outputs:
+            before = chosen.get(output.dataset)
+            better = before is None or run.last.type == "COMPLETE" or before[0].last.type != "COMPLETE"
+            if output.columns is not None and better:
+                chosen[output.dataset] = run, output
+    return list(chosen.values())
+
+
+class Names:
+    """Short names for datasets: a path is named from the deepest directory that holds all of its namespace.
+
+    Args:
+        runs: whose datasets there are.
+    """
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        directories: dict[str, set[str]] = {}
+        for run in runs:
+            for dataset in (*run.last.inputs, *(output.dataset for output in run.last.outputs)):
+                if dataset.name.startswith("/"):
+                    directories.setdefault(dataset.namespace, set()).add(str(PurePosixPath(dataset.name).parent))
+        self.bases = {namespace: os.path.commonpath(found) for namespace, found in directories.items()}
+
+    def of(self, dataset: Dataset) -> str:
+        """Return the short name of a dataset."""
+        if dataset.name.startswith("/") and dataset.namespace in self.bases:
+            return os.path.relpath(dataset.name, self.bases[dataset.namespace])
+        return f"{dataset.namespace}/{dataset.name}"
+
+
+def _facets(holder: Event) -> dict[str, Any]:
+    facets: dict[str, Any] = holder.get("facets", {})
+    return facets
+
+
+def _dataset(document: Event) -> Dataset:
+    return Dataset(str(document["namespace"]), str(document["name"]))
+
+
+def _output(document: Event) -> Output:
+    links = _facets(document).get("symlinks", {}).get("identifiers", ())
+    rows = document.get("outputFacets", {}).get("outputStatistics", {}).get("rowCount")
+    return Output(
+        dataset=_dataset(document),
+        tables=tuple(link["name"] for link in links),
+        rows=None if rows is None else int(rows),
+        columns=tuple(_columns(_facets(document))) if "columnLineage" in _facets(document) else None,
+    )
+
+
+def _columns(facets: Event) -> Iterator[tuple[str, tuple[Edge, ...]]]:
+    lineage = facets["columnLineage"]
+    fields = lineage["fields"]
+    schema = [field["name"] for field in facets.get("schema", {}).get("fields", ())]
+    for column in dict.fromkeys([*schema, *fields]):
+        edges = fields[column]["inputFields"] if column in fields else ()
+        yield column, tuple(_edge(edge) for edge in edges)
+    if lineage.get("dataset"):
+        yield EVERY_ROW, tuple(_edge(edge) for edge in lineage["dataset"])
+
+
+def _edge(document: Event) -> Edge:
+    kinds: dict[str, None] = {}
+    expression = ""
+    for step in document.get("transformations", ()):
+        kind = step.get("subtype") or step["type"]
+        kinds[f"{kind} (masked)" if step.get("masking") else kind] = None
+        if kind != "IDENTITY":
+            expression = expression or " ".join((step.get("description") or "").split())
+    return Edge(_dataset(document), document["field"], ", ".join(kinds) or "-", expression)
+
+
+def _time(text: object) -> datetime | None:
+    try:
+        # Python 3.10 does not read the Z.
+        time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)

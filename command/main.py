@@ -1,0 +1,58 @@
+"""The command line: which commands there are, and what all of them have in common."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command import doctor, replay, show, spool, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAM = "openlineage-pyspark"
+"""The name of the command and of the distribution that it comes with."""
+
+_COMMANDS = (doctor, replay, spool, validate, show)
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: of the command line, without its name; those of the process where they are None.
+
+    Returns:
+        The exit code: 0 where all is well, 1 where the command found a problem, 2 for a wrong command line,
+        130 for Ctrl-C.
+    """
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description="What belongs to the lineage of PySpark jobs: look at it, check it, ship it."
+    )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {metadata.version(PROGRAM)}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_to(commands)
+    options = parser.parse_args(arguments)
+    # A name in an event may have signs that the terminal's encoding lacks.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has enough of it; without this the interpreter complains when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

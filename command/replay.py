@@ -1,0 +1,163 @@
+"""`replay`: what earlier applications left in the spool, shipped now."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from openlineage_pyspark.command.screen import Screen
+    from openlineage_pyspark.listener.settings import Settings
+    from openlineage_pyspark.transport import DeliveryCounts
+    from openlineage_pyspark.transport.fan_out import FanOut
+
+_DESCRIPTION = """\
+Ships the events that applications which run no longer have left in the spool, to the receiver that is configured: those
+of one run in their order, a parent's START before its children's. Events that were meant for another receiver stay,
+unless --to is given. Exit code 1 where something stays behind."""
+_OVER_HTTP = frozenset({"http", "async_http"})
+_PATIENCE = 60.0
+_TICK_SECONDS = 0.1
+_LAST_SECONDS = 5.0
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    from openlineage_pyspark.command.configured import add_options
+
+    parser = commands.add_parser("replay", help="ship what was left in the spool", description=_DESCRIPTION)
+    parser.add_argument(
+        "--spool", type=Path, metavar="DIR", help="the spool's directory; by default what is configured"
+    )
+    parser.add_argument(
+        "--to",
+        metavar="URL",
+        help="ship everything to this receiver, http: or https:, or into this file:. "
+        "The configured login and headers are sent along only where it is on the configured server",
+    )
+    parser.add_argument("--dead", action="store_true", help="try the refused events again too")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=_PATIENCE,
+        metavar="SECONDS",
+        help="give up after so long without a single event delivered (default: %(default)g)",
+    )
+    add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ship what was left.
+
+    Args:
+        options: `spool`, `to`, `dead`, `patience` and those of `configured.add_options`.
+
+    Returns:
+        The exit code: 1 where something stays behind, 2 where there is no receiver or no spool to be used.
+    """
+    from openlineage_pyspark.command.configured import read
+    from openlineage_pyspark.command.screen import Screen, complain
+    from openlineage_pyspark.command.spool_state import contents, root_for
+    from openlineage_pyspark.transport import Delivery, TransportConfigError, open_transport
+    from openlineage_pyspark.transport.attempt import attempt
+    from openlineage_pyspark.transport.backlog import Inheritance
+    from openlineage_pyspark.transport.fan_out import FanOut, lanes
+    from openlineage_pyspark.transport.spool_place import SpoolError
+
+    settings = read(options, os.environ).settings
+    transport_options = _options(settings, options.to)
+    if "type" not in transport_options:
+        complain("no transport is configured: name the receiver with --to URL")
+        return 2
+    try:
+        root = root_for(settings, options.spool)
+        transport = open_transport(str(transport_options["type"]), transport_options)
+    except (SpoolError, TransportConfigError) as problem:
+        complain(str(problem))
+        return 2
+    screen = Screen()
+    parts = lanes(transport)
+    destinations = {part.destination for part in parts}
+    receiver = " and ".join(sorted(destinations))
+    found = contents(root)
+    meant = [each for each in found if not each.in_use and (options.to or each.destination in destinations)]
+    total = sum(each.waiting + (each.dead if options.dead else 0) for each in meant)
+    if not total:
+        attempt(lambda: transport.close(_LAST_SECONDS))
+        screen.line(f"nothing in {root} waits for {receiver}")
+        return int(_is_left(screen, root, set()))
+    inheritance = Inheritance(root, any_destination=bool(options.to), dead_letters=options.dead)
+    deliveries = FanOut([Delivery(part, inheritance=inheritance) for part in parts])
+    counts = _ship(deliveries, total, options.patience, screen)
+    screen.line(f"{counts.sent:,} of {total:,} events are at {receiver}")
+    if counts.failed:
+        screen.line(f"{counts.failed:,} were refused for good: openlineage-pyspark spool ls --dead")
+    if counts.dropped:
+        screen.line(f"{counts.dropped:,} can't be read any more")
+    is_left = _is_left(screen, root, {each.directory for each in meant})
+    return int(is_left or bool(counts.failed or counts.dropped))
+
+
+def _is_left(screen: Screen, root: Path, taken: set[Path]) -> bool:
+    """Tell whether something stays behind, and what.
+
+    Args:
+        screen: to tell it on.
+        root: the spool's.
+        taken: what this process may still hold, where the transport hangs.
+    """
+    from openlineage_pyspark.command.spool_state import contents
+
+    held = [each for each in contents(root) if not each.in_use or each.directory in taken]
+    waiting = sum(each.waiting for each in held)
+    unreadable = [each for each in held if each.problem]
+    for each in unreadable:
+        screen.line(f"{each.directory} can't be read ({each.problem})")
+    if waiting:
+        screen.line(f"{waiting:,} wait in {root}: openlineage-pyspark spool ls")
+    return bool(waiting or unreadable)
+
+
+def _options(settings: Settings, to: str | None) -> Mapping[str, Any]:
+    """Return the options of the transport to ship through."""
+    if to is None:
+        return settings.transport
+    if not to.lower().startswith(("http:", "https:")):
+        return {"type": "file", "location": to}
+    from openlineage_pyspark.transport.http_client import same_server
+
+    configured = settings.transport
+    # Whatever logs in at the one server is nobody's business at another.
+    if str(configured.get("type")) in _OVER_HTTP and same_server(str(configured.get("url")), to):
+        return {**configured, "url": to}
+    return {"type": "http", "url": to}
+
+
+def _ship(delivery: FanOut, total: int, patience: float, screen: Screen) -> DeliveryCounts:
+    """Ship what is inherited, until all of it has its answer or nothing more goes through."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("shipping"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    is_terminal = screen.console.is_terminal
+    with Progress(*columns, console=screen.console, transient=True, disable=not is_terminal) as progress:
+        bar = progress.add_task("events", total=total)
+        answered, since = 0, time.monotonic()
+        delivery.start()
+        try:
+            while time.monotonic() - since < patience:
+                counts = delivery.counts()
+                if counts.inherited and not counts.pending:
+                    break
+                if counts.sent + counts.failed + counts.dropped > answered:
+                    answered, since = counts.sent + counts.failed + counts.dropped, time.monotonic()
+                    progress.update(bar, completed=answered)
+                time.sleep(_TICK_SECONDS)
+        finally:
+            delivery.close(_LAST_SECONDS)
+    return delivery.counts()

@@ -1,0 +1,108 @@
+"""Spark's configuration as spark-submit would read it: its defaults file, and what is given on command lines."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from openlineage_pyspark.command.spark_place import SparkPlace
+
+DEFAULTS = "spark-defaults.conf"
+COMMAND_LINE = "--conf"
+SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+
+_PAIR = re.compile(r"((?:\\.|[^\\\s=:])+)(?:\s*[=:]\s*|\s+|$)(.*)", re.DOTALL)
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+@attrs.frozen
+class SparkConf:
+    """Spark's configuration, and where each key of it stands.
+
+    Args:
+        values: by key.
+        sources: by key: the path of a file, `--conf` or `PYSPARK_SUBMIT_ARGS`.
+        file: the defaults file that was looked for; None where there is no Spark to have one.
+        problem: why it could not be read; empty where it was, or is not there.
+    """
+
+    values: Mapping[str, str] = attrs.field(repr=False)
+    sources: Mapping[str, str]
+    file: Path | None
+    problem: str = ""
+
+
+def read_conf(
+    spark: SparkPlace, environ: Mapping[str, str], given: Sequence[tuple[str, str]], file: Path | None = None
+) -> SparkConf:
+    """Read the configuration, the strongest source last.
+
+    Args:
+        spark: whose folder `conf` is looked into, unless SPARK_CONF_DIR names another.
+        environ: the environment, for SPARK_CONF_DIR and PYSPARK_SUBMIT_ARGS.
+        given: keys and values of the command line.
+        file: in place of the defaults file.
+    """
+    folder = environ.get("SPARK_CONF_DIR", "").strip() or (spark.home and spark.home / "conf")
+    path = file or (Path(folder) / DEFAULTS if folder else None)
+    values: dict[str, str] = {}
+    sources: dict[str, str] = {}
+    problem = ""
+    try:
+        pairs = [*properties(path.read_text("utf-8"))] if path else []
+    except FileNotFoundError:
+        pairs = []
+        problem = "is not there" if file else ""
+    except (OSError, UnicodeDecodeError) as error:
+        pairs = []
+        problem = f"can't be read ({error.strerror if isinstance(error, OSError) else 'it is not UTF-8'})"
+    layers = ((str(path), pairs), (SUBMIT_ARGUMENTS, _submit_arguments(environ)), (COMMAND_LINE, given))
+    for source, layer in layers:
+        for key, value in layer:
+            # What is no key of Spark is none to spark-submit either.
+            if key.startswith("spark."):
+                values[key], sources[key] = value.strip(), source
+    return SparkConf(values, sources, path, problem)
+
+
+def properties(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values of a Java properties file (java.util.Properties.load).
+
+    Args:
+        text: of the file.
+    """
+    # An odd number of backslashes at its end joins a line to the next one, whose indent does not count.
+    joined = re.sub(r"(?<!\\)((?:\\\\)*)\\\r?\n[ \t\f]*", r"\1", text)
+    for line in re.split(r"\r?\n|\r", joined):
+        pair = _PAIR.fullmatch(line.lstrip())
+        if pair and not pair[1].startswith(("#", "!")):
+            yield _unescaped(pair[1]), _unescaped(pair[2])
+
+
+def _unescaped(text: str) -> str:
+    def sign(found: re.Match[str]) -> str:
+        return chr(int(found[1], 16)) if found[1] else _ESCAPES.get(found[2], found[2])
+
+    return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", sign, text, flags=re.DOTALL)
+
+
+def _submit_arguments(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    try:
+        words = shlex.split(environ.get(SUBMIT_ARGUMENTS, ""))
+    except ValueError:
+        return []
+    found = []
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        name, equals, inline = word.partition("=")
+        pair = following if word in {"--conf", "-c"} else inline if equals and name == "--conf" else ""
+        key, equals, value = pair.partition("=")
+        if equals:
+            found.append((key.strip(), value))
+    return found

@@ -1,0 +1,254 @@
+"""
+SQL text as it may be shown: without comments, without the credentials in it and, where asked, without any literal.
+
+Values in lists of options and properties stand only behind names that are known to hold no secret. The text is read
+token by token and need not be one that a parser takes: `sqlglot` gives up on some of what Spark accepts, on what was
+cut and on what failed, and that is shown as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import attrs
+from openlineage_pyspark.facets.addresses import HIDDEN, without_credentials
+from openlineage_pyspark.facets.secret_names import is_login, is_secret, is_shown_option, is_shown_property
+from openlineage_pyspark.facets.sql_tokens import Token, TokenKind, content, quoted, tokens
+
+MASK = "?"
+"""What stands for a literal where literals are masked."""
+
+_LISTS = frozenset(
+    "OPTIONS TBLPROPERTIES DBPROPERTIES SERDEPROPERTIES PROPERTIES CREDENTIAL CREDENTIALS WITH FORMAT_OPTIONS "
+    "COPY_OPTIONS".split()
+)
+_WITH_KEY = frozenset(["aes_encrypt", "aes_decrypt", "try_aes_decrypt"])
+"""Functions whose second argument is a key."""
+_BEGIN_STATEMENT = frozenset("BEGIN THEN ELSE DO".split())
+_SET_NO_PROPERTY = frozenset("VAR VARIABLE ROLE CATALOG TIME PATH NAMES".split())
+_QUERIES = ("query", "dbtable", "table")
+_NO_SECRET = frozenset("true false null".split())
+_SHORTEST_SECRET = 4
+_LONGEST_NAME = 200
+# What a text must have for anything in it to be hidden.
+_MARK = re.compile(r"['\"`$@]|--|/\*|=>|(?i:\bset\b|\bwith\b|options|properties|credential)")
+
+
+@attrs.frozen
+class SqlText:
+    """
+    A text as it may be shown.
+
+    Args:
+        text: the SQL.
+        hidden: values that were taken out of it, which a message about the statement may repeat.
+    """
+
+    text: str
+    hidden: frozenset[str] = attrs.field(default=frozenset(), repr=False)
+
+
+def shown_sql(text: str, phrase: Callable[[str], str], *, mask: bool = False) -> SqlText:
+    """
+    A text in Spark SQL as it may be shown: a statement, a part of one, an expression.
+
+    Args:
+        text: whole or cut anywhere.
+        phrase: takes the credentials out of the value of a string.
+        mask: whether every literal becomes `?`.
+    """
+    if not mask and _MARK.search(text) is None:
+        return SqlText(text)
+    reading = _Reading(text, phrase, mask=mask)
+    reading.read()
+    return SqlText(without_credentials("".join(reading.shown)), frozenset(reading.hidden))
+
+
+@attrs.define
+class _Call:
+    """Brackets that are open: whether a function with a key is called, and whether they stand in a key themselves."""
+
+    with_key: bool
+    in_key: bool
+    argument: int = 0
+
+    @property
+    def is_key(self) -> bool:
+        return self.in_key or (self.with_key and self.argument == 1)
+
+
+class _Reading:
+    """One pass over the tokens of a text: `shown` holds what stands in place of each."""
+
+    def __init__(self, text: str, phrase: Callable[[str], str], *, mask: bool) -> None:
+        self.all = list(tokens(text))
+        self.shown = [_spaced(token) for token in self.all]
+        self.hidden: set[str] = set()
+        self._calls: list[_Call] = []
+        self._phrase = phrase
+        self._mask = mask
+        silent = (TokenKind.SPACE, TokenKind.COMMENT)
+        self._places = [place for place, token in enumerate(self.all) if token.kind not in silent]
+
+    def read(self) -> None:
+        at, begins = 0, True
+        while at < len(self._places):
+            token = self._token(at)
+            if token.kind is TokenKind.SIGN:
+                begins = token.text == ";"
+                self._bracket(at, token.text)
+                at += 1
+                continue
+            word = token.text.upper() if token.kind is TokenKind.WORD else ""
+            at = self._set(at + 1) if begins and word == "SET" else self._next(at, word)
+            begins = word in _BEGIN_STATEMENT
+
+    def _next(self, at: int, word: str) -> int:
+        """Show what begins at a place, and say where the next begins."""
+        if word in _LISTS and self._text(at + 1) == "(":
+            return self._options(at + 2)
+        if self._names_secret(at):
+            return self._named(at)
+        if self._is_string(at) and self._calls and self._calls[-1].is_key:
+            self._hide(at, at + 1)
+        else:
+            self._plain(at)
+        return at + 1
+
+    def _bracket(self, at: int, sign: str) -> None:
+        """Keep in mind which argument of which function comes next."""
+        if sign == "(":
+            around = bool(self._calls) and self._calls[-1].is_key
+            self._calls.append(_Call(at > 0 and self._text(at - 1).lower() in _WITH_KEY, around))
+        elif self._calls and sign == ",":
+            self._calls[-1].argument += 1
+        elif self._calls and sign == ")":
+            self._calls.pop()
+
+    def _token(self, at: int) -> Token:
+        return self.all[self._places[at]]
+
+    def _text(self, at: int) -> str:
+        return self._token(at).text if at < len(self._places) else ""
+
+    def _is_string(self, at: int) -> bool:
+        return at < len(self._places) and self._token(at).kind is TokenKind.STRING
+
+    def _name(self, begin: int, end: int) -> str:
+        """The name that some tokens are: words with dots, or a string."""
+        quotes = (TokenKind.STRING, TokenKind.NAME)
+        parts = (self._token(at) for at in range(begin, end))
+        return "".join(content(token) if token.kind in quotes else token.text for token in parts)
+
+    def _end(self, begin: int, *signs: str) -> int:
+        """Where the first of some signs stands that is in no brackets of its own, or the bracket that closes."""
+        depth = 0
+        for at in range(begin, len(self._places)):
+            text = self._text(at)
+            if depth == 0 and (text in signs or text == ")"):
+                return at
+            depth += {"(": 1, ")": -1}.get(text, 0)
+        return len(self._places)
+
+    def _plain(self, at: int) -> None:
+        """A token of which nothing is known but itself."""
+        token = self._token(at)
+        literal = token.kind in (TokenKind.STRING, TokenKind.NUMBER)
+        if literal and self._mask:
+            self._show(at, MASK)
+        elif token.kind is TokenKind.STRING:
+            value = content(token)
+            shown = self._phrase(value) if token.whole else HIDDEN
+            if shown != value:
+                self._show(at, quoted(shown))
+        elif token.kind is TokenKind.NAME and not token.whole:
+            self._show(at, f"`{HIDDEN}`")
+
+    def _show(self, at: int, text: str) -> None:
+        self.shown[self._places[at]] = text
+
+    def _hide(self, begin: int, end: int) -> None:
+        """Put one mark in place of a value, whatever it is made of; a truth value stays."""
+        if begin >= end or (end - begin == 1 and self._text(begin).lower() in _NO_SECRET):
+            return
+        first, last = self._places[begin], self._places[end - 1] + 1
+        values = [content(self._token(at)) for at in range(begin, end) if self._is_string(at)]
+        if end - begin > 1 or not values:
+            values.append("".join(token.text for token in self.all[first:last]))
+        self.hidden.update(value for value in values if len(value) >= _SHORTEST_SECRET)
+        self.shown[first:last] = [MASK if self._mask else quoted(HIDDEN), *[""] * (last - first - 1)]
+
+    def _options(self, begin: int) -> int:
+        """A list of names and values in brackets."""
+        while begin < len(self._places):
+            end = self._end(begin, ",")
+            self._option(begin, end)
+            begin = end + 1
+            if self._text(end) == ")":
+                break
+        return begin
+
+    def _option(self, begin: int, end: int) -> None:
+        equals = self._end(begin, "=", "=>")
+        has_sign = equals < end
+        value = equals + 1 if has_sign else self._end_of_name(begin, end)
+        name = self._name(begin, equals if has_sign else value)
+        if self._mask:
+            for at in range(begin, value):
+                self._plain(at)
+        if not is_shown_option(name):
+            self._hide(value, end)
+        elif name.lower() in _QUERIES and end - value == 1 and self._is_string(value) and not self._mask:
+            inner = shown_sql(content(self._token(value)), self._phrase)
+            self.hidden |= inner.hidden
+            self._show(value, quoted(self._phrase(inner.text)))
+        else:
+            for at in range(value, end):
+                self._plain(at)
+
+    def _end_of_name(self, begin: int, end: int) -> int:
+        at = begin + 1
+        while at + 1 < end and not self._is_string(begin) and self._text(at) in (".", "-", ":"):
+            at += 2
+        return min(at, end)
+
+    def _names_secret(self, at: int) -> bool:
+        """Whether a name says that the string behind it is a secret: `password 'x'`, `token => 'x'`, `'key' = 'x'`."""
+        token = self._token(at)
+        if token.kind not in (TokenKind.WORD, TokenKind.NAME, TokenKind.STRING):
+            return False
+        named = token.kind is TokenKind.STRING
+        behind = self._text(at + 1) == ("=" if named else "=>")
+        if not (self._is_string(at + 2) if behind else self._is_string(at + 1) and not named):
+            return False
+        name = content(token) if token.kind is not TokenKind.WORD else token.text
+        return is_secret(name) or is_login(name)
+
+    def _named(self, at: int) -> int:
+        self._plain(at)
+        value = at + 1 if self._is_string(at + 1) else at + 2
+        self._hide(value, value + 1)
+        return value + 1
+
+    def _set(self, begin: int) -> int:
+        """A property that a statement sets: its value goes to the statement's end, whatever it is made of."""
+        places = range(begin, len(self._places))
+        equals = next((at for at in places[:_LONGEST_NAME] if self._text(at) in ("=", ";")), None)
+        if equals is None or self._text(equals) == ";" or self._text(begin).upper() in _LISTS | _SET_NO_PROPERTY:
+            return begin
+        name = self._name(begin, equals)
+        if is_shown_property(name) or ("." not in name and not is_secret(name)):
+            return begin
+        # A text of one statement may have semicolons in its value; one of several is a script.
+        ends = len(self._places) if begin == 1 else next((at for at in places if self._text(at) == ";"), None)
+        end = len(self._places) if ends is None else ends
+        self._hide(equals + 1, end)
+        return end
+
+
+def _spaced(token: Token) -> str:
+    """What stands in place of a token before anybody has looked at it: for a comment a space."""
+    if token.kind is not TokenKind.COMMENT:
+        return token.text
+    return "" if token.text.startswith("--") else " "

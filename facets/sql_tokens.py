@@ -1,0 +1,141 @@
+"""The tokens of a text in Spark SQL, by Spark's own lexical rules (SqlBaseLexer.g4), whatever the text is.
+
+Nothing is refused: a text that Spark's parser would not take, or that was cut in the middle, has tokens too, and they
+put together are the text again. One pass, linear in the text.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterator
+
+import attrs
+
+
+class TokenKind(enum.Enum):
+    """What a token is."""
+
+    SPACE = "white space"
+    COMMENT = "a comment, or a hint"
+    STRING = "a string, a raw string, a binary or a dollar-quoted one"
+    NUMBER = "a number"
+    NAME = "a name in backticks"
+    WORD = "a keyword or a plain name"
+    SIGN = "anything else: one character, or the arrow of a named argument"
+
+
+@attrs.frozen
+class Token:
+    """
+    One token.
+
+    Args:
+        kind: what it is.
+        text: as it stands.
+        whole: whether its end is there; False for a string, name or comment that the text ends in.
+    """
+
+    kind: TokenKind
+    text: str
+    whole: bool = True
+
+
+# Alternatives of `kind`, each of which takes what it has looked at, so that nothing is looked at twice.
+_TOKEN = re.compile(
+    r"""
+    (?P<SPACE>\s+)
+    | (?P<COMMENT>--[^\r\n\\]*(?:\\\n?[^\r\n\\]*)*)
+    | (?P<open>/\*)
+    | (?P<dollar>\$\w{0,64}\$)
+    | (?P<STRING>[rR](?:'[^']*(?:'|\Z)|"[^"]*(?:"|\Z))
+        | [xX]?(?:'[^'\\]*(?:(?:\\.|\\\Z|'')[^'\\]*)*(?:'|\Z)|"[^"\\]*(?:(?:\\.|\\\Z|"")[^"\\]*)*(?:"|\Z)))
+    | (?P<NAME>`[^`]*(?:``[^`]*)*(?:`|\Z))
+    | (?P<NUMBER>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?:BD|bd|[LSYDFlsydf])?(?!\w))
+    | (?P<WORD>\w+)
+    | (?P<SIGN>=>|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BRACKET = re.compile(r"/\*|\*/")
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """
+    Give the tokens of a text, which put together are the text.
+
+    Args:
+        text: SQL, or a part of it, or anything else.
+    """
+    at = 0
+    # Every character is a sign at least, so there is a match up to the end.
+    while (found := _TOKEN.match(text, at)) is not None:
+        kind, end, whole = found.lastgroup or "SIGN", found.end(), True
+        if kind == "open":
+            kind, (end, whole) = "COMMENT", _end_of_comment(text, at)
+        elif kind == "dollar":
+            close = text.find(found.group(), end)
+            kind, whole = "STRING", close >= 0
+            end = close + len(found.group()) if whole else len(text)
+        elif kind in ("STRING", "NAME"):
+            whole = end < len(text) or _is_closed(found.group())
+        yield Token(TokenKind[kind], text[at:end], whole)
+        at = end
+
+
+def content(token: Token) -> str:
+    """The value of a string or the name in backticks: without its quotes, and with its escapes resolved."""
+    text = token.text
+    raw = text[:1] in "rR" and text[1:2] in ("'", '"')
+    if raw or text[:1] in "xX":
+        text = text[1:]
+    if text.startswith("$"):
+        tag = text[: text.index("$", 1) + 1]
+        return text[len(tag) :].removesuffix(tag) if token.whole else text[len(tag) :]
+    quote, inner = text[:1], text[1:-1] if token.whole else text[1:]
+    if raw:
+        return inner
+    inner = inner.replace(quote * 2, quote)
+    return inner if quote == "`" or "\\" not in inner else _ESCAPE.sub(_unescaped, inner)
+
+
+def quoted(value: str) -> str:
+    """A value as a string of SQL."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|([0-3][0-7]{2})|(.))", re.DOTALL)
+_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    unicode, octal, other = found.groups()
+    if unicode or octal:
+        return chr(int(unicode, 16) if unicode else int(octal, 8))
+    return _LETTERS.get(other, other)
+
+
+def _end_of_comment(text: str, start: int) -> tuple[int, bool]:
+    """Where a comment in brackets ends: Spark's may stand in one another."""
+    depth = 0
+    for found in _BRACKET.finditer(text, start):
+        depth += 1 if found.group() == "/*" else -1
+        if depth == 0:
+            return found.end(), True
+    return len(text), False
+
+
+def _is_closed(text: str) -> bool:
+    """Whether a string or name at the very end of a text has its closing quote."""
+    body = text[1:] if text[:1] in "rRxX" else text
+    quote, inner = body[:1], body[1:-1]
+    if len(body) < 2 or not body.endswith(quote):
+        return False
+    if text[:1] in "rR" and quote != "`":
+        return True
+    # The last quote closes unless it is escaped itself: by a backslash, or as the second of a pair.
+    backslashes = 0 if quote == "`" else len(inner) - len(inner.rstrip("\\"))
+    if backslashes % 2:
+        return False
+    pairs = len(inner) - len(inner.rstrip(quote))
+    return pairs % 2 == 0 or (backslashes > 0 and pairs == 0)

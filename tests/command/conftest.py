@@ -1,0 +1,141 @@
+"""What the tests of the commands share: events on disk, a receiver, and a machine of files to look at."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openlineage_pyspark.command.main import main
+from openlineage_pyspark.facets.event import describe
+from openlineage_pyspark.facets.options import DescribeOptions
+from openlineage_pyspark.facets.serialise import serialise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from openlineage_pyspark.facets.run import RunState
+
+Event = dict[str, Any]
+
+
+class Receiver(ThreadingHTTPServer):
+    """Answers with `status` and `text`; `received` holds method, path, headers and body of each request."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.text = ""
+        self.received: list[tuple[str, str, dict[str, str], bytes]] = []
+        super().__init__(("127.0.0.1", 0), _Exchange)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    @property
+    def events(self) -> list[Event]:
+        """The events that were posted, in their order."""
+        return [json.loads(body) for method, _, _, body in self.received if method == "POST"]
+
+
+class _Exchange(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.received.append((self.command, self.path, dict(self.headers), body))
+        self.send_response(self.server.status)
+        self.send_header("Content-Length", str(len(self.server.text)))
+        self.end_headers()
+        self.wfile.write(self.server.text.encode())
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def log_message(self, *_: object) -> None:
+        """Keep the test's output clean."""
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    server = Receiver()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """Give an address that is taken by somebody who does not listen."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+@pytest.fixture
+def events(full_run: tuple[RunState, RunState]) -> list[Event]:
+    """Give the events of one run that has something in every facet."""
+    return [json.loads(serialise(describe(state, DescribeOptions()))) for state in full_run]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[..., str]:
+    """Give what writes events as the file transport does, and gives the path."""
+
+    def write(*events: Event, name: str = "events.ndjson") -> str:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.fixture(autouse=True)
+def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the width that the environment gives."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture
+def process() -> Callable[..., tuple[int, str, str]]:
+    """Give what runs a command line in a process of its own: exit code, output, errors."""
+
+    def call(*command: str, given: str = "") -> tuple[int, str, str]:
+        # As Python sees it: readline puts a COLUMNS into what a process inherits, which nobody has set.
+        done = subprocess.run(
+            command, input=given, env=dict(os.environ), capture_output=True, text=True, check=False, timeout=120
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    return call
+
+
+@pytest.fixture
+def installed(process: Callable[..., tuple[int, str, str]]) -> Callable[..., tuple[int, str, str]]:
+    """Give what runs the command as it is installed."""
+    return functools.partial(process, str(Path(sys.executable).with_name("openlineage-pyspark")))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Give what runs a command with an output that is no terminal: exit code, output, errors."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        return code, *capsys.readouterr()
+
+    return call

@@ -1,0 +1,107 @@
+"""Secrets leave a text by the names that stand before them, by their form, and by being known."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openlineage_pyspark.facets.phrases import phrase, secrets_in
+
+HIDDEN = [
+    ("no login with password=s3cr3t at once", "no login with password=*** at once"),
+    ("password: s3cr3t", "password: ***"),
+    ("password => s3cr3t", "password => ***"),
+    ("db.password='two words', x", "db.password='***', x"),
+    ('{"apiKey": "s3cr3t", "id": 1}', '{"apiKey": "***", "id": 1}'),
+    (r"{\"token\":\"s3cr3t\"}", r"{\"token\":\"***\"}"),
+    ("{'secret': 's3cr3t', 'id': 1}", "{'secret': '***', 'id': 1}"),
+    ("job --password s3cr3t --date today", "job --password *** --date today"),
+    ("--api-key=s3cr3t", "--api-key=***"),
+    ("user=alice;password=s3cr3t;database=shop", "user=***;password=***;database=shop"),
+    ("a=1&sig=s3cr3t&b=2", "a=1&sig=***&b=2"),
+    ("AccountKey=s3cr3t==;EndpointSuffix=x", "AccountKey=***;EndpointSuffix=x"),
+    ("Authorization: Basic s3cr3t and more\nnext", "Authorization: ***\nnext"),
+    ("sent Bearer abcdefghijklmnop.qrst", "sent Bearer ***"),
+    ('FATAL: password authentication failed for user "alice"', 'FATAL: password authentication failed for user "***"'),
+    ("Access denied for user 'alice'@'host'", "Access denied for user '***'@'host'"),
+    ("the key AKIAABCDEFGHIJKLMNOP does not exist", "the key *** does not exist"),
+    ("eyJhbGciOiJI.eyJzdWIiOiIx.abc", "***"),
+    ("List((password,s3cr3t))", "List((password,***))"),
+    ("{host=h, vault=s3cr3t, fetchsize=10}", "{host=h, vault=***, fetchsize=10}"),
+    ("[path=/a/b, vault=s3,cr3t, day=2024-01-02]", "[path=/a/b, vault=***, day=2024-01-02]"),
+    ("Map(dbtable -> orders, vault -> s3cr3t)", "Map(dbtable -> orders, vault -> ***)"),
+    ("Schema 'S3CR3T' does not exist", "Schema '***' does not exist"),
+    ("at https://alice:s3cr3t@host/x?a=b", "at https://***@host/x?***"),
+]
+
+
+@pytest.mark.parametrize(("text", "shown"), HIDDEN)
+def test_what_stands_behind_the_name_of_a_secret_is_hidden(text, shown):
+    assert phrase(text) == shown
+    assert phrase(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Table or view not found: orders; line 1 pos 14",
+        "the password of the user",
+        "partition=2024-01-02/part-00000",
+        "compass=north, tokenizer=standard",
+        "[UNRESOLVED_COLUMN] a column with name `x` cannot be resolved",
+        "No suitable driver",
+        "basic authentication is off",
+        'java.lang.NullPointerException: Cannot invoke "String.length()" because "<local1>" is null',
+        "password=***, token=?",
+        "[a, b], {c}",
+        "",
+    ],
+)
+def test_a_text_without_secrets_stays(text):
+    assert phrase(text) == text
+
+
+def test_what_is_known_to_be_secret_is_hidden_wherever_it_stands():
+    assert phrase("of s3cr3t/x and s3cr3t", ["s3cr3t/x", "s3cr3t"]) == "of *** and ***"
+
+
+@given(st.lists(st.tuples(st.sampled_from([text for text, _ in HIDDEN]), st.sampled_from([" ", "\n", ", ", "; "]))))
+def test_no_secret_survives_among_others(parts):
+    shown = phrase("".join(f"{text}{between}" for text, between in parts))
+
+    assert "s3cr3t" not in shown.lower()
+    assert phrase(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets"),
+    [
+        ("-Xmx1g -Djavax.net.ssl.keyStorePassword=s3cr3t -ea", ["s3cr3t"]),
+        ('x required username="alice" password="s3cr3t";', ["s3cr3t"]),
+        ("https://alice:s3%2Fcr3t@host/x", ["s3%2Fcr3t", "s3/cr3t"]),
+        ("run --date today --token s3cr3t", ["s3cr3t"]),
+        ("local[2]", []),
+    ],
+)
+def test_the_secrets_in_a_value_are_found(text, secrets):
+    assert sorted(secrets_in(text)) == sorted(secrets)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password=" * 50_000,
+        "password" * 120_000,
+        "a=b " * 100_000,
+        "{a=b," * 100_000,
+        "[a=b, " * 100_000,
+        "a'" * 300_000,
+        "eyJ-" * 200_000,
+        "password ' " * 40_000,
+        "a." * 400_000,
+        "-" * 900_000,
+    ],
+    ids=lambda text: text[:9],
+)
+def test_a_large_text_is_read_in_one_pass(text):
+    assert isinstance(phrase(text), str)

@@ -1,0 +1,141 @@
+"""Every text of an event passes one place, where secrets leave it, and literals where that is asked."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.custom import Contribution
+from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.event import describe
+from openlineage_pyspark.facets.namespace import accepted_namespace
+from openlineage_pyspark.facets.options import DescribeOptions
+from openlineage_pyspark.facets.redaction import Redaction, redacted
+from openlineage_pyspark.facets.run import Engine, Failure, Input, NotUnderstood, Output
+from openlineage_pyspark.facets.serialise import serialise
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.run import RunState
+
+URL = "https://alice:s3cr3t@host/x"
+KNOWN = "k9-known-value"
+SOURCE = Identifier("file", "/data/source")
+
+
+@pytest.fixture
+def state(full_run: tuple[RunState, RunState]) -> RunState:
+    """A failed run with a secret in each of its texts, and with a plain literal where there may be one."""
+    table = Dataset(
+        SOURCE,
+        (Field("id", "bigint", f"from {URL} or plain"), Field("s", "struct", fields=(Field("a", "int", f"of {URL}"),))),
+        description=f"filled with password=s3cr3t, {KNOWN}, plain",
+    )
+    ways = (
+        Transformation("DIRECT", "TRANSFORMATION", f"concat(id, '{URL}', 'plain')"),
+        Transformation("INDIRECT", "CONDITIONAL", f"(a = '{KNOWN}')"),
+    )
+    lineage = ColumnLineage((OutputColumn("id", (Edge(SOURCE, "id", ways),)),), (Edge(SOURCE, "id", ways[:1]),))
+    return attrs.evolve(
+        full_run[1],
+        job=attrs.evolve(
+            full_run[1].job, sql=f"CREATE TABLE t OPTIONS (vault 's3cr3t') AS SELECT '{URL}', 'plain' -- s3cr3t"
+        ),
+        engine=Engine(
+            "4.3.0",
+            application=(("master", f"k8s://{URL}"), ("appName", f"app {KNOWN}")),
+            properties=(("spark.shop.password", "s3cr3t"), ("spark.shop.url", URL), ("spark.shop.size", "plain")),
+        ),
+        inputs=(Input(table),),
+        outputs=(Output(table, lineage=lineage),),
+        failure=Failure(
+            f"no login at {URL} with s3cr3t, {KNOWN}, plain", "JAVA", f"X: no login at {URL}, plain\n\tat a.b(C.java:1)"
+        ),
+        not_understood=(NotUnderstood("SomeOperator", f"what it reads at {URL} is not known"),),
+    )
+
+
+def text_of(state: RunState, options: DescribeOptions) -> str:
+    contribution = Contribution("mine", failure=f"ValueError: no login at {URL}")
+    return serialise(describe(state, options, (contribution,))).decode()
+
+
+def test_no_secret_is_left_in_the_event_by_default_and_plain_literals_are(state: RunState) -> None:
+    text = text_of(state, DescribeOptions(redaction=Redaction(known=(KNOWN,))))
+    event = json.loads(text)
+
+    for secret in ("s3cr3t", "alice", KNOWN):
+        assert secret not in text
+    assert event["job"]["facets"]["sql"]["query"] == (
+        "CREATE TABLE t OPTIONS (vault '***') AS SELECT 'https://***@host/x', 'plain' "
+    )
+    facets = event["run"]["facets"]
+    assert facets["errorMessage"]["message"] == "no login at https://***@host/x with ***, ***, plain"
+    assert facets["errorMessage"]["stackTrace"] == "X: no login at https://***@host/x, plain\n\tat a.b(C.java:1)"
+    assert facets["spark_properties"]["properties"] == {
+        "spark.shop.password": "***", "spark.shop.url": "https://***@host/x", "spark.shop.size": "plain",
+    }  # fmt: skip
+    (table,) = event["inputs"]
+    assert table["facets"]["documentation"]["description"] == "filled with password=***, ***, plain"
+    assert table["facets"]["schema"]["fields"][0]["description"] == "from https://***@host/x or plain"
+    (edge,) = event["outputs"][0]["facets"]["columnLineage"]["fields"]["id"]["inputFields"]
+    assert [way["description"] for way in edge["transformations"]] == [
+        "concat(id, 'https://***@host/x', 'plain')", "(a = '***')",
+    ]  # fmt: skip
+
+
+def test_no_literal_is_left_where_literals_are_masked(state: RunState) -> None:
+    """Comments are literals of the statement that set them; the value of a property is none."""
+    plain = attrs.evolve(state, engine=Engine("4.3.0"))
+    text = text_of(plain, DescribeOptions(redaction=Redaction(mask_literals=True)))
+    event = json.loads(text)
+
+    for literal in ("s3cr3t", "alice", KNOWN, "plain"):
+        assert literal not in text
+    assert event["job"]["facets"]["sql"]["query"] == "CREATE TABLE t OPTIONS (vault ?) AS SELECT ?, ? "
+    assert event["run"]["facets"]["errorMessage"]["message"] == "?"
+    assert event["run"]["facets"]["errorMessage"]["stackTrace"] == "?\n\tat a.b(C.java:1)"
+    (edge,) = event["outputs"][0]["facets"]["columnLineage"]["fields"]["id"]["inputFields"]
+    assert [way["description"] for way in edge["transformations"]] == ["concat(id, ?, ?)", "(a = ?)"]
+
+
+def test_two_expressions_that_differ_in_a_literal_alone_become_one(state: RunState) -> None:
+    ways = tuple(Transformation("DIRECT", "TRANSFORMATION", f"(id + {n})") for n in (1, 2))
+    lineage = ColumnLineage((OutputColumn("id", (Edge(SOURCE, "id", ways),)),))
+    given = attrs.evolve(state, outputs=(attrs.evolve(state.outputs[0], lineage=lineage),))
+
+    found = redacted(given, Redaction(mask_literals=True)).outputs[0].lineage
+
+    assert found is not None
+    assert found.columns[0].edges[0].transformations == (Transformation("DIRECT", "TRANSFORMATION", "(id + ?)"),)
+
+
+@pytest.mark.parametrize("redaction", [Redaction(known=(KNOWN,)), Redaction(mask_literals=True)])
+def test_what_was_redacted_before_does_not_change(state: RunState, redaction: Redaction) -> None:
+    once = redacted(state, redaction)
+
+    assert redacted(once, redaction) == once
+
+
+def test_a_run_without_anything_to_hide_stays_as_it_is(full_run: tuple[RunState, RunState]) -> None:
+    for state in full_run:
+        assert redacted(state, Redaction()) == state
+
+
+def test_what_is_known_to_be_secret_is_in_no_repr() -> None:
+    assert KNOWN not in repr(DescribeOptions(redaction=Redaction(known=(KNOWN,))))
+
+
+@pytest.mark.parametrize(
+    ("namespace", "accepted"),
+    [
+        ("https://alice:s3cr3t@host/x", "https://host/x"),
+        ("s3://AKIA:s3/cr3t@bucket", "s3://bucket"),
+        ("abfss://box@account", "abfss://box@account"),
+        ("hdfs://nn:8020/a@b", "hdfs://nn:8020/a@b"),
+    ],
+)
+def test_a_login_in_a_namespace_is_cut_out(namespace: str, accepted: str) -> None:
+    assert accepted_namespace(namespace) == accepted

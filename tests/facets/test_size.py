@@ -1,0 +1,341 @@
+"""An event over the limit is cut in one fixed order, says what was cut, and stays valid at each step."""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+import pytest
+from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, JobFacet, RunFacet
+from openlineage_pyspark.command import classes
+from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.custom import Contribution, CustomFacets
+from openlineage_pyspark.facets.cuts import OWN
+from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier, Symlink
+from openlineage_pyspark.facets.event import describe
+from openlineage_pyspark.facets.options import DescribeOptions, Owner, Tag
+from openlineage_pyspark.facets.run import Failure, Input, Job, NotUnderstood, Output
+from openlineage_pyspark.facets.serialise import serialise
+from openlineage_pyspark.facets.size import serialise_within
+
+TEXT = "x" * 600
+USER = Identifier("file", "/data/" + "user" * 60)
+ORDER = [
+    "error texts beyond 8000 characters",
+    "descriptions of edges",
+    "the job's sql",
+    "documentation and comments",
+    "properties, owners, tags and the source's location",
+    "facets of custom providers",
+    "remarks beyond the first 20",
+    "details of datasets: catalog, dataSource, datasetType, storage, symlinks",
+    "schema fields without an edge",
+    "INDIRECT edges",
+    "columns of columnLineage, the largest first",
+    "all facets of datasets",
+    "inputs",
+    "outputs",
+    "all facets but errorMessage, extractionError, jobType, parent, pyspark_event",
+]
+CUSTOM = {("RunFacet", "mine"), ("JobFacet", "mine"), ("DatasetFacet", "mine"), ("InputDatasetFacet", "ours")}
+OPTIONS = DescribeOptions(
+    owners=tuple(Owner(f"team:{n}") for n in range(20)),
+    job_tags=tuple(Tag(f"job{n}") for n in range(20)),
+    run_tags=tuple(Tag(f"run{n}") for n in range(20)),
+    job_documentation=TEXT,
+)
+
+
+def blob(base):
+    return attrs.make_class("Blob", {"blob": attrs.field(kw_only=True)}, bases=(base,))(blob=TEXT, producer="http://me")
+
+
+def way(subtype, text="", kind="DIRECT"):
+    return Transformation(kind, subtype, text)
+
+
+@pytest.fixture
+def large_state(full_run):
+    """Give a run that fails and has much of everything."""
+    source = Dataset(
+        USER,
+        (
+            *(Field(f"f{n}", "string", "about") for n in range(100)),
+            Field("deep", "struct", fields=(Field("in", "string", TEXT), Field("a.b", "string"))),
+        ),
+        symlinks=tuple(Symlink("hive://metastore", f"shop.t{n}") for n in range(20)),
+        description=TEXT,
+    )
+    lineage = ColumnLineage(
+        columns=(
+            *(
+                OutputColumn(f"c{n}", tuple(Edge(USER, f"f{m}", (way("TRANSFORMATION", "f + 1"),)) for m in range(n)))
+                for n in range(1, 6)
+            ),
+            OutputColumn("nested", (Edge(USER, "deep.a.b", (way("IDENTITY"),)),)),
+            OutputColumn("decided", (Edge(USER, "f7", (way("CONDITIONAL", "f7 > 1", "INDIRECT"),)),)),
+            OutputColumn("both", (Edge(USER, "f8", (way("AGGREGATION"), way("WINDOW", kind="INDIRECT"))),)),
+            OutputColumn("constant", ()),
+        ),
+        dataset=tuple(Edge(USER, f"f{n}", (way("FILTER", "f > 2", "INDIRECT"),)) for n in range(10)),
+    )
+    names = [column.name for column in lineage.columns] + [f"unused{n}" for n in range(50)]
+    target = Dataset(Identifier("file", "/data/out"), tuple(Field(name, "string") for name in names), type="FILE")
+    written = attrs.evolve(full_run[1].outputs[0], dataset=target, lineage=lineage)
+    return attrs.evolve(
+        full_run[1],
+        job=attrs.evolve(full_run[1].job, sql="SELECT " + TEXT),
+        inputs=(*full_run[1].inputs, Input(source), *(Input(Dataset(Identifier("file", f"/{n}"))) for n in range(30))),
+        outputs=(written, *(Output(Dataset(Identifier("file", f"/out/{n}"))) for n in range(30))),
+        failure=Failure("message " + "m" * 9_000, "PYTHON", "first\n" + "t" * 9_000 + "\nlast"),
+        not_understood=tuple(NotUnderstood(f"Operator{n}", "r" * 700) for n in range(30)),
+    )
+
+
+@pytest.fixture
+def large_event(large_state):
+    facets = CustomFacets(
+        run={"mine": blob(RunFacet)},
+        job={"mine": blob(JobFacet)},
+        inputs={USER: {"mine": blob(DatasetFacet), "ours": blob(InputDatasetFacet)}},
+    )
+    return describe(large_state, OPTIONS, (Contribution("mine", facets),))
+
+
+def within(event, limit, options=OPTIONS):
+    return json.loads(serialise_within(event, attrs.evolve(options, max_bytes=limit)))
+
+
+def remarks(event):
+    errors = event["run"]["facets"].get("extractionError", {}).get("errors", [])
+    return {error["task"]: error["errorMessage"] for error in errors if not error["task"].startswith("Operator")}
+
+
+def stages(event):
+    """Give the event as it is after each step, by the step's name, with ever smaller limits."""
+    found, limit = {}, len(serialise(event))
+    while True:
+        body = serialise_within(event, attrs.evolve(OPTIONS, max_bytes=limit - 1))
+        if len(body) >= limit:
+            return found
+        found[list(remarks(json.loads(body)))[-1]] = json.loads(body)
+        limit = len(body)
+
+
+def facets_of(event, kind, number):
+    return event[kind][number].get("facets", {})
+
+
+def test_an_event_at_the_limit_is_not_touched(large_event):
+    body = serialise(large_event)
+    assert serialise_within(large_event, attrs.evolve(OPTIONS, max_bytes=len(body))) == body
+
+
+def test_the_steps_come_in_the_documented_order_and_each_takes_the_ones_before_it(large_event):
+    found = stages(large_event)
+    assert list(found) == ORDER
+    for number, (name, event) in enumerate(found.items()):
+        assert list(remarks(event)) == ["event.maxBytes", *ORDER[: number + 1]], name
+
+
+def test_at_every_limit_the_event_is_within_it_and_valid(large_event, specification, violations):
+    size = len(serialise(large_event))
+    smallest = len(serialise_within(large_event, attrs.evolve(OPTIONS, max_bytes=1)))
+    limit = float(size)
+    while limit > smallest:
+        body = serialise_within(large_event, attrs.evolve(OPTIONS, max_bytes=int(limit)))
+        assert len(body) <= limit
+        event = json.loads(body)
+        assert specification.violations([event], CUSTOM) == []
+        # One event is no whole run.
+        assert [found for found in violations([event]) if not found.startswith("run ")] == []
+        limit /= 1.03
+
+
+def test_the_remarks_say_how_large_the_event_was_and_what_each_step_took(large_event):
+    size = len(serialise(large_event))
+    event = within(large_event, size - 1)
+    message, trace = (event["run"]["facets"]["errorMessage"][key] for key in ("message", "stackTrace"))
+    shorter = 9_008 - len(message) + 9_011 - len(trace)
+    escapes = 2 * 2  # each text has two line breaks more
+    assert remarks(event) == {
+        "event.maxBytes": f"the event had {size} bytes, over the limit of {size - 1}: what follows was cut",
+        "error texts beyond 8000 characters": f"2 cut, {shorter - escapes} bytes",
+    }
+
+
+def test_the_counts_of_the_remarks_go_up_with_them(large_event):
+    before = json.loads(serialise(large_event))["run"]["facets"]["extractionError"]
+    after = within(large_event, len(serialise(large_event)) - 1)["run"]["facets"]["extractionError"]
+    assert (before["failedTasks"], after["failedTasks"]) == (30, 32)
+    assert (before["totalTasks"], after["totalTasks"]) == (30, 32)
+    assert after["errors"][:30] == before["errors"]
+
+
+def test_an_error_text_keeps_its_beginning_and_its_end(large_event):
+    error = stages(large_event)[ORDER[0]]["run"]["facets"]["errorMessage"]
+    assert error["stackTrace"] == "first\n" + "t" * 3_969 + "\n... 1061 characters cut ...\n" + "t" * 3_970 + "\nlast"
+    assert error["message"].startswith("message mmm")
+    assert len(error["message"]) <= 8_000
+
+
+def test_descriptions_go_and_leave_every_edge(large_event):
+    before, after = stages(large_event)[ORDER[0]], stages(large_event)[ORDER[1]]
+
+    def edges(event):
+        lineage = facets_of(event, "outputs", 0)["columnLineage"]
+        return [*lineage["dataset"], *(edge for c in lineage["fields"].values() for edge in c["inputFields"])]
+
+    ways = [way for edge in edges(before) for way in edge["transformations"]]
+    assert sum("description" in way for way in ways) == 26
+    for way in ways:
+        way.pop("description", None)
+    assert edges(after) == edges(before)
+
+
+def test_texts_configuration_and_custom_facets_go_one_after_the_other(large_event):
+    found = stages(large_event)
+    sql, comments, configuration, custom = (found[name] for name in ORDER[2:6])
+
+    assert "sql" not in sql["job"]["facets"]
+    assert sql["job"]["facets"]["documentation"]["description"] == TEXT
+    assert "documentation" not in comments["job"]["facets"]
+    assert "documentation" not in facets_of(comments, "inputs", 2)
+    assert '"description"' not in json.dumps(comments)
+    assert len(facets_of(comments, "inputs", 2)["schema"]["fields"]) == 101
+    assert configuration["job"]["facets"].keys() == {"jobType", "mine"}
+    assert configuration["run"]["facets"].keys() == {
+        "parent", "processing_engine", "pyspark_event", "errorMessage", "extractionError", "mine",
+    }  # fmt: skip
+    assert "mine" in facets_of(configuration, "inputs", 2)
+    assert "ours" in configuration["inputs"][2]["inputFacets"]
+    assert TEXT not in json.dumps(custom)
+    assert "inputStatistics" in custom["inputs"][0]["inputFacets"]
+
+
+def test_of_many_remarks_the_first_20_stay_shortened(large_event):
+    errors = stages(large_event)[ORDER[6]]["run"]["facets"]["extractionError"]["errors"]
+    assert [error["task"] for error in errors[:20]] == [f"Operator{n}" for n in range(20)]
+    assert errors[20]["task"] == "event.maxBytes"
+    assert {len(error["errorMessage"]) for error in errors[:20]} == {478}
+
+
+def test_schemas_keep_what_edges_name(large_event):
+    """The names of two fields hold dots, or lie below another: the whole column stays."""
+    details, fields = (stages(large_event)[name] for name in ORDER[7:9])
+    assert facets_of(details, "inputs", 2).keys() == {"schema"}
+    assert facets_of(details, "outputs", 0).keys() == {"schema", "columnLineage", "lifecycleStateChange"}
+    kept = facets_of(fields, "inputs", 2)["schema"]["fields"]
+    assert [field["name"] for field in kept] == [*(f"f{n}" for n in range(10)), "deep"]
+    assert "schema" not in facets_of(fields, "inputs", 0)
+    assert [field["name"] for field in facets_of(fields, "outputs", 0)["schema"]["fields"]] == [
+        "c1", "c2", "c3", "c4", "c5", "nested", "decided", "both", "constant",
+    ]  # fmt: skip
+
+
+def test_indirect_edges_go_and_no_column_turns_into_a_constant(large_event):
+    lineage = facets_of(stages(large_event)[ORDER[9]], "outputs", 0)["columnLineage"]
+    assert "dataset" not in lineage
+    assert list(lineage["fields"]) == ["c1", "c2", "c3", "c4", "c5", "nested", "both", "constant"]
+    assert lineage["fields"]["constant"] == {"inputFields": []}
+    (edge,) = lineage["fields"]["both"]["inputFields"]
+    assert edge["transformations"] == [{"type": "DIRECT", "subtype": "AGGREGATION", "masking": False}]
+
+
+def test_columns_go_the_largest_first_and_no_more_of_them_than_needed(large_event):
+    whole = stages(large_event)[ORDER[9]]
+    counts = {}
+    limit = len(serialise(whole)) - 1
+    while True:
+        event = within(large_event, limit)
+        if list(remarks(event))[-1] != ORDER[10]:
+            break
+        names = tuple(facets_of(event, "outputs", 0).get("columnLineage", {}).get("fields", ()))
+        counts[names] = remarks(event)[ORDER[10]].partition(",")[0]
+        limit -= 20
+    assert counts == {
+        ("c1", "c2", "c3", "c4", "nested", "both", "constant"): "1 cut",
+        ("c1", "c2", "c3", "nested", "both", "constant"): "2 cut",
+        ("c1", "c2", "nested", "both", "constant"): "3 cut",
+        ("c1", "nested", "both", "constant"): "4 cut",
+        ("nested", "both", "constant"): "5 cut",
+        ("both", "constant"): "6 cut",
+        ("constant",): "7 cut",
+        (): "8 cut",
+    }
+
+
+def test_datasets_lose_their_facets_then_inputs_go_then_outputs(large_event):
+    bare, no_inputs, no_outputs = (stages(large_event)[name] for name in ORDER[11:14])
+    assert {tuple(dataset) for dataset in bare["inputs"] + bare["outputs"]} == {("namespace", "name")}
+    assert (len(bare["inputs"]), len(bare["outputs"])) == (33, 31)
+    assert (no_inputs["inputs"], no_inputs["outputs"]) == ([], bare["outputs"])
+    assert (no_outputs["inputs"], no_outputs["outputs"]) == ([], [])
+    assert "processing_engine" in no_outputs["run"]["facets"]
+
+
+def test_the_skeleton_has_run_job_parent_error_and_what_was_cut(large_event):
+    event = stages(large_event)[ORDER[14]]
+    whole = json.loads(serialise(large_event))
+    assert (event["run"]["runId"], event["job"]["name"]) == (whole["run"]["runId"], whole["job"]["name"])
+    assert (event["eventType"], event["eventTime"]) == (whole["eventType"], whole["eventTime"])
+    assert event["job"]["facets"] == {"jobType": whole["job"]["facets"]["jobType"]}
+    assert event["run"]["facets"].keys() == {"parent", "errorMessage", "extractionError", "pyspark_event"}
+    assert event["run"]["facets"]["parent"] == whole["run"]["facets"]["parent"]
+    error = event["run"]["facets"]["errorMessage"]
+    assert "stackTrace" not in error
+    assert error["message"].startswith("message mmm")
+    assert 900 < len(error["message"]) <= 1_000
+    assert list(remarks(event)) == ["event.maxBytes", *ORDER]
+
+
+def test_an_event_of_thousands_of_datasets_ends_as_a_skeleton_within_the_limit(full_run):
+    inputs = tuple(Input(Dataset(Identifier("file", f"/data/{'part' * 10}/{n}"))) for n in range(5_000))
+    state = attrs.evolve(full_run[0], inputs=inputs, outputs=())
+    body = serialise_within(describe(state, DescribeOptions()), DescribeOptions(max_bytes=4_000))
+    assert len(body) <= 4_000
+    event = json.loads(body)
+    assert event["inputs"] == []
+    assert remarks(event)["inputs"].startswith("1 cut, ")
+
+
+def test_a_limit_below_the_skeleton_is_said(large_event):
+    event = within(large_event, 100)
+    messages = [error["errorMessage"] for error in event["run"]["facets"]["extractionError"]["errors"]]
+    assert messages[-1] == "the event is over the limit even so"
+    within_it = within(large_event, len(serialise(event)))
+    assert "the event is over the limit even so" not in json.dumps(within_it)
+
+
+def test_what_is_not_there_is_not_said_to_be_cut(full_run):
+    """An application's own event has no datasets and no SQL."""
+    state = attrs.evolve(full_run[0], inputs=(), outputs=(), job=Job("shop", "nightly", "APPLICATION"))
+    event = within(describe(state, DescribeOptions()), 1_500, DescribeOptions())
+    assert set(remarks(event)) - {"event.maxBytes"} <= {ORDER[4], ORDER[14]}
+    assert ORDER[4] in remarks(event)
+
+
+def test_without_the_facet_nothing_is_said_and_the_event_is_as_small(large_state):
+    options = attrs.evolve(OPTIONS, disabled=frozenset({"extractionError"}))
+    event = describe(large_state, options)
+    size = len(serialise(event))
+    body = serialise_within(event, attrs.evolve(options, max_bytes=size // 2))
+    assert len(body) <= size // 2
+    assert "extractionError" not in json.loads(body)["run"]["facets"]
+
+
+def test_an_event_without_remarks_gets_the_facet_for_what_was_cut(full_run, specification):
+    state = attrs.evolve(full_run[0], not_understood=(), operators=0)
+    whole = describe(state, DescribeOptions())
+    event = within(whole, len(serialise(whole)) - 1, DescribeOptions())
+    facet = event["run"]["facets"]["extractionError"]
+    assert facet["errors"][0]["task"] == "event.maxBytes"
+    assert facet["failedTasks"] == facet["totalTasks"] == len(facet["errors"])
+    assert specification.violations([event]) == []
+
+
+def test_every_facet_of_this_package_is_known_to_the_steps(large_event):
+    """A facet that is missing there would be cut as if a user had brought it."""
+    names = {name for _, (_, name), _ in classes.facets_of(json.loads(serialise(large_event)))}
+    assert names - OWN == {"mine", "ours"}
+    assert OWN - names == set()

@@ -1,0 +1,166 @@
+"""SQL is shown without comments, without credentials and, where asked, without any literal."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openlineage_pyspark.facets.phrases import phrase
+from openlineage_pyspark.facets.sql_text import shown_sql
+from openlineage_pyspark.facets.sql_tokens import TokenKind, tokens
+
+
+def shown(text: str) -> str:
+    return shown_sql(text, phrase).text
+
+
+def masked(text: str) -> str:
+    return shown_sql(text, phrase, mask=True).text
+
+
+CREDENTIALS = [
+    (
+        "OPTIONS (url 'jdbc:postgresql://me:s3cr3t@db/shop', dbtable 'o', `password` \"s3cr3t\", vault = 's3cr3t')",
+        "OPTIONS (url 'jdbc:postgresql://db/shop;***', dbtable 'o', `password` '***', vault = '***')",
+    ),
+    ("OPTIONS (truncate true, fetchsize 10, pin 1234)", "OPTIONS (truncate true, fetchsize 10, pin '***')"),
+    ("OPTIONS ('header' 'true', 'vault.slot' 's3cr3t')", "OPTIONS ('header' 'true', 'vault.slot' '***')"),
+    ("OPTIONS (a.b-c 's3cr3t', d)", "OPTIONS (a.b-c '***', d)"),
+    ("options(vault concat('s3', 'cr3t'))", "options(vault '***')"),
+    ("OPTIONS (vault 's3cr3t", "OPTIONS (vault '***'"),
+    ("OPTIONS (dbtable '(SELECT 1 /* s3cr3t */) q')", "OPTIONS (dbtable '(SELECT 1  ) q')"),
+    ("SET TBLPROPERTIES ('delta.x'='1', 'slot'='s3cr3t')", "SET TBLPROPERTIES ('delta.x'='1', 'slot'='***')"),
+    ("UNSET TBLPROPERTIES ('slot', 'x')", "UNSET TBLPROPERTIES ('slot', 'x')"),
+    (
+        "WITH SERDEPROPERTIES ('field.delim'=',', 'slot'='s3cr3t')",
+        "WITH SERDEPROPERTIES ('field.delim'=',', 'slot'='***')",
+    ),
+    ("FROM t WITH (slot = 's3cr3t', header=true)", "FROM t WITH (slot = '***', header=true)"),
+    ("COPY INTO t WITH (CREDENTIAL (KEY = 's3cr3t', B = 's3cr3t'))", "COPY INTO t WITH (CREDENTIAL '***')"),
+    ("SET spark.shop.token=s3cr3t; and -- more", "SET spark.shop.token='***' "),
+    ("set `fs.s3a.key` = 's3cr3t'", "set `fs.s3a.key` = '***'"),
+    ("BEGIN SET spark.a.b=s3cr3t; SELECT 'x'; END", "BEGIN SET spark.a.b='***'; SELECT 'x'; END"),
+    ("SET spark.sql.catalog.prod.password=s3cr3t", "SET spark.sql.catalog.prod.password='***'"),
+    ("SET spark.sql.shuffle.partitions=3", "SET spark.sql.shuffle.partitions=3"),
+    ("LOCATION 's3a://KEY:s3/cr3t@bucket/x'", "LOCATION 's3a://***@bucket/x'"),
+    ("FROM parquet.`s3a://KEY:s3cr3t@bucket/x`", "FROM parquet.`s3a://***@bucket/x`"),
+    ("FROM parquet.`abfss://c@a/x?sig=s3cr3t`", "FROM parquet.`abfss://c@a/x?***`"),
+    ("SELECT 's3a:\\/\\/KEY:s3cr3t@bucket'", "SELECT 's3a://***@bucket'"),
+    ("ADD JAR https://me:s3cr3t@host/x.jar", "ADD JAR https://***@host/x.jar"),
+    ("SELECT raise_error('no login with password=s3cr3t')", "SELECT raise_error('no login with password=***')"),
+    ("SELECT aes_encrypt(a, 's3cr3t', 'GCM')", "SELECT aes_encrypt(a, '***', 'GCM')"),
+    ("aes_decrypt(unhex(f(a, 'b')), CAST('s3cr3t' AS BINARY))", "aes_decrypt(unhex(f(a, 'b')), CAST('***' AS BINARY))"),
+    ("FROM f(path => 'x', token => 's3cr3t')", "FROM f(path => 'x', token => '***')"),
+    ("password 's3cr3t', x", "password '***', x"),
+    ("SELECT 1 -- s3cr3t\nFROM t /* s3cr3t /* s3cr3t */ */ x", "SELECT 1 \nFROM t   x"),
+    ("SELECT /*+ BROADCAST(s3cr3t) */ a", "SELECT   a"),
+    ("SELECT a FROM t /* s3cr3t", "SELECT a FROM t  "),
+    ("SELECT 'no end s3cr3t", "SELECT '***'"),
+    ("SELECT `no end s3cr3t", "SELECT `***`"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CREDENTIALS)
+def test_credentials_and_comments_leave_and_the_rest_stays(text, expected):
+    assert shown(text) == expected
+
+
+@pytest.mark.parametrize(("text", "_"), CREDENTIALS)
+def test_with_masked_literals_they_leave_as_well(text, _):
+    for part in ("s3cr3t", "s3", "1234"):
+        assert part not in masked(text).replace("s3a", "").replace("s3://", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a, 'b', \"c\", r'd\\', 1.5e3 FROM t WHERE token = 's3cr3t' AND `na me` LIKE '%x''y%'",
+        "UPDATE t SET a.b = 'x', password = 'y' WHERE id = 1",
+        "WITH q AS (SELECT 'x' AS password) SELECT * FROM q",
+        "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.a = 'x'",
+        "SET VAR x = 'y'",
+        "(spark_catalog.default.t.id + CAST('x' AS INT))",
+        "no SQL at all: 'anything' ((",
+    ],
+)
+def test_other_literals_stay_by_default(text):
+    assert shown(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("WHERE token = 's3cr3t' AND n > 15", "WHERE token = ? AND n > ?"),
+        ("SELECT \"a\", r'b\\', X'1F', 'it''s', 1.5e3, .5D, -10L", "SELECT ?, ?, ?, ?, ?, ?, -?"),
+        (
+            "SELECT DATE '2024-01-02', INTERVAL 5 DAYS, CAST(a AS DECIMAL(10,2))",
+            "SELECT DATE ?, INTERVAL ? DAYS, CAST(a AS DECIMAL(?,?))",
+        ),
+        ("SELECT a1, `2b`, t.3c, true, NULL", "SELECT a1, `2b`, t.3c, true, NULL"),
+        ("OPTIONS (path '/x', 'vault' 's3cr3t')", "OPTIONS (path ?, ? ?)"),
+        ("COMMENT 'x' LOCATION '/x' PARTITION (day='x')", "COMMENT ? LOCATION ? PARTITION (day=?)"),
+        ("SET spark.shop.token=s3cr3t", "SET spark.shop.token=?"),
+        ("SELECT $$a 'b' $$, 'cut", "SELECT ?, ?"),
+    ],
+)
+def test_every_literal_becomes_a_question_mark_where_that_is_asked(text, expected):
+    assert masked(text) == expected
+    assert masked(expected) == expected
+
+
+def test_what_was_taken_out_is_known_for_the_message_of_the_statement():
+    found = shown_sql("CREATE TABLE t OPTIONS (user 'alice', vault s3cr3t, path '/x', pin 1)", phrase)
+
+    assert found.hidden == {"alice", "s3cr3t"}
+
+
+PIECES = st.sampled_from(
+    [
+        "'a b'",
+        '"c"',
+        "`d`",
+        "12",
+        "OPTIONS (",
+        "SET ",
+        "x",
+        ".",
+        " ",
+        "=",
+        ",",
+        ")",
+        "(",
+        ";",
+        "--",
+        "/*",
+        "*/",
+        "\n",
+        "'",
+    ]
+)
+
+
+@given(st.lists(PIECES).map("".join))
+def test_no_literal_is_left_in_any_text_where_literals_are_masked(text):
+    """Also in what no parser takes."""
+    kinds = {token.kind for token in tokens(masked(text))}
+
+    assert not kinds & {TokenKind.STRING, TokenKind.NUMBER, TokenKind.COMMENT}
+
+
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO t VALUES " + ", ".join(f"({n}, 'name {n}', 'https://host/{n}')" for n in range(30_000)),
+        "SELECT '" + "x" * 1_000_000 + "'",
+        "OPTIONS (a 'b'," * 70_000,
+        "OPTIONS (" * 100_000,
+        "BEGIN SET " * 20_000,
+        "aes_encrypt(" * 80_000,
+        "password 'x' " * 30_000,
+    ],
+    ids=lambda text: str(text)[:12],
+)
+def test_a_megabyte_of_sql_is_read_in_one_pass(text, mask):
+    """A rule that looked at something twice would take hours here."""
+    assert shown_sql(text, phrase, mask=mask).text

@@ -1,0 +1,24 @@
+"""Writes some paths, and is then killed, or leaves by the way that knows no clean-up, as its arguments say."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from openlineage_pyspark.transport.spool_content import content
+from openlineage_pyspark.transport.spool_place import directories
+from pyspark.sql import SparkSession
+
+way, spool, expected = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+spark = SparkSession.builder.appName("Killed App").getOrCreate()
+for number in range(3):
+    spark.range(10).write.parquet(f"out/{number}")
+if way == "end":
+    sys.exit()
+limit = time.monotonic() + 120
+while sum(content(directory).waiting for directory in directories(spool)) < expected and time.monotonic() < limit:
+    time.sleep(0.05)
+if way == "exit":
+    os._exit(0)
+Path("ready").touch()
+time.sleep(600)

@@ -1,0 +1,76 @@
+"""What a real driver leaves when it is killed reaches the receiver with the next application, and in order."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# START and COMPLETE of three writes, and START of the application.
+HANDED_OVER = 7
+
+
+class Receiver(ThreadingHTTPServer):
+    """Takes every event; `events` holds them with the `Idempotency-Key` of each."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int) -> None:
+        self.events: list[tuple[str, dict[str, Any]]] = []
+        super().__init__(("127.0.0.1", port), _Taking)
+
+
+class _Taking(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.events.append((self.headers["Idempotency-Key"], json.loads(body)))
+        self.send_response(201)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Keep the test's output clean."""
+
+
+def test_what_killed_drivers_had_in_the_spool_is_sent_by_the_next_one(jobs: Any, tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    conf = {
+        "spark.openlineage.transport.type": "http",
+        "spark.openlineage.transport.url": f"http://127.0.0.1:{port}",
+        "spark.openlineage.spool.path": str(spool),
+    }
+    killed = jobs.run(
+        "killed.py", "kill", str(spool), str(HANDED_OVER), conf=conf, lineage=False, stop_by=signal.SIGKILL
+    )
+    assert killed.code == -signal.SIGKILL
+    left = jobs.run("killed.py", "exit", str(spool), str(2 * HANDED_OVER), conf=conf, lineage=False)
+    assert left.code == 0
+
+    server = Receiver(port)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    ended = jobs.run("killed.py", "end", str(spool), "0", conf=conf, lineage=False)
+    server.shutdown()
+    server.server_close()
+
+    assert ended.code == 0
+    runs: dict[str, list[str]] = {}
+    for key, event in server.events:
+        assert key == event["run"]["facets"]["pyspark_event"]["id"]
+        runs.setdefault(event["run"]["runId"], []).append(event["eventType"])
+    applications = {event["run"]["runId"] for _, event in server.events if event["job"]["name"] == "killed_app"}
+    assert sorted(runs.pop(run) for run in applications) == [["START"], ["START"], ["START", "COMPLETE"]]
+    assert list(runs.values()) == [["START", "COMPLETE"]] * 9
+    assert len({key for key, _ in server.events}) == len(server.events) == 3 * HANDED_OVER + 1
+    assert list(spool.iterdir()) == []

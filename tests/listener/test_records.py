@@ -1,0 +1,33 @@
+"""What the probe's records say in common."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage_pyspark.listener.records import sql_of
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO t SELECT 1",
+        "  with q AS (SELECT 1) SELECT * FROM q",
+        "-- first\n/* then /* inner */ */ create TABLE t",
+    ],
+)
+def test_the_text_of_a_query_within_is_the_statements_where_it_is_one(text: str) -> None:
+    assert sql_of({"querySql": text}) == text
+
+
+@pytest.mark.parametrize("text", ["SELECT 1", "created", "", "/* INSERT */ SELECT 1", "-- INSERT"])
+def test_the_text_of_a_mere_query_is_not(text: str) -> None:
+    assert sql_of({"querySql": text}) is None
+
+
+def test_the_statements_own_text_goes_before_all() -> None:
+    assert sql_of({"sql": "SELECT 1", "querySql": "INSERT INTO t"}) == "SELECT 1"
+    assert sql_of({}) is None
+
+
+def test_many_comments_before_a_query_take_no_time() -> None:
+    """A pattern that can divide them in several ways would take years, and hold the user's thread that long."""
+    assert sql_of({"querySql": "/* a */ " * 10_000 + "SELECT 1"}) is None
