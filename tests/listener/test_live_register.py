@@ -25,7 +25,8 @@ def test_the_handle_does_what_it_says(by_hand: Any) -> None:
         ),
         (
             "refused: spark.openlineage.transport.type is 'filo', unknown. Did you mean 'file'? "
-            "Use one of: console, file, http, memory, noop."
+            "Use one of: amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, kafka, "
+            "memory, noop."
         ),
         "refused: spark.openlineage.disabled is true",
         "the same handle: True",

@@ -140,6 +140,10 @@ def closed_port() -> int:
 
 
 URL = f"http://127.0.0.1:{closed_port()}"
+TRANSPORTS = (
+    "Use one of: amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, kafka, memory, "
+    "noop."
+)
 NO_LINEAGE = "openlineage: no lineage of this application: "
 # The last one says how it went at the end of the process.
 MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
@@ -163,19 +167,14 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "a misspelt transport": (
         {"transport.type": "htpp"},
-        [
-            (
-                f"{NO_LINEAGE}spark.openlineage.transport.type is 'htpp', unknown. Did you mean 'http'? "
-                "Use one of: console, file, http, memory, noop."
-            )
-        ],
+        [(f"{NO_LINEAGE}spark.openlineage.transport.type is 'htpp', unknown. Did you mean 'http'? {TRANSPORTS}")],
     ),
     "a transport of other clients": (
-        {"transport.type": "kafka"},
+        {"transport.type": "kinesis"},
         [
             (
-                f"{NO_LINEAGE}spark.openlineage.transport.type is 'kafka', a transport of other OpenLineage clients "
-                "that is not supported yet. Use one of: console, file, http, memory, noop."
+                f"{NO_LINEAGE}spark.openlineage.transport.type is 'kinesis', a transport of other OpenLineage "
+                f"clients that is not supported yet. {TRANSPORTS}"
             )
         ],
     ),
@@ -202,10 +201,10 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "nothing wrong but switched off": ({"transport.type": "file", "disabled": "true"}, []),
     "a URL where nobody listens": (
-        {"transport.type": "http", "transport.url": URL},
+        {"transport.type": "http", "transport.url": URL, "spool.path": "spool"},
         [
             f"delivery of OpenLineage events: {URL}/api/v1/lineage",
-            "OpenLineage events: 0 sent, 4 failed, 0 dropped, 0 left unsent",
+            "OpenLineage events: 0 sent, 0 refused, 0 dropped, 4 left unsent; what is left or was refused stays in /",
         ],
     ),
 }

@@ -332,7 +332,7 @@ def test_what_a_program_logs_at_its_finest_shows_no_key(
     seen = caplog.text + "".join(capfd.readouterr())
     assert "canary" not in seen
     # What the program asked to see of its own requests, it sees.
-    assert '"GET / HTTP/1.1" 200' in caplog.text
+    assert "GET / HTTP/1.1" in caplog.text
     assert "send: b'GET / HTTP/1.1" in seen
 
 
