@@ -1,8 +1,9 @@
 """
 Whether memory stays flat over many small queries in one session, with the listener and without.
 
-Each query writes one row. Spark's own store of past queries is kept small, so that what grows is not Spark's. The heap
-is what is left after a garbage collection; Python's memory is what the process holds (VmRSS), with its live objects.
+Every tenth query writes a row, the others read one, and each is a run of its own, for reads are asked for. Spark's own
+store of past queries is kept small, so that what grows is not Spark's. The heap is what is left after a garbage
+collection; Python's memory is what the process holds (VmRSS), with its live objects.
 """
 
 from __future__ import annotations
@@ -50,6 +51,13 @@ def _heap(spark: Any) -> float:
     return min(found)
 
 
+def _query(spark: Any, number: int) -> None:
+    if number % 10:
+        spark.sql(f"SELECT {number} AS number").collect()
+    else:
+        spark.range(number, number + 1, 1, 1).write.mode("overwrite").json("out")
+
+
 def job(queries: int, steps: int) -> None:
     """Run the queries, and print a line of figures before them and after each step."""
     from pyspark.sql import SparkSession
@@ -73,7 +81,7 @@ def job(queries: int, steps: int) -> None:
             }
             print(json.dumps(figures), flush=True)
         if number < queries:
-            spark.range(number, number + 1, 1, 1).write.mode("overwrite").json("out")
+            _query(spark, number)
     spark.stop()
 
 
@@ -83,6 +91,7 @@ def _measure(queries: int, steps: int, *, listening: bool) -> list[dict[str, flo
         if listening:
             conf["spark.openlineage.transport.type"] = "file"
             conf["spark.openlineage.transport.location"] = f"{folder}/events.ndjson"
+            conf["spark.openlineage.reads.enabled"] = "true"
         submit = " ".join(f'"--conf={key}={value}"' for key, value in conf.items()) + " pyspark-shell"
         done = subprocess.run(
             [sys.executable, __file__, "--job", f"--queries={queries}", f"--steps={steps}"],

@@ -85,7 +85,9 @@ class Memory:
     rows: Mapping[int, Mapping[Fields, Mapping[Kind, str]]] = attrs.Factory(dict)
 
 
-def understand(plan: Plan, session: Session, memory: Memory | None = None) -> Understanding:
+def understand(
+    plan: Plan, session: Session, memory: Memory | None = None, *, is_command: bool = False
+) -> Understanding:
     """
     What a plan reads, writes, and how the one comes from the other.
 
@@ -93,11 +95,12 @@ def understand(plan: Plan, session: Session, memory: Memory | None = None) -> Un
         plan: the analyzed plan.
         session: what its session's configuration says.
         memory: what earlier plans left behind.
+        is_command: whether Spark says that its top is a command; one that is in no list need not be called so.
 
     Returns:
         all of it; whatever has no rule is in `not_understood`, with what was done instead.
     """
-    return _Reading(plan, session, memory or Memory()).understanding()
+    return _Reading(plan, session, memory or Memory()).understanding(is_command=is_command)
 
 
 class _Reading:
@@ -112,14 +115,14 @@ class _Reading:
         self._remembered: dict[int, Found] = {}
         self._remembered_rows: Found = {}
 
-    def understanding(self) -> Understanding:
+    def understanding(self, *, is_command: bool) -> Understanding:
         plan = self.plan
         sinks = commands.sinks(plan)
         found = (commands.write(plan, plan.operators[at], self.session) for at in sinks)
         writes = tuple(write for write in found if write is not None)
         reads = [q for q in (inserts.read_by(plan.operators[at]) for at in sinks) if q is not None]
         quiet = bool(sinks) and not writes and not reads
-        unknown = not sinks and not plan.top.output and "Command" in plan.top.name
+        unknown = not sinks and not plan.top.output and (is_command or "Command" in plan.top.name)
         if unknown:
             self._remark(plan.top, "a command without a rule: what it writes is not known")
         query = plan.root if not sinks and not unknown else None

@@ -36,7 +36,7 @@ class PlanReader:
 
     def read(self, record: Mapping[str, Any]) -> Understanding:
         """What the plan in a record says; of one that could not be read, that it could not."""
-        found = self._guard.run("reading a plan", self._understand, record["plan"]) if "plan" in record else None
+        found = self._guard.run("reading a plan", self._understand, record) if "plan" in record else None
         if found is not None:
             return found
         why = record.get("fault", "see the log")
@@ -55,11 +55,12 @@ class PlanReader:
             while len(table) > _REMEMBERED:
                 del table[next(iter(table))]
 
-    def _understand(self, encoded: Mapping[str, Any]) -> Understanding:
-        plan = decode_plan(encoded)
+    def _understand(self, record: Mapping[str, Any]) -> Understanding:
+        plan = decode_plan(record["plan"])
         session = Session(
             plan.session.get("warehouse"),
             self._metastore,
             "hive" if "Hive" in (plan.session.get("catalog") or "") else "in-memory",
         )
-        return understand(plan, session, Memory(self._datasets, self._sources, self._rows))
+        memory = Memory(self._datasets, self._sources, self._rows)
+        return understand(plan, session, memory, is_command=record.get("command", False))

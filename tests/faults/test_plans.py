@@ -50,9 +50,12 @@ def test_no_statement_waits_for_whoever_reads_its_plan(plans: Any) -> None:
 
 
 def test_a_plan_that_fails_its_reader_has_a_run_that_names_the_fault(plans: Any) -> None:
-    blind = [event for event in plans.heard.queries() if not event["outputs"]]
-
-    told = [(event["eventType"], message) for event in blind for _, message in remarks(event)]
+    told = [
+        (event["eventType"], message)
+        for event in plans.heard.queries()
+        for _, message in remarks(event)
+        if "could not be read" in message
+    ]
 
     assert [event_type for event_type, _ in told] == ["START", "COMPLETE"] * 3
     for fault, (_, message) in zip(("IllegalState", "StackOverflow", "NoClassDefFound"), told[1::2], strict=True):
@@ -65,7 +68,7 @@ def test_the_application_ends_well(plans: Any) -> None:
     assert plans.heard.said() == []
 
 
-@pytest.mark.parametrize("name", ["operator", "command", "reader", "writer", "nodes", "deep", "wide", "local"])
+@pytest.mark.parametrize("name", ["operator", "reader", "writer", "nodes", "deep", "wide", "local"])
 def test_a_plan_that_can_be_read_has_its_run(plans: Any, name: str) -> None:
     assert [event["eventType"] for event in runs(plans)[name]] == ["START", "COMPLETE"]
 
@@ -83,6 +86,15 @@ def test_what_follows_a_fault_has_its_lineage(plans: Any) -> None:
 )
 def test_what_is_unknown_is_named(plans: Any, name: str, task: str) -> None:
     assert [found for found, _ in remarks(runs(plans)[name][-1]) if found.startswith(task)] != []
+
+
+def test_a_command_that_is_unknown_is_named_and_has_what_spark_wrote_for_it(plans: Any) -> None:
+    start, complete = (
+        event for event in plans.heard.queries() if [task for task, _ in remarks(event)] == ["foreign.Smuggle"]
+    )
+
+    assert (start["eventType"], complete["eventType"]) == ("START", "COMPLETE")
+    assert runs(plans)["command"] == [complete]
 
 
 def test_an_event_of_many_columns_has_its_schema_and_says_what_is_missing(plans: Any) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from typing import Any
 
 import pytest
 
+ONCE = pytest.mark.skipif(
+    importlib.metadata.version("pyspark").startswith("3."),
+    reason="which faults count, and what becomes of the status, does not depend on Spark: one version is enough",
+)
 STRICT = {"spark.openlineage.strict": "true"}
 WELL = ["rows 10", "atexit, after the session", "atexit, before the session", "let go of"]
 
@@ -51,14 +56,15 @@ def test_a_job_without_a_fault_is_as_it_was(faults: Any) -> None:
     assert listed(job) == []
 
 
-@pytest.mark.parametrize(("ending", "code"), [("exit", 3), ("raise", 1)])
-def test_a_job_that_fails_by_itself_keeps_its_status(faults: Any, ending: str, code: int) -> None:
-    job = faults.run("strict.py", "operator", ending, conf=STRICT)
+@ONCE
+def test_a_job_that_fails_by_itself_keeps_its_status(faults: Any) -> None:
+    job = faults.run("strict.py", "operator", "exit", conf=STRICT)
 
-    assert job.code == code
+    assert job.code == 3
     assert listed(job)[0] == "strict: 1 lineage faults, the exit status stays"
 
 
+@ONCE
 def test_what_is_not_delivered_is_a_fault(faults: Any, tmp_path: Any) -> None:
     conf = {
         **STRICT,
@@ -74,6 +80,7 @@ def test_what_is_not_delivered_is_a_fault(faults: Any, tmp_path: Any) -> None:
     assert "delivery: 4 events were not delivered" in listed(job)
 
 
+@ONCE
 def test_a_listener_that_can_not_be_put_on_is_a_fault(faults: Any) -> None:
     conf = {**STRICT, "spark.openlineage.transport.type": "filo"}
 

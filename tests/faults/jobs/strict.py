@@ -31,8 +31,6 @@ rows.write.json("out")
 print("rows", spark.read.json("out").count())
 if ending == "exit":
     sys.exit(3)
-elif ending == "raise":
-    raise ValueError("no such luck")
 elif ending == "zero":
     raise SystemExit(0)
 elif ending == "stop":
