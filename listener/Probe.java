@@ -348,6 +348,8 @@ public final class Probe extends SparkListener {
       Object next = below.hasNext() ? below.next() : null;
       if (!(next instanceof LogicalPlan)) return;
       plan = (LogicalPlan) next;
+      // A relation that Spark has kept from an earlier statement has that one's text.
+      if (plan.children().isEmpty() && !(plan instanceof Command)) return;
       text = plan.origin().sqlText();
     }
     if (text != null && !text.isEmpty()) { b.append(key); Json.text(b, String.valueOf(text.get())); }

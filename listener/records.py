@@ -9,7 +9,9 @@ from typing import Any
 from openlineage_pyspark.facets.run import Failure
 from openlineage_pyspark.facets.sql_tokens import TokenKind, tokens
 
-_WRITES = frozenset("CREATE REPLACE INSERT MERGE UPDATE DELETE WITH FROM".split())
+_WRITES = frozenset("CREATE REPLACE INSERT MERGE UPDATE DELETE".split())
+# What either a query or a statement that writes begins with: `WITH q AS (...) INSERT`, `FROM t INSERT`.
+_EITHER = frozenset(("WITH", "FROM"))
 
 
 def failure_of(record: Mapping[str, Any]) -> Failure | None:
@@ -26,13 +28,23 @@ def sql_of(record: Mapping[str, Any]) -> str | None:
     if "sql" in record:
         return str(record["sql"])
     inner = record.get("querySql")
-    return str(inner) if inner is not None and _first_word(str(inner)) in _WRITES else None
+    return str(inner) if inner is not None and _writes(str(inner)) else None
 
 
-def _first_word(text: str) -> str:
-    """The word that a statement begins with, behind the comments before it."""
-    silent = (TokenKind.SPACE, TokenKind.COMMENT)
-    return next((token.text.upper() for token in tokens(text) if token.kind not in silent), "")
+def _writes(text: str) -> bool:
+    """Whether a text is a statement that writes, by the words outside of its parentheses."""
+    depth, first = 0, ""
+    for token in tokens(text):
+        depth += (token.text == "(") - (token.text == ")")
+        if token.kind is not TokenKind.WORD or depth > 0:
+            continue
+        word = token.text.upper()
+        if word in _WRITES:
+            return True
+        first = first or word
+        if first not in _EITHER:
+            return False
+    return False
 
 
 def time_of(milliseconds: int) -> datetime.datetime:

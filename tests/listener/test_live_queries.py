@@ -116,13 +116,25 @@ def test_the_user_sees_the_same_exceptions(jobs: Any, failing: Any) -> None:
     ]
 
 
+def test_only_a_statement_of_sql_has_its_text(statements: Any) -> None:
+    """Spark keeps a table's relation with the text of the first statement that read it; a later job has another."""
+    texts = [run[0]["job"]["facets"].get("sql", {}).get("query") for run in runs(statements.queries("quiet.ndjson"))]
+
+    assert texts == [
+        "CREATE TABLE quiet_made USING parquet AS SELECT id, id % 3 AS third FROM range(12)",
+        "CREATE TABLE quiet_copy USING parquet AS SELECT * FROM quiet_made",
+        None,
+        None,
+    ]
+
+
 @pytest.mark.parametrize("name", ["quiet", "reads"])
 def test_a_table_made_from_a_query_is_exactly_one_run(statements: Any, name: str) -> None:
     """Spark runs an inner execution for the rows, which is part of it."""
     writes = [run for run in runs(statements.queries(f"{name}.ndjson")) if run[0]["outputs"]]
 
-    assert [outputs(run[0]) for run in writes] == [[f"{name}_made"], [f"{name}_saved"]]
-    for run, rows, read in zip(writes, (12, 3), ([], [f"{name}_made"]), strict=True):
+    assert [outputs(run[0]) for run in writes] == [[f"{name}_{end}"] for end in ("made", "copy", "saved", "path")]
+    for run, rows, read in zip(writes, (12, 12, 3, 12), ([], *[[f"{name}_made"]] * 3), strict=True):
         start, complete = run
         assert (start["eventType"], complete["eventType"]) == ("START", "COMPLETE")
         assert inputs(start) == inputs(complete) == read

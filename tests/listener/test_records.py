@@ -10,7 +10,8 @@ from openlineage_pyspark.listener.records import sql_of
     "text",
     [
         "INSERT INTO t SELECT 1",
-        "  with q AS (SELECT 1) SELECT * FROM q",
+        "  with q AS (SELECT 1) INSERT INTO t SELECT * FROM q",
+        "FROM s INSERT INTO t SELECT a INSERT INTO u SELECT b",
         "-- first\n/* then /* inner */ */ create TABLE t",
     ],
 )
@@ -18,7 +19,19 @@ def test_the_text_of_a_query_within_is_the_statements_where_it_is_one(text: str)
     assert sql_of({"querySql": text}) == text
 
 
-@pytest.mark.parametrize("text", ["SELECT 1", "created", "", "/* INSERT */ SELECT 1", "-- INSERT"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 1",
+        "created",
+        "",
+        "/* INSERT */ SELECT 1",
+        "-- INSERT",
+        "WITH q AS (SELECT 'INSERT' AS `insert`) SELECT * FROM q",
+        "SELECT 1 AS insert",
+        "FROM s SELECT a",
+    ],
+)
 def test_the_text_of_a_mere_query_is_not(text: str) -> None:
     assert sql_of({"querySql": text}) is None
 

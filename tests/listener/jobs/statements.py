@@ -10,7 +10,10 @@ for name in ("quiet", "reads"):
     spark = SparkSession(SparkContext(conf=conf))
     table = f"{name}_made"
     spark.sql(f"CREATE TABLE {table} USING parquet AS SELECT id, id % 3 AS third FROM range(12)")
+    # From here on the table's relation has the text of this statement.
+    spark.sql(f"CREATE TABLE {name}_copy USING parquet AS SELECT * FROM {table}")
     spark.table(table).groupBy("third").count().write.saveAsTable(f"{name}_saved")
+    spark.table(table).select("id").write.parquet(f"{name}_path")
     print(len(spark.table(table).where("third = 1").collect()))
     spark.sql(f"CACHE TABLE kept AS SELECT * FROM {name}_saved")
     spark.sql("UNCACHE TABLE kept")
