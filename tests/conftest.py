@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib.util
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,6 +52,11 @@ def _load(name: str) -> ModuleType:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--regold", action="store_true", help="write the golden files from what the code gives")
     parser.addoption("--marquez", action="store_true", help="run the tests on a real Marquez, and no others")
+
+
+def pytest_configure() -> None:
+    """Let the processes that the tests start hear Ctrl-C, which a shell has its background jobs ignore."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -143,8 +143,9 @@ def _api_key(options: Mapping[str, object]) -> str | None:
     if kind == "none":
         return None
     if kind not in (None, "api_key", "bearer"):
+        # The value is not shown: it may be a key, written into the wrong option.
         remedy = "Use api_key, jwt or oauth2, or a header Authorization."
-        raise TransportConfigError("auth.type", f"is {kind!r}, which is unknown", remedy)
+        raise TransportConfigError("auth.type", "is an unknown type", remedy)
     if kind and not key:
         problem = f"is not set, and auth.type is {kind}"
         raise TransportConfigError("auth.apiKey", problem, "Set it, or leave auth.type out.")
@@ -202,7 +203,7 @@ def _by_client(request: TokenRequest, options: Mapping[str, object]) -> TokenReq
         form |= {"client_id": client, "client_secret": secret}
         return attrs.evolve(request, form=form, secrets=hidden)
     remedy = "Use client_secret_basic or client_secret_post."
-    raise TransportConfigError("auth.clientAuthMethod", f"is {method!r}", remedy)
+    raise TransportConfigError("auth.clientAuthMethod", "is an unknown method", remedy)
 
 
 def _headers(options: Mapping[str, object]) -> dict[str, str]:

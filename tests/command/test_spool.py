@@ -277,7 +277,10 @@ def test_who_interrupts_a_replay_loses_nothing(root, nobody):
             assert replaying.poll() is None
             time.sleep(0.05)
         replaying.send_signal(signal.SIGINT)
-        _, errors = replaying.communicate(timeout=120)
+        try:
+            _, errors = replaying.communicate(timeout=120)
+        finally:
+            replaying.kill()
 
     assert replaying.returncode == 130
     assert "Traceback" not in errors

@@ -290,7 +290,7 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
         f"{PREFIX}.auth.clientSecret is not set. Set it as the login server gave it."
     )
     assert message(type="oauth2", clientId="i", clientSecret="s", clientAuthMethod="jwt", **endpoint) == (
-        f"{PREFIX}.auth.clientAuthMethod is 'jwt'. Use client_secret_basic or client_secret_post."
+        f"{PREFIX}.auth.clientAuthMethod is an unknown method. Use client_secret_basic or client_secret_post."
     )
     assert message(type="jwt", apiKey="k", tokenRefreshBuffer=-1, **endpoint) == (
         f"{PREFIX}.auth.tokenRefreshBuffer is '-1'. Set it to a number of seconds from zero on."
