@@ -1,8 +1,9 @@
 """
 A receiver to be measured against, in a process of its own: takes events on /api/v1/lineage and remembers their order.
 
-`GET /report` gives what it has taken, in the order of arrival, as [run id, event type, event id] each; `POST /fate`
-sets the part of the requests that are answered 500, drawn at random, after the event was or was not taken.
+`GET /report` gives what it has taken, in the order of arrival, as [run id, event type, event id] each; `GET /outputs`
+the name of the first dataset that each run writes; `POST /fate` sets the part of the requests that are answered 500,
+drawn at random, after the event was or was not taken.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ class Receiver:
 
     def __init__(self, seed: int) -> None:
         self.taken: list[tuple[str, str, str]] = []
+        self.outputs: dict[str, str] = {}
         self.failing = 0.0
         self.draw = random.Random(seed)  # noqa: S311 - faults, not secrets
 
@@ -39,6 +41,8 @@ class Receiver:
         """Take an event, or do what is asked for."""
         if path == "/report":
             return 200, json.dumps(self.taken).encode()
+        if path == "/outputs":
+            return 200, json.dumps(self.outputs).encode()
         if path == "/fate":
             self.failing = float(body)
             return 200, b""
@@ -49,6 +53,8 @@ class Receiver:
             run = event["run"]
             own = run["facets"].get("pyspark_event", {}).get("id", "")
             self.taken.append((run["runId"], event["eventType"], own))
+            if event.get("outputs"):
+                self.outputs[run["runId"]] = event["outputs"][0]["name"]
         return (500 if fails else 201), b""
 
 

@@ -1,15 +1,18 @@
-"""The configuration that a job of this environment would get, for the commands that need it."""
+"""What a job of this environment would get, for the commands that need it: its settings, and the transport of them."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
-from openlineage_pyspark.command.spark_conf import SparkConf, read_conf
-from openlineage_pyspark.command.spark_place import SparkPlace, find_spark
+from openlineage_pyspark.command.spark_conf import SparkConf, SparkPlace, find_spark, read_conf
 from openlineage_pyspark.listener.settings import Settings, default_search, load
+from openlineage_pyspark.transport import Transport, open_transport
+from openlineage_pyspark.transport.composite import CompositeTransport
+from openlineage_pyspark.transport.file import FileTransport
+from openlineage_pyspark.transport.filesystem import offered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +60,39 @@ def read(options: argparse.Namespace, environ: Mapping[str, str]) -> Configured:
     conf = read_conf(spark, environ, options.conf, options.properties_file)
     search = default_search()
     return Configured(spark, conf, search, load(conf.values, environ, search))
+
+
+def open_without_driver(options: Mapping[str, Any]) -> Transport:
+    """Make a transport as a job would, with all of its parts, though some take the driver to send.
+
+    Args:
+        options: the transport's, `type` among them.
+
+    Raises:
+        TransportConfigError: there is no such transport, or an option can't be used.
+    """
+    with offered(lambda _location: _HadoopClient()):
+        return open_transport(str(options["type"]), options)
+
+
+def needs_driver(transport: Transport) -> bool:
+    """Tell whether a transport, or a part of it, sends by the driver's own Hadoop client."""
+    if isinstance(transport, CompositeTransport):
+        return any(needs_driver(part.transport) for part in transport.parts)
+    return isinstance(transport, FileTransport) and transport.SPOOLED
+
+
+class _HadoopClient:
+    """Stands in the place of the driver's, and reaches nothing."""
+
+    def label(self) -> NoReturn:
+        raise OSError("there is no driver here")
+
+    def create(self, _path: str, /) -> NoReturn:
+        raise OSError("there is no driver here")
+
+    def close(self) -> None:
+        """Let go of nothing."""
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.command import doctor_delivery, doctor_runtime
+from openlineage_pyspark.command.configured import add_options, read
+from openlineage_pyspark.command.diagnosis import PROBLEM
+from openlineage_pyspark.command.screen import Column, Screen
+from openlineage_pyspark.listener.setting_sources import PREFIX
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from openlineage_pyspark.command.configuration import SetKey
     from openlineage_pyspark.command.configured import Configured
     from openlineage_pyspark.command.diagnosis import Diagnosis
+    from openlineage_pyspark.command.doctor_delivery import OpenedTransport, SetKey
 
 _DESCRIPTION = """\
 Looks at Python, PySpark, Spark, Java, the configuration, the transport and the spool, without starting Spark or sending
@@ -21,8 +27,6 @@ are set, values are shown only where they can be no secret. Exit code 1 where so
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    from openlineage_pyspark.command.configured import add_options
-
     parser = commands.add_parser("doctor", help="what is found, and what to do about it", description=_DESCRIPTION)
     add_options(parser)
     parser.set_defaults(run=run)
@@ -37,47 +41,34 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         The exit code: 1 where something costs lineage.
     """
-    from openlineage_pyspark.command.configuration import set_keys
-    from openlineage_pyspark.command.configured import read
-    from openlineage_pyspark.command.diagnosis import PROBLEM
-
     configured = read(options, os.environ)
-    found = examine(configured, os.environ)
-    _print(set_keys(configured.conf, os.environ, configured.search, configured.settings), found)
+    with doctor_delivery.opened_transport(configured.settings) as opened:
+        found = examine(configured, os.environ, opened)
+    _print(doctor_delivery.set_keys(configured, os.environ, opened), found)
     return int(any(each.level == PROBLEM for each in found))
 
 
-def examine(configured: Configured, environ: Mapping[str, str]) -> list[Diagnosis]:
+def examine(configured: Configured, environ: Mapping[str, str], opened: OpenedTransport) -> list[Diagnosis]:
     """Look at everything.
 
     Args:
         configured: what a job would get.
         environ: the environment.
+        opened: the transport.
     """
-    from openlineage_pyspark.command import configuration, receiver, spool_state, surroundings
-
     spark, conf, settings = configured.spark, configured.conf, configured.settings
-    found = [
-        *surroundings.look_at_python(spark, conf.values, environ),
-        *surroundings.look_at_package(spark, conf.values, environ),
-        *surroundings.look_at_spark(spark, conf.values, environ),
-        surroundings.look_at_java(spark, environ),
-        *configuration.look_at_configuration(conf, settings),
-        *configuration.look_at_java_listener(conf),
+    return [
+        *doctor_runtime.look_at_python(spark, conf.values, environ),
+        *doctor_runtime.look_at_package(spark, conf.values, environ),
+        *doctor_runtime.look_at_spark(spark, conf.values, environ),
+        doctor_runtime.look_at_java(spark, environ),
+        *doctor_delivery.look_at_configuration(conf, settings, opened),
+        *doctor_delivery.look_at_java_listener(conf),
+        *doctor_delivery.look_at_delivery(settings, opened),
     ]
-    with receiver.configured_transport(settings) as (transport, said):
-        found += said
-        if transport is not None:
-            found += receiver.look_at_receiver(transport)
-            found += spool_state.look_at_spool(settings, transport)
-    return found
 
 
 def _print(keys: Sequence[SetKey], found: Sequence[Diagnosis]) -> None:
-    from openlineage_pyspark.command.diagnosis import PROBLEM
-    from openlineage_pyspark.command.screen import Column, Screen
-    from openlineage_pyspark.listener.setting_sources import PREFIX
-
     screen = Screen()
     rows = []
     for each in found:

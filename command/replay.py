@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import argparse
+import math
 import os
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
+from openlineage_pyspark.command.configured import add_options, needs_driver, open_without_driver, read
+from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.spool import add_spool_option, contents, root_for
+from openlineage_pyspark.transport import Delivery, TransportConfigError
+from openlineage_pyspark.transport.adoption import Inheritance
+from openlineage_pyspark.transport.attempt import attempt
+from openlineage_pyspark.transport.fan_out import FanOut, lanes
+from openlineage_pyspark.transport.spool_place import SpoolError, holds
 
-    from openlineage_pyspark.command.screen import Screen
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from openlineage_pyspark.listener.settings import Settings
-    from openlineage_pyspark.transport import DeliveryCounts
-    from openlineage_pyspark.transport.fan_out import FanOut
+    from openlineage_pyspark.transport import DeliveryCounts, Transport
 
 _DESCRIPTION = """\
 Ships the events that applications which run no longer have left in the spool, to the receiver that is configured: those
 of one run in their order, a parent's START before its children's. Events that were meant for another receiver stay,
 unless --to is given. Exit code 1 where something stays behind."""
+_BY_DRIVER = "written by the Hadoop client of a Spark driver: the next application ships what waits for it, or --to URL"
 _OVER_HTTP = frozenset({"http", "async_http"})
+_FILE = "file:"
+# What a receiver's address looks like whose scheme was forgotten; one with a login in it is not to be repeated.
+_SERVER = re.compile(r"(?:localhost|[\w.-]+(?=:\d))(?::\d{1,5})?(?:/[\w./-]*)?")
 _PATIENCE = 60.0
 _TICK_SECONDS = 0.1
 _LAST_SECONDS = 5.0
@@ -28,14 +41,11 @@ _LAST_SECONDS = 5.0
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    from openlineage_pyspark.command.configured import add_options
-
     parser = commands.add_parser("replay", help="ship what was left in the spool", description=_DESCRIPTION)
-    parser.add_argument(
-        "--spool", type=Path, metavar="DIR", help="the spool's directory; by default what is configured"
-    )
+    add_spool_option(parser)
     parser.add_argument(
         "--to",
+        type=_address,
         metavar="URL",
         help="ship everything to this receiver, http: or https:, or into this file:. "
         "The configured login and headers are sent along only where it is on the configured server",
@@ -43,7 +53,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--dead", action="store_true", help="try the refused events again too")
     parser.add_argument(
         "--patience",
-        type=float,
+        type=_seconds,
         default=_PATIENCE,
         metavar="SECONDS",
         help="give up after so long without a single event delivered (default: %(default)g)",
@@ -61,35 +71,38 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         The exit code: 1 where something stays behind, 2 where there is no receiver or no spool to be used.
     """
-    from openlineage_pyspark.command.configured import read
-    from openlineage_pyspark.command.screen import Screen, complain
-    from openlineage_pyspark.command.spool_state import contents, root_for
-    from openlineage_pyspark.transport import Delivery, TransportConfigError, open_transport
-    from openlineage_pyspark.transport.attempt import attempt
-    from openlineage_pyspark.transport.backlog import Inheritance
-    from openlineage_pyspark.transport.fan_out import FanOut, lanes
-    from openlineage_pyspark.transport.spool_place import SpoolError
-
     settings = read(options, os.environ).settings
     transport_options = _options(settings, options.to)
     if "type" not in transport_options:
+        for warning in settings.warnings:
+            complain(warning)
         complain("no transport is configured: name the receiver with --to URL")
         return 2
     try:
         root = root_for(settings, options.spool)
-        transport = open_transport(str(transport_options["type"]), transport_options)
+        parts = lanes(open_without_driver(transport_options))
     except (SpoolError, TransportConfigError) as problem:
         complain(str(problem))
         return 2
+    here = [part for part in parts if not needs_driver(part)]
+    for part in parts:
+        if part not in here:
+            complain(f"{part.destination} is {_BY_DRIVER}")
+            _close(part)
+    return _replay(root, here, options) if here else 2
+
+
+def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace) -> int:
+    """Ship what is in a spool, and say what became of it."""
     screen = Screen()
-    parts = lanes(transport)
     destinations = {part.destination for part in parts}
     receiver = " and ".join(sorted(destinations))
     found = contents(root)
     meant = [each for each in found if not each.in_use and (options.to or each.destination in destinations)]
     total = sum(each.waiting + (each.dead if options.dead else 0) for each in meant)
     if not total:
-        attempt(lambda: transport.close(_LAST_SECONDS))
+        for part in parts:
+            _close(part)
         screen.line(f"nothing in {root} waits for {receiver}")
         return int(_is_left(screen, root, set()))
     inheritance = Inheritance(root, any_destination=bool(options.to), dead_letters=options.dead)
@@ -101,22 +114,22 @@ def run(options: argparse.Namespace) -> int:
     if counts.dropped:
         screen.line(f"{counts.dropped:,} can't be read any more")
     is_left = _is_left(screen, root, {each.directory for each in meant})
+    if not counts.adopting and counts.inherited < total and not is_left:
+        screen.line(f"{total - counts.inherited:,} were taken up by another application meanwhile")
     return int(is_left or bool(counts.failed or counts.dropped))
 
 
-def _is_left(screen: Screen, root: Path, taken: set[Path]) -> bool:
-    """Tell whether something stays behind, and what.
+def _is_left(screen: Screen, root: Path, meant: set[Path]) -> bool:
+    """Tell whether something stays behind that no other application has taken up, and what.
 
     Args:
         screen: to tell it on.
         root: the spool's.
-        taken: what this process may still hold, where the transport hangs.
+        meant: what was to be shipped: this process may still hold it, where the transport hangs.
     """
-    from openlineage_pyspark.command.spool_state import contents
-
-    held = [each for each in contents(root) if not each.in_use or each.directory in taken]
-    waiting = sum(each.waiting for each in held)
-    unreadable = [each for each in held if each.problem]
+    left = [each for each in contents(root) if not each.in_use or (each.directory in meant and holds(each.directory))]
+    waiting = sum(each.waiting for each in left)
+    unreadable = [each for each in left if each.problem]
     for each in unreadable:
         screen.line(f"{each.directory} can't be read ({each.problem})")
     if waiting:
@@ -124,12 +137,17 @@ def _is_left(screen: Screen, root: Path, taken: set[Path]) -> bool:
     return bool(waiting or unreadable)
 
 
+def _close(transport: Transport) -> None:
+    attempt(lambda: transport.close(_LAST_SECONDS))
+
+
 def _options(settings: Settings, to: str | None) -> Mapping[str, Any]:
     """Return the options of the transport to ship through."""
     if to is None:
         return settings.transport
-    if not to.lower().startswith(("http:", "https:")):
-        return {"type": "file", "location": to}
+    if to.lower().startswith(_FILE):
+        path = to[len(_FILE) :]
+        return {"type": "file", "location": to if path.startswith("/") else path}
     from openlineage_pyspark.transport.http_client import same_server
 
     configured = settings.transport
@@ -137,6 +155,27 @@ def _options(settings: Settings, to: str | None) -> Mapping[str, Any]:
     if str(configured.get("type")) in _OVER_HTTP and same_server(str(configured.get("url")), to):
         return {**configured, "url": to}
     return {"type": "http", "url": to}
+
+
+def _address(text: str) -> str:
+    if text.lower().startswith(("http:", "https:", _FILE)):
+        return text
+    example = "such as http://localhost:5000"
+    if _SERVER.fullmatch(text):
+        example = f"did you mean http://{text}?"
+    elif text.startswith(("/", ".", "~")):
+        example = f"did you mean {_FILE}{text}?"
+    raise argparse.ArgumentTypeError(f"must begin with http:, https: or {_FILE}; {example}")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:
+        raise argparse.ArgumentTypeError("must be a number of seconds, such as 60")
+    return seconds
 
 
 def _ship(delivery: FanOut, total: int, patience: float, screen: Screen) -> DeliveryCounts:
@@ -152,7 +191,7 @@ def _ship(delivery: FanOut, total: int, patience: float, screen: Screen) -> Deli
         try:
             while time.monotonic() - since < patience:
                 counts = delivery.counts()
-                if counts.inherited and not counts.pending:
+                if not (counts.adopting or counts.pending):
                     break
                 if counts.sent + counts.failed + counts.dropped > answered:
                     answered, since = counts.sent + counts.failed + counts.dropped, time.monotonic()

@@ -1,35 +1,47 @@
-"""`spool ls`: what waits on disk, and what was refused."""
+"""`spool ls`: where the spool is, what waits in it, and what was refused."""
 
 from __future__ import annotations
 
+import argparse
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.command.configured import add_options, read
+from openlineage_pyspark.command.screen import Column, Screen, complain
+from openlineage_pyspark.listener.shipping import named_root
+from openlineage_pyspark.transport.spool_content import Content, content, dead_letters
+from openlineage_pyspark.transport.spool_place import UNREADABLE, SpoolError, default_root, directories
+
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
-    from openlineage_pyspark.command.screen import Screen
-    from openlineage_pyspark.transport.spool_content import Content
+    from openlineage_pyspark.listener.settings import Settings
 
 _DESCRIPTION = "Looks into the spool, in which events wait until the receiver has them."
 _LS = """\
 Lists the applications that have events in the spool: how many wait to be sent, how many the receiver refused for good,
 their bytes, the age of the oldest, whether the application still runs, and where they go."""
+_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    from openlineage_pyspark.command.configured import add_options
-
     parser = commands.add_parser("spool", help="what waits on disk", description=_DESCRIPTION)
     below = parser.add_subparsers(metavar="ls", required=True)
     ls = below.add_parser("ls", help="list it", description=_LS)
-    ls.add_argument("--spool", type=Path, metavar="DIR", help="the spool's directory; by default what is configured")
+    add_spool_option(ls)
     ls.add_argument("--dead", action="store_true", help="list the refused events too, with what was answered")
     add_options(ls)
     ls.set_defaults(run=run)
+
+
+def add_spool_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the spool."""
+    parser.add_argument(
+        "--spool", type=_directory, metavar="DIR", help="the spool's directory; by default what is configured"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,17 +51,16 @@ def run(options: argparse.Namespace) -> int:
         options: `spool`, `dead` and those of `configured.add_options`.
 
     Returns:
-        The exit code: 1 where something in it can't be read.
+        The exit code: 1 where something in it can't be read, 2 where there can be no spool.
     """
-    from openlineage_pyspark.command.configured import read
-    from openlineage_pyspark.command.screen import Screen, complain
-    from openlineage_pyspark.command.spool_state import contents, root_for, unreadable
-    from openlineage_pyspark.transport.spool_place import SpoolError
-
     screen = Screen()
     try:
         root = root_for(read(options, os.environ).settings, options.spool)
-        held = contents(root)
+    except SpoolError as problem:
+        complain(str(problem))
+        return 2
+    held = contents(root)
+    try:
         if held:
             _list(screen, held)
         else:
@@ -65,15 +76,69 @@ def run(options: argparse.Namespace) -> int:
     return int(bool(damaged) or any(each.problem for each in held))
 
 
+def root_for(settings: Settings, named: Path | None) -> Path:
+    """Return the spool's root for a command; where the spool is switched off, that of what was left before.
+
+    Args:
+        settings: which may name one.
+        named: on the command line, in place of it.
+
+    Raises:
+        SpoolError: there is no home for the default one, or the one that is configured can't be read.
+    """
+    root = named or named_root(settings) or default_root()
+    if problem := _problem_with(root):
+        raise SpoolError(f"{root} can't be read ({problem})")
+    return root
+
+
+def contents(root: Path) -> list[Content]:
+    """Return what each application has in a spool, the oldest first."""
+    return [content(directory) for directory in directories(root)]
+
+
+def unreadable(root: Path) -> list[str]:
+    """Return the names of the directories that were set aside because their database was damaged."""
+    return sorted(path.name for path in root.glob(f"*{UNREADABLE}"))
+
+
+def age(seconds: float) -> str:
+    """Write a time span in its greatest unit, such as `3 h`."""
+    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), (1, "s"))
+    return f"{max(0, int(seconds // size))} {unit}"
+
+
+def _age_of(time_of_epoch: float) -> str:
+    return age(time.time() - time_of_epoch)
+
+
+def _directory(text: str) -> Path:
+    path = Path(text)
+    # One that is configured is made when it is needed; of one that is named here, the name is wrong.
+    problem = _problem_with(path) or ("" if path.exists() else "it is not there")
+    if problem:
+        raise argparse.ArgumentTypeError(f"{text} can't be read ({problem})")
+    return path
+
+
+def _problem_with(directory: Path) -> str:
+    """Tell why a directory can't be read; empty where it can, or is not there."""
+    try:
+        next(directory.iterdir(), None)
+    except FileNotFoundError:
+        return ""
+    except OSError as problem:
+        return str(problem.strerror)
+    return ""
+
+
 def _list(screen: Screen, held: Sequence[Content]) -> None:
-    from openlineage_pyspark.command.screen import Column
-    from openlineage_pyspark.command.spool_state import age, seconds_since
     from rich.filesize import decimal
 
     rows = []
     for each in held:
         owner = "running" if each.in_use else "gone"
-        oldest = "-" if each.oldest is None else age(seconds_since(each.oldest))
+        oldest = "-" if each.oldest is None else _age_of(each.oldest)
         size = decimal(each.size)
         to = f"can't be read: {each.problem}" if each.problem else each.destination
         rows.append((each.directory.name, owner, f"{each.waiting:,}", f"{each.dead:,}", size, oldest, to))
@@ -83,17 +148,13 @@ def _list(screen: Screen, held: Sequence[Content]) -> None:
 
 
 def _list_dead(screen: Screen, held: Sequence[Content]) -> None:
-    from openlineage_pyspark.command.screen import Column
-    from openlineage_pyspark.command.spool_state import age, seconds_since
-    from openlineage_pyspark.transport.spool_content import dead_letters
-
     for each in held:
         screen.line()
         screen.heading(f"refused, of {each.directory.name}")
         rows = []
         for letter in dead_letters(each.directory):
             event = letter.event
-            rows.append((event.event_type, age(seconds_since(letter.since)), event.run_id, letter.reason))
+            rows.append((event.event_type, _age_of(letter.since), event.run_id, letter.reason))
             if letter.answer:
                 rows.append(("", "", "", f"-> {letter.answer}"))
         columns = (Column("event", 0.1), Column("since", 0.1, right=True), Column("run", 0.35), Column("why"))

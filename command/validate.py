@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections import Counter
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.event_file import EventFileError, read_lines
+from openlineage_pyspark.command.rules import (
+    CREDENTIALS,
+    SPECIFICATION,
+    Finding,
+    RunRules,
+    credentials_in,
+    event_findings,
+)
+from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.specification import SchemaError, Schemas, class_of, class_problems, facets_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from openlineage_pyspark.command.check import Check
-    from openlineage_pyspark.command.rules import Finding
-    from openlineage_pyspark.command.schemas import Schemas
-    from openlineage_pyspark.command.screen import Screen
+    from openlineage_pyspark.command.event_file import Event, Line
 
 _DESCRIPTION = """\
 Checks events, each run whole and in the order of its sending: a run begins with its only START, has one terminal event
 and nothing after it; its parent has started before it; each source of the column lineage is an input that has the
 field; transformations are those of the specification; nothing looks like a credential; and every event has the
-specification's shape. One line a finding: file and line, rule, what is wrong, run. Exit code 1 where there is one."""
+specification's shape. An event that was sent again, with the same id, is counted and not judged. One line a finding:
+file and line, rule, what is wrong, run. Exit code 1 where there is one."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,11 +58,8 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         The exit code: 1 where there is a finding or no event, 2 where the schemas can't be used.
     """
-    from openlineage_pyspark.command.check import Check, SchemaError
-    from openlineage_pyspark.command.screen import Screen, complain
-
     try:
-        schemas = _schemas(options.spec)
+        schemas = None if options.spec is None else Schemas(options.spec)
         check = Check(schemas)
         for line in read_lines(options.files):
             check.add(line)
@@ -66,18 +74,87 @@ def run(options: argparse.Namespace) -> int:
     return int(bool(findings) or not check.events)
 
 
-def _schemas(folder: Path | None) -> Schemas | None:
-    from openlineage_pyspark.command.check import SchemaError
+class Check:
+    """The checks of some lines, which are those of whole runs in the order of their sending.
 
-    if folder is None:
-        return None
-    try:
-        from openlineage_pyspark.command.schemas import Schemas
-    except ImportError as problem:
-        raise SchemaError(
-            f"--spec needs {problem.name}, which is not installed: pip install 'openlineage-pyspark[validate]'"
-        ) from problem
-    return Schemas(folder)
+    Args:
+        schemas: the specification's; None for openlineage-python's classes alone.
+
+    Attributes:
+        events: how many lines hold an object, without repeats.
+        repeats: how many hold one that was there before, id (`run.facets.pyspark_event.id`) and all: delivery is
+            at least once. They are not checked.
+        without_run: how many of the events are of a job or a dataset alone, and are not checked.
+        misshapen: how many break the specification, so that their names and lineage are not checked.
+        custom: how often each facet stands there that is none of the specification's, by its name.
+    """
+
+    def __init__(self, schemas: Schemas | None = None) -> None:
+        self._schemas = schemas
+        self._runs = RunRules()
+        self._found: list[Finding] = []
+        self._files: dict[str, int] = {}
+        self._seen: dict[str, bytes] = {}
+        self.events = self.repeats = self.without_run = self.misshapen = 0
+        self.custom: Counter[str] = Counter()
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self._runs.count
+
+    def add(self, line: Line) -> None:
+        """Check the next line."""
+        event = line.event
+        self._files.setdefault(line.place.file, len(self._files))
+        if event is None:
+            self._found.append(Finding(line.place, SPECIFICATION, "", "", f"the line {line.problem}"))
+            return
+        if self._is_repeat(event):
+            self.repeats += 1
+            return
+        self.events += 1
+        if "run" not in event and {"job", "dataset"} & event.keys():
+            self.without_run += 1
+            return
+        run_id, job = self._runs.add(line.place, event)
+        try:
+            problems = self._problems(event)
+            if not problems:
+                self._found += event_findings(line.place, event)
+                self._count_custom(event)
+        except RecursionError:
+            problems = ["it is nested too deep to be checked"]
+        self.misshapen += bool(problems)
+        self._found += [Finding(line.place, CREDENTIALS, run_id, job, problem) for problem in credentials_in(event)]
+        self._found += [Finding(line.place, SPECIFICATION, run_id, job, problem) for problem in problems]
+
+    def findings(self) -> list[Finding]:
+        """Return what is wrong with all lines so far, in their order."""
+        found = [*self._found, *self._runs.findings()]
+        return sorted(found, key=lambda finding: (self._files[finding.place.file], finding.place.line))
+
+    def _is_repeat(self, event: Event) -> bool:
+        try:
+            event_id = event["run"]["facets"]["pyspark_event"]["id"]
+            digest = hashlib.sha256(json.dumps(event, sort_keys=True).encode()).digest()
+            before = self._seen.get(event_id)
+        except (KeyError, TypeError, RecursionError):
+            return False
+        if before is None:
+            self._seen[event_id] = digest
+        # Two events of one id that differ are both judged.
+        return before == digest
+
+    def _problems(self, event: Event) -> list[str]:
+        # The classes in any case: the other rules rely on the shape that these describe.
+        of_schemas = self._schemas.problems(event) if self._schemas else []
+        return of_schemas or class_problems(event)
+
+    def _count_custom(self, event: Event) -> None:
+        for _, key, _ in facets_of(event):
+            known = key in self._schemas.by_facet if self._schemas else class_of(key) is not None
+            self.custom[key[1]] += not known
 
 
 def _print(screen: Screen, check: Check, findings: Sequence[Finding], schemas: Schemas | None) -> None:
@@ -96,6 +173,8 @@ def _print(screen: Screen, check: Check, findings: Sequence[Finding], schemas: S
             screen.line(f"  not checked: {', '.join(schemas.unchecked_formats)}; pip install 'jsonschema[format]'")
     screen.line("  order, completeness, names, column lineage, transformations: checked")
     screen.line("  credentials: checked by what they look like; a password that is a plain word can't be seen")
+    if check.repeats:
+        screen.line(f"  not checked: {check.repeats} repeats, which are allowed: the same event with the same id")
     if check.misshapen:
         screen.line(f"  not checked: names and lineage of {check.misshapen} events that break the specification")
     if check.without_run:

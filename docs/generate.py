@@ -1,18 +1,22 @@
 """
-The documents that are made from the rules: what is supported, as tables.
+The documents that are made from the code: what is supported, as tables; all keys, as a table and two samples to copy.
 
 Run it with the interpreter of an environment that has the package, in the root of the repository.
 """
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.facets import commands, expressions, operators
-from openlineage_pyspark.listener.setting_documents import write_or_compare
+from openlineage_pyspark.listener.setting_catalog import NOT_YET
+from openlineage_pyspark.listener.setting_keys import DONE, NAMESPACE, PYTHON, WORKING, Key, as_text
+from openlineage_pyspark.listener.setting_options import OPTIONS
+from openlineage_pyspark.listener.setting_sources import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,6 +37,35 @@ The [README](../README.md#what-is-supported) lists the operators and the command
 the expressions of which more is known than that they read their arguments, and the commands that make no event.
 """
 
+_ACTIVE = {"transport.type": "file", "transport.location": "lineage.ndjson", NAMESPACE.name: "my_team"}
+_MADE = f"Made by `{COMMAND}`."
+_INTRODUCTION = """\
+# Configuration
+
+<!-- {made} -->
+
+Every key has the name and the meaning that it has in the OpenLineage integration for Spark in Java
+(openlineage-spark). The last column says where a key is of another project, or our own (openlineage-pyspark).
+A key that is unknown, or known and not supported yet, has no effect and costs one warning. A value that can't
+be used costs one too, and the default holds.
+
+A key can be set in three places. The first one that sets it wins:
+
+1. Spark configuration: `--conf spark.openlineage.namespace=my_team`, or the same in `spark-defaults.conf`
+   ([sample](../conf/spark-defaults.conf)).
+2. YAML: `namespace: my_team`, with a level for each dot ([sample](../conf/openlineage.yml)). The file is the
+   first that can be read of `$OPENLINEAGE_CONFIG`, `./openlineage.yml` and `~/.openlineage/openlineage.yml`.
+   The layout of openlineage-python is the same.
+3. Environment: `OPENLINEAGE__NAMESPACE=my_team`, with two underscores for each dot, in any case, and with or
+   without underscores between words (`OPENLINEAGE__COLUMN_LINEAGE__SCHEMA_SIZE_LIMIT`). A value may be a JSON
+   object, which holds the keys below. `OPENLINEAGE_URL`, `OPENLINEAGE_API_KEY`, `OPENLINEAGE_ENDPOINT`,
+   `OPENLINEAGE_NAMESPACE` and `OPENLINEAGE_DISABLED` are read too.
+
+Where a place names another `transport.type` than a weaker one, no transport option of the weaker one is used.
+
+A list is written `[a;b]` or `a,b`. In a tag, `\\:` and `\\;` stand for the sign itself.
+"""
+
 
 def documents(root: Path) -> dict[str, str]:
     """
@@ -44,7 +77,13 @@ def documents(root: Path) -> dict[str, str]:
     readme = (root / _README).read_text("utf-8")
     for name, table in (("operators", operator_table()), ("commands", command_table())):
         readme = _between(readme, name, table)
-    return {_README: readme, _REFERENCE: _reference()}
+    return {
+        _README: readme,
+        _REFERENCE: _reference(),
+        "conf/spark-defaults.conf": _spark_defaults(),
+        "conf/openlineage.yml": _yaml(),
+        "docs/configuration.md": _configuration(),
+    }
 
 
 def operator_table() -> str:
@@ -116,6 +155,101 @@ def _between(text: str, name: str, made: str) -> str:
     return f"{before}{begin}\n\n{made}\n\n{end}{after}"
 
 
+def _sampled() -> list[tuple[str, Key[Any], str]]:
+    """Return name, key and value of each line of a sample, the active ones first."""
+    # Of two spellings of one option, the Java client's.
+    options = [key for key in OPTIONS if key.status == DONE and key.source != PYTHON]
+    lines: list[tuple[str, Key[Any], str]] = []
+    for key in (*options, *WORKING):
+        value = _ACTIVE.get(key.name) or key.example or as_text(key.default)
+        lines.append((_example_name(key), key, value))
+    return sorted(lines, key=lambda line: line[0] not in _ACTIVE)
+
+
+def _example_name(key: Key[Any]) -> str:
+    before, _, rest = key.name.partition("<")
+    return before + key.example_name + rest.partition(">")[2]
+
+
+def _spark_defaults() -> str:
+    width = max(len(PREFIX + name) for name, _, _ in _sampled())
+    lines = [f"# {_MADE}", "# Copy what you need to $SPARK_HOME/conf/spark-defaults.conf."]
+    for name, key, value in _sampled():
+        mark = "" if name in _ACTIVE else "# "
+        lines += ["", f"# {key.description}", f"{mark}{PREFIX + name:{width}}  {value}"]
+    return "\n".join(lines) + "\n"
+
+
+def _yaml() -> str:
+    lines = [f"# {_MADE}", "# Copy it to ./openlineage.yml or ~/.openlineage/openlineage.yml."]
+    groups: dict[str, list[tuple[str, Key[Any], str]]] = {}
+    for name, key, value in _sampled():
+        groups.setdefault(name.partition(".")[0], []).append((name, key, value))
+    for group in groups.values():
+        lines += ["", *_yaml_group(group)]
+    return "\n".join(lines) + "\n"
+
+
+def _yaml_group(group: list[tuple[str, Key[Any], str]]) -> list[str]:
+    lines: list[str] = []
+    opened: list[str] = []
+    active = any(name in _ACTIVE for name, _, _ in group)
+    for name, key, value in group:
+        *above, last = name.split(".")
+        for depth, part in enumerate(above):
+            if opened[: depth + 1] != above[: depth + 1]:
+                lines.append(_yaml_line(depth, f"{part}:", active=active and depth == 0, outer=active))
+                opened = above[: depth + 1]
+        texts = (f"# {key.description}", f"{last}: {_quoted(value)}")
+        lines += [_yaml_line(len(above), text, active=name in _ACTIVE, outer=active) for text in texts]
+    return lines
+
+
+def _yaml_line(depth: int, text: str, *, active: bool, outer: bool) -> str:
+    """Indent a line; one that is not active stands behind a `# ` at the level of its group."""
+    if active:
+        return "  " * depth + text
+    level = min(depth, int(outer))
+    return "  " * level + "# " + "  " * (depth - level) + text
+
+
+def _quoted(value: str) -> str:
+    plain = value.replace("_", "").replace(".", "").replace("/", "").isalnum()
+    return value if plain else "'" + value.replace("'", "''") + "'"
+
+
+def _configuration() -> str:
+    return "\n".join(
+        [
+            _INTRODUCTION.format(made=_MADE),
+            "## Keys\n",
+            _key_table(WORKING, value=True, default=True),
+            "\n## Transports\n",
+            "An option belongs to the transport that its meaning begins with.\n",
+            _key_table((key for key in OPTIONS if key.status == DONE), default=True),
+            "\n## Known, without effect yet\n",
+            _key_table([*(key for key in OPTIONS if key.status != DONE), *NOT_YET]),
+            "",
+        ]
+    )
+
+
+def _key_table(keys: Iterable[Key[Any]], *, value: bool = False, default: bool = False) -> str:
+    head = ["Key", *(["Value"] if value else []), *(["Default"] if default else []), "Meaning", "Of"]
+    rows = []
+    for key in keys:
+        shown = as_text(key.default)
+        cells = {
+            "Key": " or ".join(f"`{PREFIX}{name}`" for name in (key.name, *key.also)),
+            "Value": key.kind.name,
+            "Default": f"`{shown}`" if shown else "",
+            "Meaning": key.description,
+            "Of": key.source,
+        }
+        rows.append([cells[column] for column in head])
+    return _table(head, rows)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """
     Write the documents, or tell which are not up to date.
@@ -126,7 +260,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 1 where a document is not up to date.
     """
-    return write_or_compare(__doc__, COMMAND, documents, arguments)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write them, instead of only comparing")
+    where = "root of the repository (default: here)"
+    parser.add_argument("root", nargs="?", type=Path, default=Path(), help=where)
+    options = parser.parse_args(arguments)
+    if not (options.root / "pyproject.toml").is_file():
+        parser.error(f"{options.root.absolute()} is not the root of the repository")
+    stale = {path: text for path, text in documents(options.root).items() if not _holds(options.root / path, text)}
+    for path, text in stale.items():
+        if options.write:
+            (options.root / path).write_text(text, "utf-8")
+        outcome = "written" if options.write else f"is not up to date; run {COMMAND}"
+        sys.stdout.write(f"{path} {outcome}\n")
+    return int(bool(stale) and not options.write)
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text("utf-8") == text
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from openlineage_pyspark.facets.inserts import INSERTS
 from openlineage_pyspark.facets.relations import Session
 from openlineage_pyspark.facets.row_level import ROW_LEVEL
 from openlineage_pyspark.facets.table_commands import TABLE_COMMANDS
-from openlineage_pyspark.facets.written import Rule, Write
+from openlineage_pyspark.facets.written import NOTHING, Found, Rule, Unnamed
 from openlineage_pyspark.listener.plan import Operator, Plan
 
 WRITES: dict[str, Rule] = {**INSERTS, **TABLE_COMMANDS, **ROW_LEVEL}
@@ -24,7 +24,7 @@ QUIET = frozenset(
     AlterTableSerDePropertiesCommand AlterViewSchemaBinding AlterViewSchemaBindingCommand AlterTableCollation
     AlterTableClusterBy AddCheckConstraint AddConstraint DropConstraint AnalyzeColumn AnalyzeColumnCommand
     AnalyzePartitionCommand AnalyzeTable AnalyzeTableCommand AnalyzeTables AnalyzeTablesCommand CacheTable
-    CacheTableAsSelect CacheTableCommand ClearCacheCommand CloseCursor CommandResult CommentOnNamespace CompoundBody
+    CacheTableAsSelect ClearCacheCommand CloseCursor CommandResult CommentOnNamespace CompoundBody
     CreateDatabaseCommand CreateFunction CreateFunctionCommand CreateIndex CreateNamespace CreateSQLFunctionCommand
     CreateTempViewUsing CreateUserDefinedFunction CreateVariable DeclareCursor DescribeColumn DescribeColumnCommand
     DescribeDatabaseCommand DescribeFunction DescribeFunctionCommand DescribeNamespace DescribeProcedureCommand
@@ -39,8 +39,8 @@ QUIET = frozenset(
     ShowFunctionsCommand ShowNamespaces ShowNamespacesCommand ShowPartitions ShowPartitionsCommand
     ShowPartitionsJsonCommand ShowProceduresCommand ShowTableExtended ShowTablePartition ShowTableProperties
     ShowTablePropertiesCommand ShowTables ShowTablesCommand ShowTablesExtended ShowTablesJsonCommand ShowViews
-    ShowViewsCommand StreamingExplainCommand UncacheTable UncacheTableCommand UnsetNamespacePropertiesCommand
-    SetViewProperties UnsetViewProperties DescribeQuery
+    ShowViewsCommand StreamingExplainCommand UncacheTable UnsetNamespacePropertiesCommand SetViewProperties
+    UnsetViewProperties
     """.split()
 )
 """Commands that write no dataset: they make no event."""
@@ -48,7 +48,6 @@ QUIET = frozenset(
 
 _SAME_JOB = {
     "SaveAsV1TableCommand": "CreateDataSourceTableAsSelectCommand",
-    "OptimizedCreateHiveTableAsSelectCommand": "CreateHiveTableAsSelectCommand",
     "AlterColumns": "AlterColumn",
     "AlterTableChangeColumnCommentsCommand": "AlterTableChangeColumnCommand",
 }
@@ -70,15 +69,22 @@ def sinks(plan: Plan) -> tuple[int, ...]:
     return tuple(found)
 
 
-def is_command(operator: Operator) -> bool:
+def is_known(operator: Operator) -> bool:
     """Whether an operator is a command that a rule or the list of quiet ones knows."""
     return operator.name in WRITES or operator.name in QUIET
 
 
-def write(plan: Plan, operator: Operator, session: Session) -> Write | None:
-    """What a command writes; None where it writes nothing that lasts, or nothing that can be named."""
+def is_command(operator: Operator) -> bool:
+    """Whether an operator is a command: one that is known, or one that Spark calls so, a connector's too."""
+    return is_known(operator) or "isCommand" in operator.arguments
+
+
+def write(plan: Plan, operator: Operator, session: Session) -> Found:
+    """What a command writes; a command without a rule reads what stands below it and writes nobody knows what."""
     rule = WRITES.get(operator.name)
-    return None if rule is None else rule(plan, operator, session)
+    if rule is not None:
+        return rule(plan, operator, session)
+    return NOTHING if operator.name in QUIET else Unnamed(operator.children, "a command without a rule")
 
 
 def job_word(operator: Operator) -> str:

@@ -117,14 +117,14 @@ def contribute(provider: Provider, state: RunState) -> Contribution:
     return Contribution(provider=provider.name, facets=facets)
 
 
-def failed(provider: Provider, error: BaseException) -> Contribution:
+def failed(provider: Provider, error: str) -> Contribution:
     """Give the contribution of a provider that could not be asked.
 
     Args:
         provider: which raised.
-        error: what it raised.
+        error: the class of what it raised. The message, in which anything may stand, is in the log.
     """
-    return Contribution(provider=provider.name, failure=f"{type(error).__name__}: {error}")
+    return Contribution(provider=provider.name, failure=f"{error}, see the log")
 
 
 def _placed(facets: CustomFacets) -> Iterator[tuple[str, str, object, tuple[type, ...]]]:

@@ -72,7 +72,6 @@ MASKING = frozenset(
         "Mask",
         "HyperLogLogPlusPlus",
         "RegrCount",
-        "ApproxCountDistinct",
     ]
 )
 """Functions whose argument can't be read back from their value."""
@@ -85,7 +84,6 @@ UNCHANGED = frozenset(
         "KnownFloatingPointNormalized",
         "AssertNotNull",
         "TempResolvedColumn",
-        "PromotePrecision",
         "CheckOverflowInTableInsert",
         "NormalizeNaNAndZero",
         "ToPrettyString",
@@ -142,7 +140,7 @@ def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Itera
     """The arguments of one expression, each with the kind and the path that it is read with."""
     name = expression.name
     if name == "GetStructField":
-        field = expression.arguments.get("name")
+        field = expression.arguments.get("field")
         if isinstance(field, str):
             yield expression.arguments.get("child"), how, (field, *inside)
             return
@@ -225,13 +223,6 @@ def _python_aggregate(plan: Plan, expression: Expression) -> list[Part]:
     return [(value, compose(Kind.AGGREGATION, kind)) for value, kind in _function(plan, expression)]
 
 
-def _python_function(plan: Plan, expression: Expression) -> list[Part]:
-    """A Python UDF; the evaluation types 202 and 252 are grouped aggregates (PythonEvalType)."""
-    if expression.arguments.get("evalType") in (202, 252):
-        return _python_aggregate(plan, expression)
-    return _function(plan, expression)
-
-
 def _window(plan: Plan, expression: Expression) -> list[Part]:
     """A window expression: its function's arguments go in, its partition and order decide."""
     a = expression.arguments
@@ -294,7 +285,6 @@ RULES: dict[str, Rule] = {
     "Coalesce": _coalesce,
     "AggregateExpression": _aggregate,
     "PythonUDAF": _python_aggregate,
-    "PythonUDF": _python_function,
     "WindowExpression": _window,
     "Lag": _window_offset,
     "Lead": _window_offset,

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
+import attrs
 from openlineage_pyspark.facets import naming, relations
 from openlineage_pyspark.facets.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.file_paths import is_absolute, stream_path
 from openlineage_pyspark.facets.relations import Session
 from openlineage_pyspark.facets.written import (
+    NOTHING,
+    Found,
     Rule,
     Write,
     by_position,
+    into,
     into_relation,
     mode_lifecycle,
     named_fields,
+    reads_of,
     table_label,
     texts,
     to_path,
@@ -21,8 +27,10 @@ from openlineage_pyspark.facets.written import (
 )
 from openlineage_pyspark.listener.plan import Described, Operator, Plan
 
+_PATH_KEEPERS = ("delta", "hudi", "iceberg", "spark.xml", "spark.avro", "spark.csv", "excel")
 
-def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Write | None:
+
+def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Found:
     """A file format's write: to a path, or to a table that lies there."""
     query, names = operator.operator("query"), texts(operator.sequence("outputColumnNames"))
     table = operator.described("catalogTable")
@@ -31,32 +39,41 @@ def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Writ
         return to_table(plan, table, query, names, session, lifecycle)
     format_ = operator.described("fileFormat")
     name = format_.simple_name.removesuffix("FileFormat").lower() if format_ is not None else None
-    return to_path(plan, operator.text("outputPath"), query, names, name, lifecycle or mode_lifecycle(operator))
+    path = operator.text("outputPath")
+    return _unless_there(operator, to_path(plan, path, query, names, name, lifecycle or mode_lifecycle(operator)))
 
 
-def _create_table_as_select(plan: Plan, operator: Operator, session: Session) -> Write | None:
+def _create_table_as_select(plan: Plan, operator: Operator, session: Session) -> Found:
     """CREATE TABLE AS SELECT, saveAsTable."""
+    query = operator.operator("query")
     table = operator.described("table") or operator.described("tableDesc")
     if table is None:
-        return None
+        return into(None, query)
     lifecycle = None if operator.text("mode") == "Append" else "CREATE"
     existing = operator.described("existing")
     if lifecycle is None and existing is not None:
         # What is appended to lies where the catalog says, which the description of a table to be made doesn't know.
         table = existing
     names = texts(operator.sequence("outputColumnNames"))
-    return to_table(plan, table, operator.operator("query"), names, session, lifecycle)
+    return _unless_there(operator, to_table(plan, table, query, names, session, lifecycle))
 
 
-def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Write | None:
+def _unless_there(operator: Operator, found: Found) -> Found:
+    """The write of a mode that leaves alone what is there."""
+    if operator.text("mode") == "Ignore" and isinstance(found, Write):
+        return attrs.evolve(found, lifecycle="CREATE", may_skip=True)
+    return found
+
+
+def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Found:
     """INSERT into a Hive table."""
-    table = operator.described("table")
+    table, query = operator.described("table"), operator.operator("query")
     lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
     names = texts(operator.sequence("outputColumnNames"))
-    return None if table is None else to_table(plan, table, operator.operator("query"), names, session, lifecycle)
+    return into(None, query) if table is None else to_table(plan, table, query, names, session, lifecycle)
 
 
-def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) -> Write | None:
+def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) -> Found:
     """INSERT OVERWRITE DIRECTORY."""
     storage = operator.described("storage")
     path = unquote(storage.text("locationUri") or "") if storage is not None else None
@@ -66,41 +83,47 @@ def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) ->
     return to_path(plan, path, operator.operator("query"), names, format_, lifecycle)
 
 
-def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Write | None:
+def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Found:
     """INSERT into a relation that takes rows itself."""
-    target = operator.operator("logicalRelation")
-    if target is None:
-        return None
+    target, query = operator.operator("logicalRelation"), operator.operator("query")
     lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
-    return into_relation(plan, target, operator.operator("query"), session, lifecycle)
+    return into_relation(plan, target, query, session, lifecycle)
 
 
-def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Write | None:
+def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Found:
     """df.write to a source that takes rows itself: JDBC, Kafka, a path."""
     query = operator.operator("query")
-    lifecycle = "OVERWRITE" if operator.text("mode") == "Overwrite" else None
+    lifecycle = "OVERWRITE" if operator.text("mode") == "Overwrite" else mode_lifecycle(operator)
     if operator.text("url") and operator.text("dbtable"):
         fields = named_fields(plan, query, ())
         dataset = relations.jdbc_dataset(str(operator.text("url")), str(operator.text("dbtable")), fields)
-        label = table_label(dataset, None)
-        return Write(dataset, query, by_position(plan, query), (), lifecycle or mode_lifecycle(operator), label=label)
-    if operator.text("topic") and operator.text("bootstrapServers"):
-        servers, topic = str(operator.text("bootstrapServers")), str(operator.text("topic"))
-        identifier = Identifier(naming.kafka_namespace(servers), topic)
-        dataset = Dataset(identifier, named_fields(plan, query, ()), type="TOPIC")
-        return Write(dataset, query, by_position(plan, query), label=topic.replace(".", "_"))
-    return to_path(plan, operator.text("path"), query, (), None, lifecycle or mode_lifecycle(operator))
+        write = Write(dataset, reads_of(query), by_position(plan, query), (), lifecycle)
+        return _unless_there(operator, attrs.evolve(write, label=table_label(dataset, None)))
+    provider, path = operator.described("dataSource"), operator.text("path")
+    if operator.text("bootstrapServers"):
+        return _to_topic(plan, operator, provider)
+    keeps_paths = provider is not None and any(word in provider.class_name.lower() for word in _PATH_KEEPERS)
+    if path and (keeps_paths or is_absolute(path)):
+        return _unless_there(operator, to_path(plan, path, query, (), None, lifecycle))
+    return into(provider, query)
 
 
-def _create_view(plan: Plan, operator: Operator, session: Session) -> Write | None:
+def _to_topic(plan: Plan, operator: Operator, target: Described | None) -> Found:
+    """Rows go to a topic of Kafka, or each to the one that it names itself."""
+    query, topic = operator.operator("query"), operator.text("topic")
+    if topic is None:
+        return attrs.evolve(into(target, query), target="topics of Kafka that the rows name")
+    identifier = Identifier(naming.kafka_namespace(str(operator.text("bootstrapServers"))), topic)
+    dataset = Dataset(identifier, named_fields(plan, query, ()), type="TOPIC")
+    return Write(dataset, reads_of(query), by_position(plan, query), label=topic.replace(".", "_"))
+
+
+def _create_view(plan: Plan, operator: Operator, session: Session) -> Found:
     """CREATE VIEW: a permanent one is a dataset of its own, a temporary one is none."""
     kind = operator.described("viewType")
     if kind is not None and "Persisted" not in kind.class_name:
-        return None
+        return NOTHING
     identifier, query = operator.described("name"), operator.operator("plan") or operator.operator("query")
-    name = relations.table_name(identifier)
-    if name is None:
-        return None
     chosen = tuple(
         str(column[0]) for column in operator.sequence("userSpecifiedColumns") if isinstance(column, tuple) and column
     )
@@ -109,36 +132,38 @@ def _create_view(plan: Plan, operator: Operator, session: Session) -> Write | No
     return to_table(plan, table, query, chosen, session, lifecycle)
 
 
-def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Write | None:
+def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Found:
     """INSERT and writeTo into a DataSource V2 table."""
-    target = operator.operator("table")
-    lifecycle = None if operator.name == "AppendData" else "OVERWRITE"
-    return None if target is None else into_relation(plan, target, operator.operator("query"), session, lifecycle)
+    lifecycle = "OVERWRITE" if operator.name.startswith("Overwrite") else None
+    return into_relation(plan, operator.operator("table"), operator.operator("query"), session, lifecycle)
 
 
-def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Write | None:
+def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Found:
     """A micro-batch to a file sink, by path or by table; console, memory and foreachBatch keep nothing themselves."""
     query, table, sink = operator.operator("query"), operator.described("catalogTable"), operator.described("sink")
     if table is not None:
         return to_table(plan, table, query, (), session, None)
-    path = relations.stream_path(sink) if sink is not None else None
-    return to_path(plan, path, query, (), None, None)
+    path = (stream_path(sink.text("text")) or sink.text("path")) if sink is not None else None
+    return to_path(plan, path, query, (), None, None) if path else into(sink, query)
 
 
-def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Write | None:
-    """A micro-batch to a DataSource V2 table."""
-    target = operator.operator("relation")
-    return None if target is None else into_relation(plan, target, operator.operator("query"), session, None)
+def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Found:
+    """A micro-batch to Kafka or to a DataSource V2 table."""
+    target, query = operator.operator("relation"), operator.operator("query")
+    sink = operator.described("table")
+    if operator.text("bootstrapServers"):
+        return _to_topic(plan, operator, sink)
+    return into(sink, query) if target is None else into_relation(plan, target, query, session, None)
 
 
-def read_by(operator: Operator) -> int | None:
-    """The query of a command that may put its rows where nothing is kept: it reads all the same."""
-    return operator.operator("query") if INSERTS.get(operator.name) is _v2_insert else None
+def _continuous(_: Plan, operator: Operator, _session: Session) -> Found:
+    """A stream without micro-batches: what it writes to isn't told."""
+    return into(operator.described("write"), operator.operator("query"))
 
 
 def streamed_query(plan: Plan) -> int | None:
     """The query of a micro-batch, whatever it is written to."""
-    return plan.top.operator("query") if plan.top.name.startswith("WriteToMicroBatch") else None
+    return plan.top.operator("query") if plan.top.name.startswith(("WriteToMicroBatch", "WriteToContinuous")) else None
 
 
 INSERTS: dict[str, Rule] = {
@@ -146,7 +171,6 @@ INSERTS: dict[str, Rule] = {
     "CreateDataSourceTableAsSelectCommand": _create_table_as_select,
     "SaveAsV1TableCommand": _create_table_as_select,
     "CreateHiveTableAsSelectCommand": _create_table_as_select,
-    "OptimizedCreateHiveTableAsSelectCommand": _create_table_as_select,
     "InsertIntoHiveTable": _insert_into_hive,
     "InsertIntoHiveDirCommand": _insert_into_directory,
     "InsertIntoDataSourceDirCommand": _insert_into_directory,
@@ -155,9 +179,11 @@ INSERTS: dict[str, Rule] = {
     "CreateViewCommand": _create_view,
     "AlterViewAsCommand": _create_view,
     "AppendData": _v2_insert,
+    "InsertOnlyMerge": _v2_insert,
     "OverwriteByExpression": _v2_insert,
     "OverwritePartitionsDynamic": _v2_insert,
     "WriteToMicroBatchDataSourceV1": _stream_to_files,
     "WriteToMicroBatchDataSource": _stream_to_table,
+    "WriteToContinuousDataSource": _continuous,
 }
 """Command -> what it writes."""

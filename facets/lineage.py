@@ -6,7 +6,7 @@ This is the pure core's one entry: the listener asks it for every run, and `line
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import attrs
 from openlineage_pyspark.facets import commands, inserts, relations
@@ -17,8 +17,8 @@ from openlineage_pyspark.facets.relations import Column, Relation, Session
 from openlineage_pyspark.facets.run import NotUnderstood
 from openlineage_pyspark.facets.schema import schema_fields
 from openlineage_pyspark.facets.trace import ROWS, Sources, Trace
-from openlineage_pyspark.facets.written import Scoped, Write
-from openlineage_pyspark.listener.plan import AttributeRef, Operator, Plan
+from openlineage_pyspark.facets.written import Scoped, Unnamed, Write
+from openlineage_pyspark.listener.plan import AttributeRef, Operator, Plan, Value
 
 Fields = tuple[Identifier, str]
 Found = dict[Fields, dict[Kind, str]]
@@ -52,7 +52,7 @@ class Understanding:
         columns: lineage of the plan's own output, where it is a query.
         not_understood: operators, commands and relations without a rule, and what was cut.
         operators: how many operators the plan has.
-        command: the command's word for the job's name; None for a query.
+        command: the command's word for the job's name; None for a query, and where it is not known what is written.
         quiet: whether it is a command that writes no dataset, or Spark's own look at files to infer their schema.
         streaming: whether it reads a stream.
     """
@@ -114,20 +114,26 @@ class _Reading:
         self._relations: dict[int, Relation] = {}
         self._remembered: dict[int, Found] = {}
         self._remembered_rows: Found = {}
+        rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.name == "LogicalRDD")
+        self._by_rdd: dict[Value, list[int]] = {
+            rdd: ids for rdd, ids in rdds if rdd is not None and self._are_remembered(ids)
+        }
 
     def understanding(self, *, is_command: bool) -> Understanding:
         plan = self.plan
-        sinks = commands.sinks(plan)
-        found = (commands.write(plan, plan.operators[at], self.session) for at in sinks)
-        writes = tuple(write for write in found if write is not None)
-        reads = [q for q in (inserts.read_by(plan.operators[at]) for at in sinks) if q is not None]
-        quiet = bool(sinks) and not writes and not reads
-        unknown = not sinks and not plan.top.output and (is_command or "Command" in plan.top.name)
-        if unknown:
-            self._remark(plan.top, "a command without a rule: what it writes is not known")
-        query = plan.root if not sinks and not unknown else None
+        sinks = commands.sinks(plan) or ((plan.root,) if is_command else ())
+        found = [commands.write(plan, plan.operators[at], self.session) for at in sinks]
+        writes = tuple(write for write in found if isinstance(write, Write))
+        unknown = False
+        for at, target in zip(sinks, found, strict=True):
+            if isinstance(target, Unnamed) and target.target is not None:
+                unknown = True
+                self._remark(plan.operators[at], f"{target.target}: what it writes is not known")
+            elif isinstance(target, Write) and target.remark is not None:
+                self._remark(plan.operators[at], target.remark)
+        query = None if sinks else plan.root
         streamed = inserts.streamed_query(plan)
-        tops = [plan.root] if query is not None or unknown else self._read_by(writes) or reads
+        tops = [plan.root] if query is not None else [read for target in found for read in target.reads]
         if streamed is not None:
             tops = [streamed]
         if writes:
@@ -151,45 +157,36 @@ class _Reading:
             columns=columns,
             not_understood=tuple(self.remarks),
             operators=len(plan.operators),
-            command=commands.job_word(plan.operators[sinks[0]]) if sinks else None,
-            quiet=quiet or any(relations.infers_schema(plan.operators[at]) for at in reached if not sinks),
+            command=commands.job_word(plan.operators[sinks[0]]) if sinks and (writes or not unknown) else None,
+            quiet=(bool(sinks) and not tops and not writes and not unknown)
+            or any(relations.infers_schema(plan.operators[at]) for at in reached if not sinks),
             streaming=any(o.arguments.get("isStreaming") is True for o in plan.operators),
         )
-
-    def _read_by(self, writes: Iterable[Write]) -> list[int]:
-        """The operators whose data goes into the commands: their queries, and of MERGE both sides."""
-        found: list[int] = []
-        for write in writes:
-            if write.query is None:
-                continue
-            operator = self.plan.operators[write.query]
-            if operator.name == "MergeIntoTable":
-                found += operator.children
-            elif operator.name not in commands.WRITES:
-                found.append(write.query)
-        return found
 
     def _written(self, write: Write) -> WrittenDataset:
         for source in write.sources:
             self.datasets.setdefault(source.identifier, source)
-        if write.query is None:
+        if not write.reads:
             return WrittenDataset(write, None)
         columns = []
         for column in write.columns:
             found: Found = {}
             for part in column.values:
                 self._join(found, self.trace.expression(part.scope, part.value, part.kind))
+            if write.in_place and _keeps_value(found, (write.dataset.identifier, column.name)):
+                continue
             columns.append(OutputColumn(column.name, _edges(found)))
-        rows = self._rows(write.query)
+        rows = self._rows(write.reads)
         for part in write.rows:
             self._join(rows, self.trace.expression(part.scope, part.value, part.kind))
         nested = [n for c in write.columns for n in self._nested(c.name, c.values)]
         return WrittenDataset(write, ColumnLineage((*columns, *nested), _edges(rows)))
 
-    def _rows(self, query: int) -> Found:
-        """What decides about a query's rows, and about those that it goes on with from an earlier plan."""
+    def _rows(self, queries: tuple[int, ...]) -> Found:
+        """What decides about the rows of queries, and about those that they go on with from an earlier plan."""
         rows: Found = {}
-        self._join(rows, self.trace.rows(query))
+        for query in queries:
+            self._join(rows, self.trace.rows(query))
         for field, kinds in self._remembered_rows.items():
             for kind, text in kinds.items():
                 rows.setdefault(field, {}).setdefault(kind, text)
@@ -224,7 +221,7 @@ class _Reading:
         if query is not None:
             for output in self.plan.operators[query].output:
                 self._join(found.setdefault(output.id, {}), self.trace.column(query, output.id))
-            found[ROWS] = self._rows(query)
+            found[ROWS] = self._rows((query,))
         return found
 
     def _read(self, reached: list[int]) -> None:
@@ -267,14 +264,25 @@ class _Reading:
 
     def _from_memory(self, operator: Operator) -> Relation | None:
         """Rows that an earlier plan made and that go on under its exprIds."""
-        ids = [o.id for o in operator.output]
-        if operator.name != "LogicalRDD" or not ids or not all(i in self.memory.datasets for i in ids):
+        ids = self._remembered_ids(operator)
+        if not ids:
             return None
         datasets = {d.identifier: d for i in ids for d in self.memory.datasets[i]}
-        for id_ in ids:
-            self._remembered[id_] = {k: dict(v) for k, v in self.memory.sources.get(id_, {}).items()}
+        for output, id_ in zip(operator.output, ids, strict=True):
+            self._remembered[output.id] = {k: dict(v) for k, v in self.memory.sources.get(id_, {}).items()}
             self._remembered_rows.update((k, dict(v)) for k, v in self.memory.rows.get(id_, {}).items())
         return Relation(tuple(datasets.values()))
+
+    def _remembered_ids(self, operator: Operator) -> list[int]:
+        """The exprIds that rows were remembered under, in the order of what is put out; none for other operators."""
+        if operator.name != "LogicalRDD":
+            return []
+        own = [column.id for column in operator.output]
+        # Of two that are joined Spark gives the second exprIds of its own.
+        return own if self._are_remembered(own) else self._by_rdd.get(_rdd_id(operator), [])
+
+    def _are_remembered(self, ids: list[int]) -> bool:
+        return bool(ids) and all(i in self.memory.datasets for i in ids)
 
     def _remark(self, operator: Operator, message: str) -> None:
         self.remarks[NotUnderstood(operator.class_name, message)] = None
@@ -302,6 +310,21 @@ class _Reading:
                 for column in columns[:1]:
                     found[id_] = column.dataset
         return found
+
+
+def _rdd_id(operator: Operator) -> Value:
+    rdd = operator.described("rdd")
+    return None if rdd is None else rdd.values.get("id")
+
+
+def _keeps_value(found: Found, field: Fields) -> bool:
+    """Take away that a column of a changed row keeps its value, and tell whether nothing else happens to it."""
+    kinds = found.get(field, {})
+    if kinds.pop(Kind.IDENTITY, None) is None:
+        return False
+    if not kinds:
+        del found[field]
+    return not found
 
 
 def _edges(found: Found) -> tuple[Edge, ...]:

@@ -1,16 +1,19 @@
 """What each logical operator means for lineage, by class name.
 
 A rule is local: it says how the attributes that an operator puts out come from those of its children, and what
-decides about its rows. It knows nothing of what lies above or below; `trace` alone composes. `RULES` is the list of
-what is supported: an operator that isn't in it is taken as "everything to everything" and named in the event.
+decides about its rows. It knows nothing of what lies above or below; `trace` alone composes. It takes no argument and
+no child for granted: of a plan that was cut, any may be missing. `RULES` is the list of what is supported: an operator
+that isn't in it is taken as "everything to everything" and named in the event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import attrs
 from openlineage_pyspark.facets.kinds import Kind
+from openlineage_pyspark.facets.meanings import Computed, Definition, Meaning, Passed
+from openlineage_pyspark.facets.merge_rows import merge_rows
 from openlineage_pyspark.listener.plan import (
     AttributeRef,
     ExpressionRef,
@@ -19,46 +22,6 @@ from openlineage_pyspark.listener.plan import (
     Plan,
     Value,
 )
-
-
-@attrs.frozen
-class Computed:
-    """An attribute that an expression over the children's attributes gives."""
-
-    value: Value
-    kind: Kind = Kind.IDENTITY
-
-
-@attrs.frozen
-class Passed:
-    """An attribute that is another operator's, under another id."""
-
-    operator: int
-    id: int
-    kind: Kind = Kind.IDENTITY
-
-
-Definition = Computed | Passed
-
-
-@attrs.frozen
-class Meaning:
-    """What one operator means.
-
-    Args:
-        defines: exprId -> what it is made of; several where rows of several kinds meet (union, expand).
-        passes: the operators whose attributes it hands on under their own ids.
-        rows: what decides which rows there are, or their order: argument and kind.
-        scope: the operators whose attributes its expressions may read; None for its children.
-        known: whether there is a rule for the operator.
-    """
-
-    defines: Mapping[int, tuple[Definition, ...]] = attrs.Factory(dict)
-    passes: tuple[int, ...] = ()
-    rows: tuple[tuple[Value, Kind], ...] = ()
-    scope: tuple[int, ...] | None = None
-    known: bool = True
-
 
 Rule = Callable[[Plan, Operator], Meaning]
 
@@ -131,7 +94,7 @@ def _join(_: Plan, operator: Operator) -> Meaning:
     """A join of any type: both sides' columns pass, the condition decides."""
     rows = tuple(
         (operator.arguments[name], Kind.JOIN)
-        for name in ("condition", "asOfCondition", "orderExpression")
+        for name in ("condition", "asOfCondition", "orderExpression", "rankingExpression")
         if operator.arguments.get(name) is not None
     )
     return Meaning(passes=operator.children, rows=rows)
@@ -156,16 +119,29 @@ def _aggregate(plan: Plan, operator: Operator) -> Meaning:
     )
 
 
-def _distinct(plan: Plan, operator: Operator) -> Meaning:
+def _distinct(_: Plan, operator: Operator) -> Meaning:
     """DISTINCT: a grouping by every column."""
-    child = operator.children[0]
-    keys = tuple(AttributeRef(column.id) for column in plan.operators[child].output)
-    return Meaning(passes=(child,), rows=((keys, Kind.GROUP_BY),))
+    keys = tuple(AttributeRef(column.id) for column in operator.output)
+    return Meaning(passes=operator.children, rows=((keys, Kind.GROUP_BY),))
 
 
 def _deduplicate(_: Plan, operator: Operator) -> Meaning:
     """dropDuplicates: a grouping by its keys."""
     return Meaning(passes=operator.children, rows=((operator.arguments.get("keys"), Kind.GROUP_BY),))
+
+
+def _bin_by(_: Plan, operator: Operator) -> Meaning:
+    """BIN BY: each row becomes one a bin, with its share of what is distributed; the range tells bins and shares."""
+    bounds = tuple(operator.arguments.get(name) for name in ("rangeStart", "rangeEnd"))
+    share = tuple(Computed(bound, Kind.TRANSFORMATION) for bound in bounds)
+    defines: dict[int, tuple[Definition, ...]] = {
+        added.id: share for added in operator.sequence("appendedAttributes") if isinstance(added, AttributeRef)
+    }
+    scaled, whole = operator.sequence("scaledDistributeColumns"), operator.sequence("distributeColumns")
+    for after, before in zip(scaled, whole, strict=False):
+        if isinstance(after, AttributeRef):
+            defines[after.id] = (Computed(before, Kind.TRANSFORMATION), *share)
+    return Meaning(defines, operator.children)
 
 
 def _window(plan: Plan, operator: Operator) -> Meaning:
@@ -200,10 +176,10 @@ def _union(plan: Plan, operator: Operator) -> Meaning:
 
 def _set_difference(plan: Plan, operator: Operator) -> Meaning:
     """INTERSECT, EXCEPT: the left side's rows, kept or not by comparing every column with the right side's."""
-    left, right = operator.children
-    compared = tuple(Passed(side, column.id) for side in (left, right) for column in plan.operators[side].output)
-    values = tuple(AttributeRef(passed.id) for passed in compared)
-    return Meaning(passes=(left,), rows=((values, Kind.JOIN),), scope=(left, right))
+    left, right = operator.operator("left"), operator.operator("right")
+    sides = tuple(side for side in (left, right) if side is not None)
+    values = tuple(AttributeRef(column.id) for side in sides for column in plan.operators[side].output)
+    return Meaning(passes=() if left is None else (left,), rows=((values, Kind.JOIN),), scope=sides)
 
 
 def _generate(plan: Plan, operator: Operator) -> Meaning:
@@ -294,12 +270,12 @@ RULES: dict[str, Rule] = {
         """
         TypedFilter GlobalLimit LocalLimit LimitAll Tail Offset Sample Repartition RepartitionByExpression
         RebalancePartitions ResolvedHint EventTimeWatermark CollectMetrics SubqueryAlias View WithCTE PipeOperator
-        ReturnAnswer Subquery SQLFunctionNode CTERelationDef
+        ReturnAnswer Subquery SQLFunctionNode CTERelationDef UpdateEventTimeWatermarkColumn
         """.split(),
         _pass,
     ),
     "Sort": _sort,
-    **dict.fromkeys("Zip Join AsOfJoin".split(), _join),
+    **dict.fromkeys("Zip Join AsOfJoin NearestByJoin".split(), _join),
     **dict.fromkeys("SequentialStreamingUnion UnionLoop Union".split(), _union),
     "CTERelationRef": _cte_reference,
     "UnionLoopRef": _loop_reference,
@@ -308,6 +284,8 @@ RULES: dict[str, Rule] = {
     "Distinct": _distinct,
     **dict.fromkeys("Deduplicate DeduplicateWithinWatermark".split(), _deduplicate),
     "Window": _window,
+    "BinBy": _bin_by,
+    "MergeRows": merge_rows,
     "Expand": _expand,
     **dict.fromkeys("Intersect Except".split(), _set_difference),
     "Generate": _generate,
@@ -331,7 +309,7 @@ RULES: dict[str, Rule] = {
         LocalRelation OneRowRelation Range LogicalRDD ExternalRDD CommandResult LogicalRelation
         LogicalRelationWithTable HiveTableRelation DataSourceV2Relation DataSourceV2ScanRelation StreamingRelation
         StreamingRelationV2 StreamingExecutionRelation StreamingDataSourceV2Relation
-        StreamingDataSourceV2ScanRelation EmptyRelation
+        StreamingDataSourceV2ScanRelation EmptyRelation MemoryPlan PythonWorkerLogs
         """.split(),
         _leaf,
     ),

@@ -1,8 +1,9 @@
 """
 Texts in which anything may stand, without the credentials in them: values in SQL strings, messages, comments.
 
-Three things are hidden: what a URL holds besides its address, what stands behind a name that says it is a secret or a
-login (`password=...`, `token: ...`, `--secret ...`), and what is known to be secret because the configuration says so.
+Four things are hidden: what a URL holds besides its address, what stands behind a name that says it is a secret or a
+login (`password=...`, `token: ...`, `--secret ...`), what has the form of a private key or of a well-known service's
+token, and what is known to be secret because the configuration says so.
 Every step is linear in the text.
 """
 
@@ -23,15 +24,31 @@ _KEY = re.compile(
 )
 # A value ends at white space and quotes, and before a further `name=`.
 _PLAIN_VALUE = re.compile(r"""(?:(?![,;&][ \t]{0,8}[\w.\-]{1,60}[=:])[^\s'"`])+""")
+# In a list such as `Server=x;Pwd=two words;` it ends at the semicolon, and what is no list has few.
+_LISTED_VALUE = re.compile(r"[^;=\n'\"]{1,200}={0,2}(?=;)")
 _REST_OF_LINE = re.compile(r"""[^'"\n]+""")
 _SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|negotiate|sharedaccesssignature|sharedkey)[ \t]+(?=\S)")
 _QUOTE = re.compile(r"\\?['\"]")
 _PASSWORD = re.compile(r"//[^/@:\s]{0,200}:([^@\s]{1,400})@")
 _CLOSING = ")]}.,;:"
 _SHOWN_VALUE = re.compile(r"\*{3}|\?|<|\$\{|(?i:true|false|none|null)(?!\w)")
-_FORMS = re.compile(
-    r"(?<![\w\-.])(?:(?:AKIA|ASIA)[0-9A-Z]{16}(?!\w)|eyJ[\w\-]{8,}\.eyJ[\w\-]{8,}\.[\w\-]*)"
-    r"|(?i:(?<=bearer )|(?<=basic ))[A-Za-z0-9._~+/\-]{16,}=*"
+_TOKENS = "|".join(
+    (
+        r"(?:AKIA|ASIA)[0-9A-Z]{16}(?!\w)",  # AWS
+        r"eyJ[\w\-]{8,}\.eyJ[\w\-]{8,}\.[\w\-]*",  # a JSON Web Token
+        r"gh[opsur]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w\-]{16,}",  # GitHub, GitLab
+        r"xox[a-z]-[\w\-]{10,}|xapp-[\w\-]{10,}",  # Slack
+        r"ya29\.[\w\-]{10,}|AIza[\w\-]{30,}|GOCSPX-[\w\-]{20,}",  # Google
+        r"[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|sk-(?=[A-Za-z_\-]{0,40}\d)[\w\-]{20,}",  # Stripe, OpenAI and others
+        r"dapi[0-9a-f]{32}(?:-\d)?|hf_[A-Za-z0-9]{20,}",  # Databricks, Hugging Face
+        r"hv[sbr]\.[\w\-]{20,}|npm_[A-Za-z0-9]{30,}|SG\.[\w\-]{16,}\.[\w\-]{16,}",  # Vault, npm, SendGrid
+    )
+)
+_FORMS = re.compile(rf"(?<![\w\-.])(?:{_TOKENS})|(?i:(?<=bearer )|(?<=basic ))[A-Za-z0-9._~+/\-]{{16,}}=*")
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
+    r".*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----|\Z)",
+    re.DOTALL,
 )
 _MAP = re.compile(r"\{([^{}\n]{1,4000})\}|\[([^\[\]\n]{1,4000})\]|\bMap\(([^()\n]{1,4000})\)")
 # Derby calls the schema of a user after her.
@@ -52,6 +69,7 @@ def phrase(text: str, known: Iterable[str] = ()) -> str:
     for secret in known:
         if secret in text:
             text = text.replace(secret, HIDDEN)
+    text = _PRIVATE_KEY.sub(HIDDEN, text)
     text = without_credentials(_MAP.sub(_map, text))
     return _SCHEMA.sub(HIDDEN, _FORMS.sub(HIDDEN, _without_values(text)))
 
@@ -136,7 +154,8 @@ def _value(text: str, start: int, name: str) -> tuple[int, int]:
         found = _REST_OF_LINE.match(text, start)
     else:
         scheme = _SCHEME.match(text, start)
-        found = _PLAIN_VALUE.match(text, scheme.end() if scheme is not None else start)
+        found = _LISTED_VALUE.match(text, start) if text[start - 1] == "=" else None
+        found = found or _PLAIN_VALUE.match(text, scheme.end() if scheme is not None else start)
     if found is None:
         return start, start
     return start, start + len(text[start : found.end()].rstrip(_CLOSING))

@@ -6,11 +6,10 @@ One resolver serves inputs, outputs and column lineage, so that a thing has one 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 import attrs
-from openlineage_pyspark.facets import naming
+from openlineage_pyspark.facets import file_paths, naming
 from openlineage_pyspark.facets.addresses import without_credentials
 from openlineage_pyspark.facets.dataset import Catalog, Dataset, Field, Identifier, Symlink
 from openlineage_pyspark.facets.schema import HIDDEN, fields_of, schema_fields
@@ -132,6 +131,10 @@ def v2_table(
         fields: its schema.
     """
     if table is not None:
+        changed = table.values.get("target")
+        if isinstance(changed, Described):
+            # What DELETE, UPDATE and MERGE put around a table whose rows they change.
+            return v2_table(changed, catalog, identifier, session, fields)
         inner = table.values.get("v1Table")
         if isinstance(inner, Described):
             return catalog_table(inner, session, fields)
@@ -146,12 +149,16 @@ def v2_table(
     name = _v2_name(identifier) or own_name
     if not name:
         return None
+    if table is None and isinstance(catalog, Described) and catalog.text("url"):
+        return jdbc_dataset(str(catalog.text("url")), name, fields)
     facet = Catalog(_catalog_framework(catalog), "unknown", catalog_name, None) if catalog_name else None
     where = table.text("location") if table is not None else None
     if where:
-        link = Symlink(naming.warehouse_namespace(session.warehouse or "file:/"), name)
+        # The second is what the table is called as long as nobody knows where it will lie: in the event that makes it.
+        namespaces = (naming.warehouse_namespace(session.warehouse or "file:/"), catalog_name)
+        links = tuple(Symlink(namespace, name) for namespace in namespaces if namespace)
         format_ = _format(table.text("provider") if table is not None else None)
-        return Dataset(naming.location(where), fields, (link,), facet, format_ or "default", None, "TABLE")
+        return Dataset(naming.location(where), fields, links, facet, format_ or "default", None, "TABLE")
     namespace = catalog_name or (f"datasource:{table.simple_name}" if table is not None else "spark_catalog")
     return Dataset(Identifier(namespace, name), fields, (), facet, type="TABLE")
 
@@ -199,37 +206,24 @@ def _logical_relation(plan: Plan, operator: Operator, session: Session) -> Relat
     if isinstance(paths, tuple):
         if operator.arguments.get("isStreaming") is True:
             paths = _streamed(operator, paths)
-        return files(
-            operator, [p for p in paths if isinstance(p, str)], fields, _format_class(source.values.get("format"))
-        )
+        found = file_paths.roots([p for p in paths if isinstance(p, str)], source.text("path"))
+        format_ = _format_class(source.values.get("format"))
+        datasets = {d.identifier: d for d in (at_location(path, fields, format_) for path in found)}
+        return _of(operator, *datasets.values())
     return None
 
 
 def _streamed(operator: Operator, paths: tuple[Value, ...]) -> tuple[Value, ...]:
     """What a micro-batch's files belong to: the stream's directory, or else the directories that they lie in."""
     stream = operator.described("stream")
-    base = stream_path(stream) if stream is not None else None
+    base = file_paths.stream_path(stream.text("text")) if stream is not None else None
     return (base,) if base else tuple(dict.fromkeys(naming.parent(p) for p in paths if isinstance(p, str)))
-
-
-def stream_path(stream: Described) -> str | None:
-    """The path of a file source or sink of a stream, which shows it in its text alone."""
-    found = re.fullmatch(r"File(?:Stream)?(?:Source|Sink)\[(.*)\]", stream.text("text") or "", re.DOTALL)
-    return found.group(1) if found else None
 
 
 def infers_schema(operator: Operator) -> bool:
     """Whether a relation is Spark's own look at a CSV or JSON file: it alone switches globbing off (SPARK-32810)."""
     relation_ = operator.described("relation")
     return relation_ is not None and relation_.text("globPaths") == "false"
-
-
-def files(operator: Operator, paths: list[str], fields: tuple[Field, ...], file_format: str | None) -> Relation:
-    """Several files of one directory are the directory; a single file is itself."""
-    if len(paths) > 1:
-        paths = [naming.parent(p) if "." in p.rpartition("/")[2] else p for p in paths]
-    datasets = {d.identifier: d for d in (at_location(path, fields, file_format) for path in paths)}
-    return _of(operator, *datasets.values())
 
 
 def _hive_table(plan: Plan, operator: Operator, session: Session) -> Relation | None:
@@ -269,17 +263,11 @@ def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
     """
     from openlineage_pyspark.facets.foreign_sql import jdbc_tables
 
-    paths = [_before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
+    paths = [file_paths.before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
     tables = [d for s in sources if isinstance(s, tuple) and len(s) == 2 for d in jdbc_tables(str(s[0]), str(s[1]))]
     roots = [naming.parent(p) if p.rpartition("/")[2].startswith("part-") else p for p in paths]
     datasets = {d.identifier: d for d in [*(at_location(path) for path in roots if "/" in path), *tables]}
     return tuple(datasets.values()), ", ".join(p[1:] for p in sources if isinstance(p, str) and p.startswith("?"))
-
-
-def _before_glob(path: str) -> str:
-    """Of a path with wildcards the directory that all it stands for lies in."""
-    wild = re.search(r"[*?{\[]", path)
-    return path if wild is None else path[: wild.start()].rpartition("/")[0]
 
 
 def _rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation | None:
@@ -310,6 +298,8 @@ RESOLVERS: dict[str, Resolver] = {
     "Range": _nothing,
     "CommandResult": _nothing,
     "EmptyRelation": _nothing,
+    "MemoryPlan": _nothing,
+    "PythonWorkerLogs": _nothing,
 }
 """Leaf operator -> what it reads."""
 

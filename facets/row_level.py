@@ -1,58 +1,135 @@
-"""The commands that change rows of a table in place: DELETE, UPDATE and MERGE."""
+"""The commands that change rows of a table in place: DELETE, UPDATE, MERGE, as written and as Spark rewrites them."""
 
 from __future__ import annotations
 
 import attrs
 from openlineage_pyspark.facets.kinds import Kind
 from openlineage_pyspark.facets.relations import Session
-from openlineage_pyspark.facets.written import Assigned, Rule, Scoped, Write, into_relation
+from openlineage_pyspark.facets.written import Assigned, Found, Rule, Scoped, Write, into_relation
 from openlineage_pyspark.listener.plan import AttributeRef, ExpressionRef, Operator, Plan, Value
 
 
-def _row_level(plan: Plan, operator: Operator, session: Session) -> Write | None:
+def _row_level(plan: Plan, operator: Operator, session: Session) -> Found:
     """DELETE and UPDATE: the columns that are set, and the condition that chooses the rows."""
     target = operator.operator("table")
-    found = into_relation(plan, target, None, session, None) if target is not None else None
-    if found is None or target is None:
-        return None
-    columns = _assignments(plan, operator.sequence("assignments"), (target,))
-    condition = operator.arguments.get("condition")
-    rows = (Scoped(condition, (target,), Kind.FILTER),) if condition is not None else ()
-    return attrs.evolve(found, query=target, columns=tuple(columns), rows=rows)
+    found = into_relation(plan, target, None, session, None)
+    if target is None or not isinstance(found, Write):
+        return found
+    columns = tuple(_assignments(plan, operator.sequence("assignments"), (target,)))
+    return attrs.evolve(found, reads=(target,), columns=columns, rows=_chosen(operator, target), in_place=True)
 
 
-def _merge(plan: Plan, operator: Operator, session: Session) -> Write | None:
+def _merge(plan: Plan, operator: Operator, session: Session) -> Found:
     """MERGE: each action's assignments, which its own condition decides about; the merge condition joins."""
     target, source = operator.operator("targetTable"), operator.operator("sourceTable")
-    found = into_relation(plan, target, None, session, None) if target is not None else None
-    if found is None or target is None or source is None:
-        return None
+    found = into_relation(plan, target, None, session, None)
+    if target is None or source is None or not isinstance(found, Write):
+        return found
     both = (target, source)
     columns: dict[str, tuple[Scoped, ...]] = {}
+    rows = [Scoped(operator.arguments.get("mergeCondition"), both, Kind.JOIN)]
     for name in ("matchedActions", "notMatchedActions", "notMatchedBySourceActions"):
         for action in (plan.expressions[v.index] for v in operator.sequence(name) if isinstance(v, ExpressionRef)):
             given, condition = action.arguments.get("assignments"), action.arguments.get("condition")
             decides = (Scoped(condition, both, Kind.CONDITIONAL),) if condition is not None else ()
+            if action.name == "DeleteAction" and condition is not None:
+                rows.append(Scoped(condition, both, Kind.FILTER))
             for assigned in _assignments(plan, given if isinstance(given, tuple) else (), both):
                 columns[assigned.name] = (*columns.get(assigned.name, ()), *assigned.values, *decides)
-    joined = (Scoped(operator.arguments.get("mergeCondition"), both, Kind.JOIN),)
     made = tuple(Assigned(name, values) for name, values in columns.items())
-    return attrs.evolve(found, query=plan.operators.index(operator), columns=made, rows=joined)
+    return attrs.evolve(found, reads=both, columns=made, rows=tuple(rows), in_place=True)
 
 
 def _assignments(plan: Plan, values: tuple[Value, ...], scope: tuple[int, ...]) -> list[Assigned]:
     found: list[Assigned] = []
     for assignment in (plan.expressions[v.index] for v in values if isinstance(v, ExpressionRef)):
-        key = assignment.arguments.get("key")
-        if isinstance(key, AttributeRef) and key.id in plan.attributes:
-            name = plan.attributes[key.id].name
-            found.append(Assigned(name, (Scoped(assignment.arguments.get("value"), scope),)))
+        key, value = assignment.arguments.get("key"), assignment.arguments.get("value")
+        # Spark adds an assignment to itself for each column that keeps its value.
+        if isinstance(key, AttributeRef) and key.id in plan.attributes and value != key:
+            found.append(Assigned(plan.attributes[key.id].name, (Scoped(value, scope),)))
     return found
+
+
+def _rewritten(plan: Plan, operator: Operator, session: Session) -> Found:
+    """DELETE, UPDATE and MERGE of a table whose source changes rows: the same as if they stood as they were written."""
+    target, query = operator.operator("originalTable"), operator.operator("query")
+    found = into_relation(plan, target, query, session, None)
+    if target is None or query is None or not isinstance(found, Write):
+        return found
+    command = _command(plan, operator)
+    if command == "DELETE":
+        return attrs.evolve(found, reads=(target,), columns=(), rows=_chosen(operator, target), in_place=True)
+    written = _written(plan, operator, query)
+    names = [column.name for column in plan.operators[target].output]
+    if command != "UPDATE":
+        columns = tuple(
+            Assigned(name, (Scoped(AttributeRef(plan.operators[query].output[at].id), (query,)),))
+            for name, at in zip(names, written, strict=False)
+        )
+        return attrs.evolve(found, columns=columns, in_place=True)
+    columns = tuple(Assigned(name, _updated(plan, query, at)) for name, at in zip(names, written, strict=False))
+    return attrs.evolve(found, reads=(target,), columns=columns, rows=_chosen(operator, target), in_place=True)
+
+
+def _command(plan: Plan, operator: Operator) -> str | None:
+    """Which of the three commands it was, as the table around the target says."""
+    around = operator.operator("table")
+    table = plan.operators[around].described("table") if around is not None else None
+    return table.text("command") if table is not None else None
+
+
+def _chosen(operator: Operator, target: int) -> tuple[Scoped, ...]:
+    condition = operator.arguments.get("condition")
+    return (Scoped(condition, (target,), Kind.FILTER),) if condition is not None else ()
+
+
+def _written(plan: Plan, operator: Operator, query: int) -> tuple[int, ...]:
+    """The places of the table's columns in the query's output; before Spark 4 a replacement has them at its head."""
+    projections = operator.described("projections")
+    found = projections.values.get("ordinals") if projections is not None else None
+    width = len(plan.operators[query].output)
+    places = found if isinstance(found, tuple) else tuple(range(width))
+    return tuple(at for at in places if isinstance(at, int) and at < width)
+
+
+def _updated(plan: Plan, at: int, place: int) -> tuple[Scoped, ...]:
+    """What an UPDATE sets a column to, where the rows that are kept go through the same query."""
+    while True:
+        operator = plan.operators[at]
+        if place >= len(operator.output):
+            return ()
+        id_ = operator.output[place].id
+        if operator.name == "Union" and operator.children:
+            # The rows that are kept are the other branch.
+            at = operator.children[0]
+            continue
+        if operator.name != "Project" or not operator.children:
+            return (Scoped(AttributeRef(id_), (at,)),)
+        below = operator.children[0]
+        value = operator.sequence("projectList")[place]
+        if isinstance(value, AttributeRef):
+            places = [n for n, column in enumerate(plan.operators[below].output) if column.id == id_]
+            if not places:
+                return ()
+            at, place = below, places[0]
+            continue
+        chosen = _if_changed(plan, value)
+        return (Scoped(value if chosen is None else chosen, (below,)),)
+
+
+def _if_changed(plan: Plan, value: Value) -> Value:
+    """The value of the rows that the condition chooses: `if (condition) value else column` stands in the query."""
+    alias = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
+    child = alias.arguments.get("child") if alias is not None and alias.name == "Alias" else None
+    inner = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
+    return inner.arguments.get("trueValue") if inner is not None and inner.name == "If" else None
 
 
 ROW_LEVEL: dict[str, Rule] = {
     "DeleteFromTable": _row_level,
     "UpdateTable": _row_level,
     "MergeIntoTable": _merge,
+    "ReplaceData": _rewritten,
+    "WriteDelta": _rewritten,
 }
 """Command -> what it writes."""

@@ -12,7 +12,7 @@ import re
 _SECRET = re.compile(
     r"password|passwd|passphrase|passcode|pwd|(?<!com)(?<!by)(?<!tres)pass$|secret|token(?!iz)|credential|cookie|jaas"
     r"|(?:api|access|account|private|shared|secret|encryption|signing|master|license|session)[._\- ]?key"
-    r"|(?:^|[._\-])(?:auth|sas|sig|signature|dsn|pw|pin|pat|otp)$|authorization$|connection[._\-]?(?:string|url)"
+    r"|(?:^|[._\-])(?:auth|sas|sig|signature|dsn|pw|pin|pat|otp)$|authorization$|auth[._\-]user[._\-]info|connection[._\-]?(?:string|url)"
 )
 _LOGIN = re.compile(r"(?:^|[._\-])(?:user|username|user[._\-]?(?:name|id)|uid|login)$|(?:user|userid|username)$")
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import attrs
 from openlineage_pyspark.facets.addresses import HIDDEN, without_credentials
 from openlineage_pyspark.facets.secret_names import is_login, is_secret, is_shown_option, is_shown_property
+from openlineage_pyspark.facets.sql_brackets import Brackets, opened
 from openlineage_pyspark.facets.sql_tokens import Token, TokenKind, content, quoted, tokens
 
 MASK = "?"
@@ -23,16 +24,18 @@ _LISTS = frozenset(
     "OPTIONS TBLPROPERTIES DBPROPERTIES SERDEPROPERTIES PROPERTIES CREDENTIAL CREDENTIALS WITH FORMAT_OPTIONS "
     "COPY_OPTIONS".split()
 )
-_WITH_KEY = frozenset(["aes_encrypt", "aes_decrypt", "try_aes_decrypt"])
-"""Functions whose second argument is a key."""
+_SIGNS = frozenset("= < > ! =>".split())
+_COMPARE = frozenset("IN LIKE ILIKE RLIKE REGEXP".split())
+_QUERY = frozenset("SELECT WITH FROM".split())
+_VARIABLES = frozenset("VAR VARIABLE".split())
 _BEGIN_STATEMENT = frozenset("BEGIN THEN ELSE DO".split())
-_SET_NO_PROPERTY = frozenset("VAR VARIABLE ROLE CATALOG TIME PATH NAMES".split())
+_SET_NO_PROPERTY = frozenset("ROLE CATALOG TIME PATH NAMES".split())
 _QUERIES = ("query", "dbtable", "table")
 _NO_SECRET = frozenset("true false null".split())
 _SHORTEST_SECRET = 4
 _LONGEST_NAME = 200
 # What a text must have for anything in it to be hidden.
-_MARK = re.compile(r"['\"`$@]|--|/\*|=>|(?i:\bset\b|\bwith\b|options|properties|credential)")
+_MARK = re.compile(r"['\"`$@]|--|/\*|=>|(?i:\bset\b|\bdeclare\b|\bwith\b|options|properties|credential)")
 
 
 @attrs.frozen
@@ -65,19 +68,6 @@ def shown_sql(text: str, phrase: Callable[[str], str], *, mask: bool = False) ->
     return SqlText(without_credentials("".join(reading.shown)), frozenset(reading.hidden))
 
 
-@attrs.define
-class _Call:
-    """Brackets that are open: whether a function with a key is called, and whether they stand in a key themselves."""
-
-    with_key: bool
-    in_key: bool
-    argument: int = 0
-
-    @property
-    def is_key(self) -> bool:
-        return self.in_key or (self.with_key and self.argument == 1)
-
-
 class _Reading:
     """One pass over the tokens of a text: `shown` holds what stands in place of each."""
 
@@ -85,7 +75,9 @@ class _Reading:
         self.all = list(tokens(text))
         self.shown = [_spaced(token) for token in self.all]
         self.hidden: set[str] = set()
-        self._calls: list[_Call] = []
+        self._open: list[Brackets] = []
+        # Where brackets open that hold what a secret is compared with.
+        self._secret_bracket = -1
         self._phrase = phrase
         self._mask = mask
         silent = (TokenKind.SPACE, TokenKind.COMMENT)
@@ -101,30 +93,43 @@ class _Reading:
                 at += 1
                 continue
             word = token.text.upper() if token.kind is TokenKind.WORD else ""
-            at = self._set(at + 1) if begins and word == "SET" else self._next(at, word)
+            if begins and word == "SET":
+                at = self._set(at + 1)
+            elif begins and word == "DECLARE":
+                at = self._declare(at + 1)
+            else:
+                at = self._next(at, word)
             begins = word in _BEGIN_STATEMENT
 
     def _next(self, at: int, word: str) -> int:
         """Show what begins at a place, and say where the next begins."""
         if word in _LISTS and self._text(at + 1) == "(":
             return self._options(at + 2)
-        if self._names_secret(at):
-            return self._named(at)
-        if self._is_string(at) and self._calls and self._calls[-1].is_key:
-            self._hide(at, at + 1)
-        else:
+        value = self._value_of_secret(at)
+        if value is not None:
             self._plain(at)
+            for between in range(at + 1, value):
+                self._plain(between)
+            self._hide(value, value + 1)
+            return value + 1
+        if self._is_string(at) and self._open and self._open[-1].holds_secret:
+            self._hide(at, at + 1)
+            return at + 1
+        if self._is_string(at) and self._open:
+            self._open[-1].read(content(self._token(at)))
+        self._plain(at)
         return at + 1
 
     def _bracket(self, at: int, sign: str) -> None:
         """Keep in mind which argument of which function comes next."""
         if sign == "(":
-            around = bool(self._calls) and self._calls[-1].is_key
-            self._calls.append(_Call(at > 0 and self._text(at - 1).lower() in _WITH_KEY, around))
-        elif self._calls and sign == ",":
-            self._calls[-1].argument += 1
-        elif self._calls and sign == ")":
-            self._calls.pop()
+            function = self._text(at - 1) if at > 0 else ""
+            around = self._open[-1] if self._open else None
+            self._open.append(opened(function, around, in_secret=at == self._secret_bracket))
+        elif self._open and sign == ",":
+            self._open[-1].argument += 1
+        elif self._open and sign == ")":
+            self._open.pop()
 
     def _token(self, at: int) -> Token:
         return self.all[self._places[at]]
@@ -213,34 +218,80 @@ class _Reading:
             at += 2
         return min(at, end)
 
-    def _names_secret(self, at: int) -> bool:
-        """Whether a name says that the string behind it is a secret: `password 'x'`, `token => 'x'`, `'key' = 'x'`."""
+    def _value_of_secret(self, at: int) -> int | None:
+        """
+        Where the string stands that a name before it says is a secret.
+
+        As in `password 'x'`, `token => 'x'`, `'key' = 'x'`, `password = 'x'`. Of `api_key IN ('x', 'y')` and
+        `pin = f('x')` the brackets are kept in mind.
+        """
         token = self._token(at)
         if token.kind not in (TokenKind.WORD, TokenKind.NAME, TokenKind.STRING):
-            return False
-        named = token.kind is TokenKind.STRING
-        behind = self._text(at + 1) == ("=" if named else "=>")
-        if not (self._is_string(at + 2) if behind else self._is_string(at + 1) and not named):
-            return False
-        name = content(token) if token.kind is not TokenKind.WORD else token.text
-        return is_secret(name) or is_login(name)
+            return None
+        quotes = token.kind is TokenKind.STRING
+        behind = at + 1 if self._is_string(at + 1) and not quotes else at + 2
+        is_pair = behind == at + 1 or self._text(at + 1) == ("=" if quotes else "=>")
+        if is_pair and self._is_string(behind):
+            name = self._name(at, at + 1)
+            return behind if is_secret(name) or is_login(name) else None
+        if quotes or (value := self._operand(at + 1)) is None or not is_secret(self._name(at, at + 1)):
+            return None
+        if self._is_string(value):
+            return value
+        bracket = value if self._text(value) == "(" else value + 1
+        if self._text(bracket) == "(" and self._text(bracket + 1).upper() not in _QUERY:
+            self._secret_bracket = bracket
+        return None
 
-    def _named(self, at: int) -> int:
-        self._plain(at)
-        value = at + 1 if self._is_string(at + 1) else at + 2
-        self._hide(value, value + 1)
-        return value + 1
+    def _operand(self, at: int) -> int | None:
+        """Where that begins which a name before the place is compared with, or set to."""
+        begin = at
+        while at < begin + 3 and self._text(at) in _SIGNS:
+            at += 1
+        if at > begin:
+            return at
+        at += self._text(at).upper() == "NOT"
+        return at + 1 if self._text(at).upper() in _COMPARE else None
+
+    def _equals(self, begin: int) -> int | None:
+        """Where the equals sign stands behind a name that begins at a place."""
+        places = range(begin, min(begin + _LONGEST_NAME, len(self._places)))
+        found = next((at for at in places if self._text(at) in ("=", ";")), None)
+        return None if found is None or self._text(found) == ";" else found
+
+    def _variables(self, at: int) -> int:
+        """Variables that a statement sets: of those with the name of a secret the value, whatever it is made of."""
+        while (equals := self._equals(at)) is not None and is_secret(self._name(at, equals)):
+            end = self._end(equals + 1, ",", ";")
+            self._hide(equals + 1, end)
+            if self._text(end) != ",":
+                return end
+            at = end + 1
+        return at
+
+    def _declare(self, begin: int) -> int:
+        """A variable that a statement declares: of one with the name of a secret the default."""
+        places = range(begin, min(begin + _LONGEST_NAME, len(self._places)))
+        value = next((at for at in places if self._text(at).upper() in ("DEFAULT", "=", ";")), None)
+        if value is None or not any(is_secret(self._name(at, at + 1)) for at in range(begin, value)):
+            return begin
+        end = self._end(value, ";")
+        self._hide(value + 1, end)
+        return end
 
     def _set(self, begin: int) -> int:
         """A property that a statement sets: its value goes to the statement's end, whatever it is made of."""
-        places = range(begin, len(self._places))
-        equals = next((at for at in places[:_LONGEST_NAME] if self._text(at) in ("=", ";")), None)
-        if equals is None or self._text(equals) == ";" or self._text(begin).upper() in _LISTS | _SET_NO_PROPERTY:
+        first = self._text(begin).upper()
+        if first in _VARIABLES:
+            return self._variables(begin + 1)
+        equals = self._equals(begin)
+        if equals is None or first in _LISTS | _SET_NO_PROPERTY:
             return begin
         name = self._name(begin, equals)
         if is_shown_property(name) or ("." not in name and not is_secret(name)):
             return begin
         # A text of one statement may have semicolons in its value; one of several is a script.
+        places = range(begin, len(self._places))
         ends = len(self._places) if begin == 1 else next((at for at in places if self._text(at) == ";"), None)
         end = len(self._places) if ends is None else ends
         self._hide(equals + 1, end)

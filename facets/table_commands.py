@@ -3,68 +3,97 @@
 from __future__ import annotations
 
 import attrs
-from openlineage_pyspark.facets import relations
+from openlineage_pyspark.facets import naming, relations
 from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.relations import Session
 from openlineage_pyspark.facets.schema import field, fields_of, schema_fields
 from openlineage_pyspark.facets.written import (
+    NOTHING,
+    Found,
     Rule,
     Write,
     by_position,
+    into,
     label_of,
     named_fields,
+    reads_of,
     table_label,
     texts,
     to_table,
 )
-from openlineage_pyspark.listener.plan import Described, Operator, Plan
+from openlineage_pyspark.listener.plan import Described, ExpressionRef, Operator, Plan
 
 
-def _create_table(plan: Plan, operator: Operator, session: Session) -> Write | None:
+def _create_table(plan: Plan, operator: Operator, session: Session) -> Found:
     """CREATE TABLE without a query."""
-    table = operator.described("table")
-    return None if table is None else to_table(plan, table, None, (), session, "CREATE")
+    table, existing = operator.described("table"), operator.described("existing")
+    if table is None:
+        return into(None, None)
+    there = operator.arguments.get("ignoreIfExists") is True and existing is not None and _is_older(existing, table)
+    return to_table(plan, table, None, (), session, None if there else "CREATE")
 
 
-def _create_like(_: Plan, operator: Operator, session: Session) -> Write | None:
+def _is_older(existing: Described, table: Described) -> bool:
+    """Whether a table was there before this one was to be made; a Hive metastore keeps the seconds alone."""
+    was, made = existing.values.get("created"), table.values.get("created")
+    return isinstance(was, int) and isinstance(made, int) and was // 1000 < made // 1000
+
+
+def _create_like(_: Plan, operator: Operator, session: Session) -> Found:
     """CREATE TABLE LIKE: the columns of another table, none of its rows."""
     return _existing(operator, session, "CREATE", "target", "source")
 
 
 def _existing(
     operator: Operator, session: Session, lifecycle: str, reading: str = "table", schema_of: str = "table"
-) -> Write | None:
+) -> Found:
     """A command on a table that is named only: what the catalog says of it, or else where it would lie."""
     table = operator.described(f"{reading}Metadata")
     identifier = operator.described(f"{reading}Identifier")
     other = operator.described(f"{schema_of}Metadata")
     fields = schema_fields(other.text("schema")) if other is not None else ()
-    if table is None and identifier is not None:
-        table = Described(
-            "CatalogTable", {"identifier": identifier, "defaultPath": operator.arguments.get(f"{reading}Path")}
-        )
-    dataset = relations.catalog_table(table, session, fields) if table is not None else None
+    if table is None:
+        path = operator.text(f"{reading}Path")
+        table = Described("CatalogTable", {"identifier": identifier, "defaultPath": path})
+    dataset = relations.catalog_table(table, session, fields)
     if dataset is None:
-        return None
-    name = relations.table_name(table.values.get("identifier")) if table is not None else None
-    return Write(dataset, lifecycle=lifecycle, label=table_label(dataset, name))
+        return into(None, None)
+    label = table_label(dataset, relations.table_name(table.values.get("identifier")))
+    return Write(dataset, lifecycle=lifecycle, label=label)
 
 
-def _drop(_: Plan, operator: Operator, session: Session) -> Write | None:
+def _named(operator: Operator, session: Session, lifecycle: str) -> Found:
+    """A command on a table that must be there: one of which the catalog says nothing has its name alone."""
+    if operator.described("tableMetadata") is not None:
+        return _existing(operator, session, lifecycle)
+    return _gone(operator.described("tableIdentifier"), session, lifecycle)
+
+
+def _gone(identifier: Described | None, session: Session, lifecycle: str) -> Found:
+    dataset = relations.catalog_table(Described("CatalogTable", {"identifier": identifier}), session)
+    if dataset is None:
+        return into(None, None)
+    remark = "the catalog knew the table no more when it was asked: where it lay is not known"
+    return Write(dataset, lifecycle=lifecycle, label=label_of(dataset), remark=remark)
+
+
+def _drop(_: Plan, operator: Operator, session: Session) -> Found:
     """DROP TABLE, DROP VIEW."""
-    return _existing(operator, session, "DROP")
+    if operator.described("tableMetadata") is None and operator.arguments.get("ifExists") is True:
+        return NOTHING
+    return _named(operator, session, "DROP")
 
 
-def _truncate(_: Plan, operator: Operator, session: Session) -> Write | None:
+def _truncate(_: Plan, operator: Operator, session: Session) -> Found:
     """TRUNCATE TABLE."""
-    return _existing(operator, session, "TRUNCATE")
+    return _named(operator, session, "TRUNCATE")
 
 
-def _alter(_: Plan, operator: Operator, session: Session) -> Write | None:
+def _alter(_: Plan, operator: Operator, session: Session) -> Found:
     """ALTER TABLE: with the columns that it adds."""
-    found = _existing(operator, session, "ALTER")
-    if found is None:
-        return None
+    found = _named(operator, session, "ALTER")
+    if not isinstance(found, Write):
+        return found
     known = {f.name.lower() for f in found.dataset.fields}
     added = tuple(
         field(str(column.text("name")), str(column.text("type")), column.text("comment"))
@@ -74,87 +103,145 @@ def _alter(_: Plan, operator: Operator, session: Session) -> Write | None:
     return attrs.evolve(found, dataset=attrs.evolve(found.dataset, fields=(*found.dataset.fields, *added)))
 
 
-def _set_location(plan: Plan, operator: Operator, session: Session) -> Write | None:
-    """ALTER TABLE SET LOCATION: the table is what lies there from now on."""
-    return _alter(plan, operator, session)
+def _set_location(_: Plan, operator: Operator, session: Session) -> Found:
+    """ALTER TABLE SET LOCATION: the table is what lies there from now on; a partition's changes nothing of that."""
+    found, location = _named(operator, session, "ALTER"), operator.text("location")
+    if not isinstance(found, Write) or not location or operator.arguments.get("partitionSpec") is not None:
+        return found
+    metadata = operator.described("tableMetadata")
+    values = metadata.values if metadata is not None else {"identifier": operator.described("tableIdentifier")}
+    moved = relations.catalog_table(Described("CatalogTable", {**values, "locationUri": location}), session)
+    return found if moved is None else attrs.evolve(found, dataset=moved, remark=None)
 
 
-def _rename(_: Plan, operator: Operator, session: Session) -> Write | None:
+def _rename(_: Plan, operator: Operator, session: Session) -> Found:
     """ALTER TABLE RENAME: the new identity, with the old one beside it."""
-    old = _existing(operator, session, "RENAME", "old")
-    new = _existing(operator, session, "RENAME", "new", "old")
+    before, after = operator.described("oldIdentifier"), operator.described("newIdentifier")
+    if before is None or after is None:
+        return into(None, None)
+    metadata, there = operator.described("oldMetadata"), operator.described("newMetadata")
+    paths = [_place(metadata, operator.text("oldPath")), _place(there, operator.text("newPath"))]
+    if after.text("database") is None:
+        # It is in the old one's database, while the catalog was asked for one in the session's.
+        after = attrs.evolve(after, values={**after.values, "database": before.text("database")})
+        there, paths[1] = None, f"{naming.parent(paths[0] or '')}/{(after.text('table') or '').lower()}"
+    known = metadata or there or Described("CatalogTable", {})
+    if known.text("kind") in ("EXTERNAL", "VIEW"):
+        # The catalog moves what lies at its own place for a table, and nothing else.
+        paths = [known.text("locationUri")] * 2
+    old, new = (
+        relations.catalog_table(
+            attrs.evolve(known, values={**known.values, "identifier": name, "locationUri": path}), session
+        )
+        for name, path in zip((before, after), paths, strict=True)
+    )
     if old is None or new is None:
-        return new or old
-    moved = attrs.evolve(new.dataset, fields=new.dataset.fields or old.dataset.fields)
-    return attrs.evolve(new, dataset=moved, renamed_from=old.dataset.identifier)
+        return into(None, None)
+    link = next((Identifier(link.namespace, link.name) for link in old.symlinks), old.identifier)
+    was = link if old.identifier == new.identifier else old.identifier
+    return Write(new, lifecycle="RENAME", renamed_from=was, label=table_label(new, relations.table_name(after)))
 
 
-def _load_data(_: Plan, operator: Operator, session: Session) -> Write | None:
+def _place(metadata: Described | None, path: str | None) -> str | None:
+    return (metadata.text("locationUri") if metadata is not None else None) or path
+
+
+def _load_data(_: Plan, operator: Operator, session: Session) -> Found:
     """LOAD DATA: files are moved into a table."""
     lifecycle = "OVERWRITE" if operator.arguments.get("isOverwrite") is True else None
-    found = _existing(operator, session, "OVERWRITE")
+    found = _named(operator, session, "OVERWRITE")
     path = operator.text("path")
     sources = (relations.at_location(path),) if path else ()
-    return None if found is None else attrs.evolve(found, lifecycle=lifecycle, sources=sources)
+    return attrs.evolve(found, lifecycle=lifecycle, sources=sources) if isinstance(found, Write) else found
 
 
-def _v2_create(plan: Plan, operator: Operator, session: Session) -> Write | None:
+def _v2_create(plan: Plan, operator: Operator, session: Session) -> Found:
     """CREATE or REPLACE TABLE, with or without a query, in a DataSource V2 catalog."""
-    name = operator.operator("name")
+    name, query = operator.operator("name"), operator.operator("query")
     if name is None:
-        return None
-    resolved, query = plan.operators[name], operator.operator("query")
-    fields = named_fields(plan, query, ()) or _column_definitions(operator)
-    dataset = relations.v2_table(
-        None, resolved.arguments.get("catalog"), resolved.arguments.get("identifier"), session, fields
-    )
+        return into(None, query)
+    fields = named_fields(plan, query, ()) or _columns(plan, operator)
+    dataset = _resolved(plan, plan.operators[name], session, fields, _spec(plan, operator, "location"))
     if dataset is None:
-        return None
+        return into(None, query)
     lifecycle = "OVERWRITE" if operator.name.startswith("Replace") else "CREATE"
-    label = table_label(dataset, None)
-    return Write(dataset, query, by_position(plan, query), (), lifecycle, label=label)
+    may_skip = query is not None and operator.arguments.get("ignoreIfExists") is True
+    made = Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset))
+    return attrs.evolve(made, may_skip=may_skip)
 
 
-def _column_definitions(operator: Operator) -> tuple[Field, ...]:
-    return tuple(
-        field(str(column.text("name")), str(column.text("type")), column.text("comment"))
-        for column in operator.sequence("columns")
-        if isinstance(column, Described) and column.text("name") and column.text("type")
-    )
+def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:
+    """The columns that a CREATE TABLE lists: a schema before Spark 4, definitions from then on."""
+    listed = [plan.expressions[c.index] for c in operator.sequence("columns") if isinstance(c, ExpressionRef)]
+    found = []
+    for definition in listed:
+        name, type_, comment = (definition.arguments.get(key) for key in ("name", "dataType", "comment"))
+        if isinstance(name, str) and isinstance(type_, str):
+            found.append(field(name, type_, comment if isinstance(comment, str) else None))
+    return tuple(found) or schema_fields(operator.text("tableSchema"))
 
 
-def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Write | None:
+def _spec(plan: Plan, operator: Operator, name: str) -> str | None:
+    """What the clauses behind a CREATE TABLE say: a value of its own, or an expression before it is resolved."""
+    spec = operator.arguments.get("tableSpec")
+    if isinstance(spec, ExpressionRef):
+        value = plan.expressions[spec.index].arguments.get(name)
+        return value if isinstance(value, str) else None
+    return spec.text(name) if isinstance(spec, Described) else None
+
+
+def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Found:
     """DROP, TRUNCATE, ALTER, RENAME of a table in a DataSource V2 catalog."""
-    below = operator.children
-    if not below:
-        return None
-    resolved = plan.operators[below[0]]
-    dataset = _resolved(plan, resolved, session)
-    if dataset is None:
-        return None
+    resolved = next((plan.operators[below] for below in operator.children), None)
+    dataset = _resolved(plan, resolved, session) if resolved is not None else None
+    if resolved is None or dataset is None:
+        return into(None, None)
     lifecycle = {"DropTable": "DROP", "DropView": "DROP", "TruncateTable": "TRUNCATE", "RenameTable": "RENAME"}.get(
         operator.name, "ALTER"
     )
-    label = label_of(dataset)
-    if operator.name == "RenameTable":
-        names = texts(operator.sequence("newName"))
-        if names:
-            old = dataset.identifier
-            moved = Identifier(old.namespace, ".".join([*old.name.split(".")[:-1], names[-1]]))
-            return Write(attrs.evolve(dataset, identifier=moved), None, (), (), lifecycle, old, label)
-    return Write(dataset, lifecycle=lifecycle, label=label)
+    if resolved.described("tableMetadata") is None and resolved.text("tablePath") is not None:
+        # The session catalog was asked, and has no such table.
+        absent = operator.arguments.get("ifExists") is True
+        return NOTHING if absent else _gone(_session_identifier(resolved), session, lifecycle)
+    names, location = texts(operator.sequence("newName")), operator.text("location")
+    if operator.name == "RenameTable" and names:
+        return _renamed(dataset, names)
+    if location and operator.arguments.get("partitionSpec") is None and dataset.symlinks:
+        dataset = attrs.evolve(dataset, identifier=naming.location(location))
+    return Write(dataset, lifecycle=lifecycle, label=label_of(dataset))
 
 
-def _resolved(plan: Plan, operator: Operator, session: Session) -> Dataset | None:
+def _renamed(dataset: Dataset, names: tuple[str, ...]) -> Write:
+    """A table under its new name; one that is named by where it lies stays there, and its other name changes."""
+    label, old = label_of(dataset), dataset.identifier
+    if dataset.symlinks:
+        links = tuple(attrs.evolve(link, name=_last_part(link.name, names[-1])) for link in dataset.symlinks)
+        was = Identifier(dataset.symlinks[0].namespace, dataset.symlinks[0].name)
+        return Write(attrs.evolve(dataset, symlinks=links), lifecycle="RENAME", renamed_from=was, label=label)
+    moved = attrs.evolve(dataset, identifier=Identifier(old.namespace, _last_part(old.name, names[-1])))
+    return Write(moved, lifecycle="RENAME", renamed_from=old, label=label)
+
+
+def _last_part(name: str, new: str) -> str:
+    return ".".join([*name.split(".")[:-1], new])
+
+
+def _resolved(
+    plan: Plan, operator: Operator, session: Session, fields: tuple[Field, ...] = (), location: str | None = None
+) -> Dataset | None:
     """The dataset of a ResolvedIdentifier or ResolvedTable; in the session catalog, as that knows it."""
     table, path = operator.described("tableMetadata"), operator.text("tablePath")
     if table is None and path is not None:
-        table = Described("CatalogTable", {"identifier": _session_identifier(operator), "defaultPath": path})
+        known = {"identifier": _session_identifier(operator), "locationUri": location, "defaultPath": path}
+        table = Described("CatalogTable", known)
     if table is not None:
-        return relations.catalog_table(table, session)
+        return relations.catalog_table(table, session, fields)
     catalog, identifier = operator.arguments.get("catalog"), operator.arguments.get("identifier")
-    fields = fields_of(plan, operator)
-    return relations.v2_table(operator.described("table"), catalog, identifier, session, fields)
+    fields = fields or fields_of(plan, operator)
+    given = operator.described("table")
+    if given is None and location is not None:
+        given = Described("", {"location": location})
+    return relations.v2_table(given, catalog, identifier, session, fields)
 
 
 def _session_identifier(operator: Operator) -> Described:

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 import attrs
 from openlineage_pyspark.facets.expressions import Reach, Use, uses
 from openlineage_pyspark.facets.kinds import Kind, compose
-from openlineage_pyspark.facets.operators import Computed, Meaning, Passed, meaning
+from openlineage_pyspark.facets.meanings import Computed, Meaning, Passed
+from openlineage_pyspark.facets.operators import meaning
 from openlineage_pyspark.listener.plan import (
     Expression,
     ExpressionRef,

@@ -50,26 +50,50 @@ class Write:
 
     Args:
         dataset: which, with its schema where the command tells it.
-        query: index of the operator whose rows are written; None for a command that carries no data.
+        reads: indices of the operators whose rows go in, or decide; empty for a command that carries no data.
         columns: the output's columns with what they are set to; empty for a command that carries no data.
-        rows: what decides besides the query.
+        rows: what decides besides what decides about the rows of `reads`.
         lifecycle: OpenLineage's lifecycleStateChange.
         renamed_from: the identity before a rename.
         label: the output's part of the job's name.
         sources: datasets that are read without being part of the plan.
+        in_place: whether it changes rows that are there: a column that keeps its value is not written then.
+        may_skip: whether it writes nothing where its target is there already, which what was counted shows.
+        remark: what is not known of the dataset.
     """
 
     dataset: Dataset
-    query: int | None = None
+    reads: tuple[int, ...] = ()
     columns: tuple[Assigned, ...] = ()
     rows: tuple[Scoped, ...] = ()
     lifecycle: str | None = None
     renamed_from: Identifier | None = None
     label: str = ""
     sources: tuple[Dataset, ...] = ()
+    in_place: bool = False
+    may_skip: bool = False
+    remark: str | None = None
 
 
-Rule = Callable[[Plan, Operator, Session], "Write | None"]
+@attrs.frozen
+class Unnamed:
+    """
+    A command without a dataset that could be named.
+
+    Args:
+        reads: as in `Write`.
+        target: what it writes to, as far as that can be told; None where nothing is kept.
+    """
+
+    reads: tuple[int, ...] = ()
+    target: str | None = None
+
+
+NOTHING = Unnamed()
+"""A command that has nothing to do with datasets after all: of a temporary view, of a table that isn't there."""
+
+Found = Write | Unnamed
+Rule = Callable[[Plan, Operator, Session], Found]
 
 
 def by_position(plan: Plan, query: int | None, names: tuple[str, ...] = ()) -> tuple[Assigned, ...]:
@@ -117,9 +141,14 @@ def path_or_name(dataset: Dataset) -> str:
     return path_label(dataset) if "/" in dataset.identifier.name else table_label(dataset, None)
 
 
+def reads_of(query: int | None) -> tuple[int, ...]:
+    """What a command with this query reads."""
+    return () if query is None else (query,)
+
+
 def to_table(
     plan: Plan, table: Described, query: int | None, names: tuple[str, ...], session: Session, lifecycle: str | None
-) -> Write | None:
+) -> Found:
     """
     A write to a table of the session catalog.
 
@@ -132,24 +161,24 @@ def to_table(
         lifecycle: OpenLineage's lifecycleStateChange.
 
     Returns:
-        None where it can't be told which dataset that is.
+        an Unnamed where it can't be told which dataset that is.
     """
     fields = named_fields(plan, query, names)
     dataset = relations.catalog_table(table, session, fields)
     if dataset is None:
-        return None
+        return Unnamed(reads_of(query), "a table without a name")
     label = table_label(dataset, relations.table_name(table.values.get("identifier")))
-    return Write(dataset, query, by_position(plan, query, names), (), lifecycle, label=label)
+    return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=label)
 
 
 def to_path(
     plan: Plan, path: str | None, query: int | None, names: tuple[str, ...], format_: str | None, lifecycle: str | None
-) -> Write | None:
-    """A write to a path; the arguments as in `to_table`, None where there is no path."""
+) -> Found:
+    """A write to a path; the arguments as in `to_table`, an Unnamed where there is no path."""
     if not path:
-        return None
+        return Unnamed(reads_of(query), "a path that was not told")
     dataset = relations.at_location(path, named_fields(plan, query, names), format_)
-    return Write(dataset, query, by_position(plan, query, names), (), lifecycle, label=path_label(dataset))
+    return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=path_label(dataset))
 
 
 def mode_lifecycle(operator: Operator, name: str = "mode") -> str | None:
@@ -157,21 +186,32 @@ def mode_lifecycle(operator: Operator, name: str = "mode") -> str | None:
     return {"Overwrite": "OVERWRITE", "ErrorIfExists": "CREATE"}.get(operator.text(name) or "")
 
 
-def keeps_nothing(target: Operator) -> bool:
-    """Whether rows that are written to a relation are gone: the noop, console and memory sinks."""
-    table = target.described("table")
-    return table is not None and table.simple_name in ("NoopTable", "ConsoleTable", "MemorySink", "ForeachWriterTable")
+_KEEPS_NOTHING = frozenset(
+    """
+    NoopTable ConsoleTable MemorySink ForeachWriterTable ForeachBatchSink NoopStreamingWrite ConsoleWrite
+    MemoryStreamingWrite ContinuousMemorySink
+    """.split()
+)
 
 
-def into_relation(plan: Plan, target: int, query: int | None, session: Session, lifecycle: str | None) -> Write | None:
-    """A write into the relation at an index of the plan; None where it keeps nothing or can't be named."""
-    while plan.operators[target].name == "SubqueryAlias":
-        target = plan.operators[target].children[0]
-    if keeps_nothing(plan.operators[target]):
-        return None
-    found = relations.relation(plan, plan.operators[target], session)
-    if found is None or not found.datasets:
-        return None
+def into(target: Described | None, query: int | None) -> Unnamed:
+    """A write into what is no relation of the plan: the noop, console and memory sinks keep nothing."""
+    if target is None:
+        return Unnamed(reads_of(query), "a target that was not told")
+    return Unnamed(reads_of(query), None if target.simple_name in _KEEPS_NOTHING else target.class_name)
+
+
+def into_relation(plan: Plan, target: int | None, query: int | None, session: Session, lifecycle: str | None) -> Found:
+    """A write into the relation at an index of the plan; an Unnamed where it keeps nothing or can't be named."""
+    while target is not None and plan.operators[target].name == "SubqueryAlias":
+        target = next(iter(plan.operators[target].children), None)
+    if target is None:
+        return into(None, query)
+    operator = plan.operators[target]
+    table = operator.described("table")
+    found = relations.relation(plan, operator, session)
+    if found is None or not found.datasets or (table is not None and table.simple_name in _KEEPS_NOTHING):
+        return into(table or Described(operator.class_name, {}), query)
     dataset = found.datasets[0]
-    names = tuple(column.name for column in plan.operators[target].output)
-    return Write(dataset, query, by_position(plan, query, names), (), lifecycle, label=label_of(dataset))
+    names = tuple(column.name for column in operator.output)
+    return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=label_of(dataset))

@@ -44,6 +44,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.MapType;
@@ -51,6 +52,8 @@ import org.apache.spark.sql.types.StructType;
 
 /** Hears executions, encodes each analyzed plan once, and keeps the records until Python takes them. */
 public final class Probe extends SparkListener {
+  /** What may wait for Python is at most one part in so many of the driver's heap, which is the job's. */
+  private static final long SHARE_OF_HEAP = 16L;
   private final LinkedBlockingQueue records = new LinkedBlockingQueue();
   private final AtomicLong waiting = new AtomicLong();
   private final AtomicLong lost = new AtomicLong();
@@ -74,7 +77,7 @@ public final class Probe extends SparkListener {
 
   public Probe(String table, int maxNodes, long maxBytes, long maxWaiting, boolean reads) {
     this.vocabulary = new Vocabulary(table, maxNodes, maxBytes);
-    this.maxWaiting = maxWaiting;
+    this.maxWaiting = Math.min(maxWaiting, Runtime.getRuntime().maxMemory() / SHARE_OF_HEAP);
     this.reads = reads;
   }
 
@@ -352,7 +355,9 @@ public final class Probe extends SparkListener {
       if (plan.children().isEmpty() && !(plan instanceof Command)) return;
       text = plan.origin().sqlText();
     }
-    if (text != null && !text.isEmpty()) { b.append(key); Json.text(b, String.valueOf(text.get())); }
+    if (text == null || text.isEmpty()) return;
+    b.append(",\"text\":").append(System.identityHashCode(text.get())).append(key);
+    Json.text(b, String.valueOf(text.get()));
   }
 
   private void stream(SparkListenerEvent event) {
@@ -548,9 +553,10 @@ final class Encoder {
     for (int i = 0; i < types.size(); i++) { if (i > 0) out.append(','); Json.text(out, (String) types.get(i)); }
     out.append("],\"attributes\":{").append(attributes).append("},\"session\":{\"warehouse\":");
     Json.text(out, string(Reflection.chain(session, "sessionState.conf.warehousePath", null)));
-    Object external = Reflection.chain(session, "sharedState.externalCatalog.unwrapped", null);
+    // Not the catalog's own class: to ask for that opens the metastore, which the job itself may have no use for.
+    Object conf = Reflection.chain(session, "sessionState.conf", null);
     out.append(",\"catalog\":");
-    Json.text(out, external == null ? null : external.getClass().getSimpleName());
+    Json.text(out, conf instanceof SQLConf ? ((SQLConf) conf).getConfString("spark.sql.catalogImplementation") : null);
     out.append("},\"cut\":").append(cut).append(",\"nodes\":[");
     for (int i = 0; i < pieces.size(); i++) { if (i > 0) out.append(','); Object p = pieces.get(i); out.append(p == null ? "null" : p); }
     return out.append("]}").toString();
@@ -593,7 +599,7 @@ final class Encoder {
   private void node(StringBuilder b, TreeNode node) {
     b.append('[').append(type(node)).append(',');
     // What a MERGE assigns stands one level deeper than what other operators hold.
-    boolean plan = node instanceof LogicalPlan || node instanceof Assignment;
+    boolean plan = node instanceof LogicalPlan || node instanceof Assignment || node.getClass().getName().indexOf("MergeRows$") >= 0;
     unread = null;
     if (node instanceof LogicalPlan) output(b, (LogicalPlan) node); else b.append("null");
     b.append(",[");
@@ -903,7 +909,7 @@ final class Reflection {
       known = ABSENT;
       for (Class c = type; c != null && known == ABSENT; c = c.getSuperclass()) {
         try {
-          java.lang.reflect.Method m = c == type ? c.getMethod(name, new Class[0]) : c.getDeclaredMethod(name, new Class[0]);
+          java.lang.reflect.Method m = c == type ? open(c, name) : c.getDeclaredMethod(name, new Class[0]);
           m.setAccessible(true);
           known = m;
         } catch (NoSuchMethodException absent) { continue; }
@@ -913,6 +919,11 @@ final class Reflection {
       METHODS.put(key, known);
     }
     return known == ABSENT ? null : (java.lang.reflect.Method) known;
+  }
+
+  private static java.lang.reflect.Method open(Class type, String name) throws NoSuchMethodException {
+    try { return type.getMethod(name, new Class[0]); }
+    catch (NoSuchMethodException own) { return type.getDeclaredMethod(name, new Class[0]); }
   }
 
   /** A chain such as `location.rootPaths`, `options[url]`, or one of the readings that need more than a getter. */
@@ -1132,7 +1143,11 @@ final class RddSources {
     scala.collection.Iterator it = ((scala.collection.Iterable) partitions).iterator();
     while (it.hasNext() && files.size() < 10000) {
       Object each = Reflection.call(it.next(), "files");
-      for (int i = 0; each instanceof Object[] && i < ((Object[]) each).length; i++) files.add(String.valueOf(Reflection.call(((Object[]) each)[i], "filePath")));
+      for (int i = 0; each instanceof Object[] && i < ((Object[]) each).length; i++) {
+        Object path = Reflection.call(((Object[]) each)[i], "filePath");
+        // Its own text is that of a URL, with percent signs for whatever is no part of one.
+        files.add(String.valueOf(path != null && Reflection.has(path, "toPath") ? Reflection.call(path, "toPath") : path));
+      }
     }
     Iterator paths = files.iterator();
     while (paths.hasNext()) {

@@ -17,6 +17,7 @@ from openlineage_pyspark.facets.run import Engine, Parent, RunReference
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.job_names import application_name
 from openlineage_pyspark.listener.jvm import ContextFacts, Probe
+from openlineage_pyspark.listener.log_redaction import hide_in_logs
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.runs import Application
 from openlineage_pyspark.listener.secret_values import secret_values
@@ -72,8 +73,8 @@ def application_of(facts: ContextFacts, settings: Settings, time: int = 1) -> Ap
     own = settings.application_run_id or run_id(started, facts.application_id, identity)
     run = RunReference(own, settings.namespace, name)
     captured = tuple((key, facts.conf[key]) for key in settings.captured_properties if key in facts.conf)
-    hive = facts.conf.get("spark.sql.catalogImplementation") == "hive"
     known = secret_values(facts.conf, os.environ, sys.argv[1:], settings.transport)
+    hide_in_logs(known)
     return Application(
         id=facts.application_id,
         started=started,
@@ -82,7 +83,7 @@ def application_of(facts: ContextFacts, settings: Settings, time: int = 1) -> Ap
         run=run,
         root=settings.root or settings.parent or run,
         engine=Engine(facts.version, _details(facts), captured),
-        metastore=_metastore(facts) if hive else None,
+        metastore=facts.metastore,
         reads=settings.reads_enabled,
         rdds=not settings.rdd_events_disabled,
         source_location=script_location(),
@@ -96,13 +97,6 @@ def script_location() -> str | None:
     """URI of the script that the interpreter was started with; None in a shell or notebook."""
     path = getattr(sys.modules.get("__main__"), "__file__", None)
     return Path(path).absolute().as_uri() if isinstance(path, str) and Path(path).is_file() else None
-
-
-def _metastore(facts: ContextFacts) -> str | None:
-    for key in ("spark.hadoop.hive.metastore.uris", "spark.sql.hive.metastore.uris", "hive.metastore.uris"):
-        if facts.conf.get(key):
-            return facts.conf[key]
-    return None
 
 
 def _details(facts: ContextFacts) -> tuple[tuple[str, str], ...]:

@@ -148,7 +148,13 @@ def _outermost_frame() -> FrameType | None:
 
 def is_interactive() -> bool:
     """Whether a person types the statements: a shell or a notebook, where an error doesn't end the application."""
-    return hasattr(sys, "ps1") or "ipykernel" in sys.modules or bool(sys.flags.interactive)
+    return hasattr(sys, "ps1") or bool(sys.flags.interactive) or _is_kernel()
+
+
+def _is_kernel() -> bool:
+    """Whether this process is a notebook's kernel: a script may import the library of one, too."""
+    kernel = getattr(sys.modules.get("ipykernel.kernelapp"), "IPKernelApp", None)
+    return kernel is not None and bool(kernel.initialized())
 
 
 def on_terminate(finish: Callable[[Outcome], None]) -> None:

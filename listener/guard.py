@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+import attrs
+
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.redaction import Redaction
 
@@ -19,6 +21,18 @@ LOG = logging.getLogger("openlineage_pyspark")
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+@attrs.frozen
+class Caught:
+    """
+    What a function raised.
+
+    Args:
+        name: of the exception's class. Its message is not kept, for anything may stand in it.
+    """
+
+    name: str
 
 
 class Guard:
@@ -45,11 +59,16 @@ class Guard:
             args: for it.
             kwargs: for it.
         """
+        found = self.attempt(what, function, *args, **kwargs)
+        return None if isinstance(found, Caught) else found
+
+    def attempt(self, what: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Caught:
+        """As `run`, and of what raised it tells the kind."""
         try:
             return function(*args, **kwargs)
         except Exception as problem:  # noqa: BLE001 - the boundary to the user's job
             self.say(what, problem)
-            return None
+            return Caught(type(problem).__name__)
 
     def say(self, what: str, problem: BaseException) -> None:
         """Count a problem; log the first of its kind, with its trace at DEBUG."""

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib.resources
-import re
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
+from openlineage_pyspark.facets.addresses import without_credentials
 from openlineage_pyspark.listener import class_cache, vocabulary
-
-_PASSWORD = re.compile(r"//[^/@\s]*:[^/@\s]*@")
 
 
 class ProbeError(RuntimeError):
@@ -34,7 +32,7 @@ class ProbeLimits:
     Args:
         max_nodes: tree nodes of one plan; what is beyond is cut, with a mark.
         max_bytes: characters of one encoded plan, likewise.
-        max_waiting: characters of records that may wait for Python in all; what is beyond is dropped and counted.
+        max_waiting: characters of records that may wait, a sixteenth of the heap at most; the rest is only counted.
         reads: whether plans of executions without an output are wanted.
     """
 
@@ -182,6 +180,7 @@ class ContextFacts:
         user: who runs it.
         ui: address of its web page, where there is one.
         conf: the SparkConf.
+        metastore: `hive.metastore.uris`, wherever it is configured.
     """
 
     application_id: str
@@ -190,19 +189,25 @@ class ContextFacts:
     user: str
     ui: str | None
     conf: Mapping[str, str]
+    metastore: str | None = None
 
 
 def context_facts(java_spark_context: Any) -> ContextFacts:
     """What a context (`SparkContext._jsc`) says of its application."""
     scala_context = java_spark_context.sc()
     ui = scala_context.uiWebUrl()
+    conf = {pair._1(): pair._2() for pair in scala_context.getConf().getAll()}
+    key = "hive.metastore.uris"
+    # The Java integration has a key of its own; what stands in hive-site.xml is in Hadoop's configuration.
+    metastore = conf.get(key) or conf.get(f"spark.sql.{key}") or scala_context.hadoopConfiguration().get(key)
     return ContextFacts(
         application_id=str(scala_context.applicationId()),
         start_milliseconds=int(scala_context.startTime()),
         version=str(scala_context.version()),
         user=str(scala_context.sparkUser()),
         ui=str(ui.get()) if ui.isDefined() else None,
-        conf={pair._1(): pair._2() for pair in scala_context.getConf().getAll()},
+        conf=conf,
+        metastore=metastore or None,
     )
 
 
@@ -317,7 +322,7 @@ def _as_os_error() -> Iterator[None]:
     try:
         yield
     except Py4JError as problem:
-        raise OSError(_PASSWORD.sub("//", _short(problem))) from problem
+        raise OSError(without_credentials(_short(problem))) from problem
 
 
 def analyzed_plan(spark: Any, query: Any) -> Any:

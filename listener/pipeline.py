@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 
 import attrs
 from openlineage_pyspark.facets.custom import Provider, contribute, failed
+from openlineage_pyspark.facets.dataset import Dataset
 from openlineage_pyspark.facets.event import describe
 from openlineage_pyspark.facets.identity import event_id
 from openlineage_pyspark.facets.options import DescribeOptions
@@ -22,10 +23,11 @@ from openlineage_pyspark.facets.redaction import redacted
 from openlineage_pyspark.facets.run import Failure, Job, NotUnderstood, Parent, RunState
 from openlineage_pyspark.facets.size import serialise_within
 from openlineage_pyspark.listener.exit_status import Outcome
-from openlineage_pyspark.listener.guard import LOG, Guard
+from openlineage_pyspark.listener.guard import LOG, Caught, Guard
 from openlineage_pyspark.listener.jvm import Probe
 from openlineage_pyspark.listener.runs import Application, Runs
 from openlineage_pyspark.transport import Delivery, Event
+from openlineage_pyspark.transport.event import dataset_key
 from openlineage_pyspark.transport.fan_out import FanOut
 
 _WAIT_MILLISECONDS = 100
@@ -162,7 +164,8 @@ class Pipeline:
         lines = [f"{remark.task}: {remark.message}" for remark in found]
         if not self.has_ended:
             lines.append("the last events could not be made in time")
-        pending = self._delivery.counts().pending
+        shipped = self._delivery.counts()
+        pending = shipped.pending - shipped.inherited_pending
         if pending:
             lines.append(f"delivery: {pending} events were not delivered")
         return tuple(lines)
@@ -243,15 +246,17 @@ class Pipeline:
             # They may copy any text of it.
             state = redacted(state, self._options.redaction)
         for provider in self._providers:
-            made = self.guard.run(f"facets of {provider.name}", contribute, provider, state)
-            contributions.append(made if made is not None else failed(provider, RuntimeError("see the log")))
+            made = self.guard.attempt(f"facets of {provider.name}", contribute, provider, state)
+            contributions.append(failed(provider, made.name) if isinstance(made, Caught) else made)
         event = describe(state, self._options, tuple(contributions))
         self._events += 1
         body = serialise_within(event, self._options)
         # The application's run is above all others, and its START goes first.
         parent = None if state.run_id == self._application.run.run_id else self._application.run.run_id
         identity = event_id(state.run_id, state.event_type, state.event_time)
-        self._delivery.submit(Event(state.run_id, state.event_type, body, parent, identity))
+        reads = _datasets(each.dataset for each in state.inputs)
+        writes = _datasets(each.dataset for each in state.outputs)
+        self._delivery.submit(Event(state.run_id, state.event_type, body, parent, identity, reads, writes))
         self._remember(body)
 
     def _remember(self, body: bytes) -> None:
@@ -292,9 +297,15 @@ class Pipeline:
             )
         shipped = self._delivery.counts()
         remarks.extend(NotUnderstood("delivery", f"{n} events: {reason.value}") for reason, n in shipped.drops.items())
-        if shipped.failed:
-            remarks.append(NotUnderstood("delivery", f"{shipped.failed} events were refused by the receiver for good"))
+        # What earlier applications left behind is no fault of this one.
+        refused = shipped.failed - shipped.inherited_failed
+        if refused:
+            remarks.append(NotUnderstood("delivery", f"{refused} events were refused by the receiver for good"))
         return tuple(remarks)
+
+
+def _datasets(datasets: Iterable[Dataset]) -> frozenset[str]:
+    return frozenset(dataset_key(each.identifier.namespace, each.identifier.name) for each in datasets)
 
 
 def _now() -> datetime.datetime:

@@ -12,9 +12,22 @@ from openlineage_pyspark.facets.relations import Session
 from openlineage_pyspark.facets.run import NotUnderstood
 from openlineage_pyspark.facets.trace import ROWS
 from openlineage_pyspark.listener.decode import decode_plan
-from openlineage_pyspark.listener.guard import Guard
+from openlineage_pyspark.listener.guard import Caught, Guard
+from openlineage_pyspark.listener.plan import Plan
 
 _REMEMBERED = 50_000
+
+
+def session_of(plan: Plan, metastore: str | None) -> Session:
+    """
+    What the session of a plan says about names.
+
+    Args:
+        plan: as the probe encoded it, with its session.
+        metastore: `hive.metastore.uris`, which counts where the session's catalog is Hive's.
+    """
+    catalog = plan.session.get("catalog") or "in-memory"
+    return Session(plan.session.get("warehouse"), metastore if catalog == "hive" else None, catalog)
 
 
 class PlanReader:
@@ -25,7 +38,7 @@ class PlanReader:
         Begin without any memory.
 
         Args:
-            metastore: `hive.metastore.uris`, where the application's session catalog is Hive's.
+            metastore: `hive.metastore.uris`, for the sessions whose catalog is Hive's.
             guard: what a fault in the reading of one plan is caught by.
         """
         self._metastore = metastore
@@ -36,10 +49,12 @@ class PlanReader:
 
     def read(self, record: Mapping[str, Any]) -> Understanding:
         """What the plan in a record says; of one that could not be read, that it could not."""
-        found = self._guard.run("reading a plan", self._understand, record) if "plan" in record else None
-        if found is not None:
-            return found
         why = record.get("fault", "see the log")
+        if "plan" in record:
+            found = self._guard.attempt("reading a plan", self._understand, record)
+            if not isinstance(found, Caught):
+                return found
+            why = f"{found.name}, see the log"
         remark = NotUnderstood(record.get("class", "plan"), f"its lineage is not known: it could not be read ({why})")
         columns = None if record.get("command") else ColumnLineage((), ())
         return Understanding(columns=columns, not_understood=(remark,), operators=1)
@@ -57,10 +72,5 @@ class PlanReader:
 
     def _understand(self, record: Mapping[str, Any]) -> Understanding:
         plan = decode_plan(record["plan"])
-        session = Session(
-            plan.session.get("warehouse"),
-            self._metastore,
-            "hive" if "Hive" in (plan.session.get("catalog") or "") else "in-memory",
-        )
         memory = Memory(self._datasets, self._sources, self._rows)
-        return understand(plan, session, memory, is_command=record.get("command", False))
+        return understand(plan, session_of(plan, self._metastore), memory, is_command=record.get("command", False))

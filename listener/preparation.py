@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -92,10 +93,13 @@ class Preparation:
             self._guard.run("preparing the listener", importlib.import_module, "openlineage_pyspark.listener.pipeline")
 
     def _prepare(self) -> None:
+        from openlineage_pyspark.listener.log_redaction import hide_in_logs
+        from openlineage_pyspark.listener.secret_values import secret_values
         from openlineage_pyspark.listener.settings import default_search, load
 
         settings = load(self._conf, os.environ, default_search())
         self.strict = settings.strict
+        hide_in_logs(secret_values(self._conf, os.environ, sys.argv[1:], settings.transport))
         try:
             self._result = _prepare(self._gateway, self._conf, settings)
         except RegistrationError as problem:

@@ -46,10 +46,11 @@ def rdd_job(record: Mapping[str, Any]) -> Understanding:
     return Understanding(inputs, outputs, command=word, not_understood=tuple(remarks), operators=1)
 
 
-def read_by(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What the job read, from the record of its end, in the form in which scans count."""
+def counted_by(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the job read and wrote, from the record of its end, in the form in which executions count."""
     rows = record.get("read", 0)
-    return [{"w": False, "ids": [], "m": {"numOutputRows": rows}}] if rows else []
+    scans = [{"w": False, "ids": [], "m": {"numOutputRows": rows}}] if rows else []
+    return {"metrics": scans, "written": record.get("written", ())}
 
 
 def _value(raw: Any) -> tuple[Value, ...]:

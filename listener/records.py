@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from openlineage_pyspark.facets.run import Failure
@@ -31,20 +31,30 @@ def sql_of(record: Mapping[str, Any]) -> str | None:
     return str(inner) if inner is not None and _writes(str(inner)) else None
 
 
+def first_word(text: str) -> str:
+    """The keyword that a statement begins with, in capitals; empty where there is none."""
+    return next(_words(text), "")
+
+
 def _writes(text: str) -> bool:
     """Whether a text is a statement that writes, by the words outside of its parentheses."""
-    depth, first = 0, ""
-    for token in tokens(text):
-        depth += (token.text == "(") - (token.text == ")")
-        if token.kind is not TokenKind.WORD or depth > 0:
-            continue
-        word = token.text.upper()
+    first = ""
+    for word in _words(text):
         if word in _WRITES:
             return True
         first = first or word
         if first not in _EITHER:
             return False
     return False
+
+
+def _words(text: str) -> Iterator[str]:
+    """The words outside of parentheses, in capitals."""
+    depth = 0
+    for token in tokens(text):
+        depth += (token.text == "(") - (token.text == ")")
+        if token.kind is TokenKind.WORD and depth <= 0:
+            yield token.text.upper()
 
 
 def time_of(milliseconds: int) -> datetime.datetime:

@@ -8,7 +8,7 @@ all of its micro-batches. Pure: the probe's records go in, states of runs come o
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -17,13 +17,15 @@ from openlineage_pyspark.facets.identity import run_id
 from openlineage_pyspark.facets.lineage import Understanding
 from openlineage_pyspark.facets.redaction import Redaction
 from openlineage_pyspark.facets.run import Engine, Failure, Job, Parent, RunReference, RunState
+from openlineage_pyspark.listener.execution import Execution, Statements
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.job_names import job_name, label_of, stream_label
+from openlineage_pyspark.listener.open_run import OpenRun
 from openlineage_pyspark.listener.plan import simple_name
 from openlineage_pyspark.listener.plan_reader import PlanReader
-from openlineage_pyspark.listener.rdd_jobs import rdd_job, read_by
+from openlineage_pyspark.listener.rdd_jobs import counted_by, rdd_job
 from openlineage_pyspark.listener.records import failure_of, sql_of, time_of
-from openlineage_pyspark.listener.statistics import inputs_of, outputs_of
+from openlineage_pyspark.listener.undecided import Undecided
 
 _UNRESOLVED_WRITES = (
     "InsertInto CreateTableAsSelect ReplaceTableAsSelect AppendData Overwrite MergeInto UpdateTable DeleteFrom "
@@ -44,7 +46,7 @@ class Application:
         run: the application's own run, the parent of the others.
         root: the run at the very top.
         engine: what it runs on.
-        metastore: `hive.metastore.uris`, where its session catalog is Hive's.
+        metastore: `hive.metastore.uris`, for the sessions whose catalog is Hive's.
         reads: whether executions without an output are runs.
         rdds: whether jobs of RDDs alone are runs.
         source_location: URI of the user's script.
@@ -69,34 +71,6 @@ class Application:
     redaction: Redaction = attrs.Factory(Redaction)
 
 
-@attrs.define
-class _Run:
-    """A run that has begun."""
-
-    key: str
-    id: str
-    job: Job
-    understanding: Understanding
-    nested: list[Understanding] = attrs.Factory(list)
-    started: bool = False
-    metrics: list[Mapping[str, Any]] = attrs.Factory(list)
-    written: list[int] = attrs.Factory(lambda: [0, 0])
-
-
-@attrs.define
-class _Execution:
-    """An execution that has begun."""
-
-    id: int
-    root: int
-    time: int
-    sql: str | None = None
-    stream: str | None = None
-    unresolved: str | None = None
-    settled: bool = False
-    understanding: Understanding | None = None
-
-
 class Runs:
     """The runs of one application, fed with the probe's records in their order."""
 
@@ -110,9 +84,11 @@ class Runs:
         """
         self._application = application
         self._reader = PlanReader(application.metastore, guard or Guard())
-        self._executions: dict[int, _Execution] = {}
-        self._runs: dict[str, _Run] = {}
+        self._executions: dict[int, Execution] = {}
+        self._runs: dict[str, OpenRun] = {}
         self._streams: dict[str, Mapping[str, Any]] = {}
+        self._undecided = Undecided()
+        self._statements = Statements()
 
     def feed(self, record: Mapping[str, Any]) -> list[RunState]:
         """
@@ -125,10 +101,10 @@ class Runs:
             the states of runs that it makes known, in order.
         """
         kind = record["k"]
-        if kind == "start":
-            return self._start(record)
-        if kind == "end":
-            return self._end(record)
+        if kind in ("start", "end"):
+            if self._undecided.keeps(record):
+                return []
+            return self._start(record) if kind == "start" else self._end(record)
         if kind == "stream":
             return self._stream(record)
         if kind == "rdd_start":
@@ -145,20 +121,27 @@ class Runs:
             time: aware.
             dropped: events that Spark did not tell; the ends of these runs may be among them.
         """
+        states = self._feed_all(self._undecided.release_all())
         open_runs = list(self._runs.values())
         self._runs.clear()
         message = "the application ended before this run did"
         if dropped:
             message = f"no end of this run was told: Spark dropped {dropped} events of the listener's queue"
         failure = Failure(message, "JAVA")
-        return [self._state(run, "ABORT", time, failure) for run in open_runs if run.started]
+        return states + [self._state(run, "ABORT", time, failure) for run in open_runs if run.started]
+
+    def _feed_all(self, records: Iterable[Mapping[str, Any]]) -> list[RunState]:
+        return [state for record in records for state in self.feed(record)]
 
     def _start(self, record: Mapping[str, Any]) -> list[RunState]:
-        execution = _Execution(record["id"], record["root"], record["time"])
+        execution = Execution(record["id"], record["root"], record["time"])
         self._executions[execution.id] = execution
-        return self._settle(execution, record)
+        states = self._settle(execution, record)
+        if not execution.settled and execution.id == execution.root:
+            self._undecided.begin(execution.id)
+        return states
 
-    def _settle(self, execution: _Execution, record: Mapping[str, Any]) -> list[RunState]:
+    def _settle(self, execution: Execution, record: Mapping[str, Any]) -> list[RunState]:
         """Decide, as soon as its plan is known, what an execution is: a run, part of one, or nothing."""
         execution.unresolved = record.get("unresolved", execution.unresolved)
         execution.sql = sql_of(record) or execution.sql
@@ -181,12 +164,25 @@ class Runs:
             return self._nested_in_stream(around.stream, understanding, execution)
         if owner is not None:
             if understanding.outputs:
-                owner.nested.append(understanding)
+                owner.grow(understanding)
             return []
         top = simple_name(record.get("class", ""))
-        if not self._is_run(understanding, top, nested=execution.id != execution.root):
+        nested = execution.id != execution.root
+        if not nested:
+            execution.statement = execution.statement or self._statements.of(record)
+        if not self._is_run(understanding, top, nested=nested):
+            return []
+        return self._begin_own(execution, understanding)
+
+    def _begin_own(self, execution: Execution, understanding: Understanding) -> list[RunState]:
+        """A run that is no part of one around it, unless an earlier execution of the same statement has begun it."""
+        begun = self._runs.get(execution.key) if execution.statement is not None else None
+        if begun is not None:
+            begun.grow(understanding)
             return []
         run = self._open(execution, understanding)
+        if execution.statement is not None:
+            execution.statement.run = run.key
         run.started = True
         return [self._state(run, "START", time_of(execution.time))]
 
@@ -199,7 +195,7 @@ class Runs:
             return True  # a command without a rule
         return self._application.reads and not nested
 
-    def _open(self, execution: _Execution, understanding: Understanding) -> _Run:
+    def _open(self, execution: Execution, understanding: Understanding) -> OpenRun:
         word = understanding.command or ("query" if understanding.columns is not None else "command")
         key = str(execution.id)
         run = self._make(key, f"execution {key}", word, label_of(understanding), understanding, sql=execution.sql)
@@ -217,35 +213,45 @@ class Runs:
         type_: str = "SQL_JOB",
         processing: str = "BATCH",
         sql: str | None = None,
-    ) -> _Run:
+    ) -> OpenRun:
         app = self._application
         name = job_name([app.name, word, label if app.append_dataset_name else ""], replace_dots=app.replace_dots)
         job = Job(app.namespace, name, type_, processing, sql, app.source_location)
-        return _Run(key, run_id(app.started, app.id, identity), job, understanding)
+        return OpenRun(key, run_id(app.started, app.id, identity), job, understanding)
 
-    def _owner(self, execution: _Execution) -> _Run | None:
-        return self._runs.get(str(execution.root)) if execution.root != execution.id else None
+    def _owner(self, execution: Execution) -> OpenRun | None:
+        if execution.root == execution.id:
+            return None
+        around = self._executions.get(execution.root)
+        key = str(execution.root) if around is None or around.stream is not None else around.key
+        return self._runs.get(key)
+
+    def _run_around(self, execution: Execution) -> OpenRun | None:
+        """The run that an execution belongs to: its own, or that of its root, or of its root's stream."""
+        around = self._executions.get(execution.root, execution)
+        return self._runs.get(str(execution.id)) or self._runs.get(around.key)
 
     def _end(self, record: Mapping[str, Any]) -> list[RunState]:
-        execution = self._executions.pop(record["id"], None) or _Execution(record["id"], record["id"], record["time"])
+        id_ = record["id"]
+        execution = self._executions.setdefault(id_, Execution(id_, id_, record["time"]))
         states = self._settle(execution, record) if not execution.settled or "plan" in record else []
         if "heckpoint" in record.get("name", "") and execution.understanding is not None:
             self._reader.remember(execution.understanding)
-        run = self._runs.get(str(execution.id)) or self._owner(execution)
-        if run is None and execution.stream is not None:
-            run = self._runs.get(execution.stream)
+        states += self._feed_all(self._undecided.release(id_))
+        run = self._run_around(execution)
+        del self._executions[id_]
         if run is not None:
-            run.metrics += record.get("metrics", [])
-            for at, amount in enumerate(record.get("written", ())):
-                run.written[at] += amount
-        if run is None or run.key != str(execution.id):
+            run.count(record, execution.understanding)
+        failure, statement = failure_of(record), execution.statement
+        if statement is not None and not self._statements.end(statement, failed=failure is not None):
+            return states
+        if run is None or run.key != execution.key or execution.stream is not None:
             return states + self._analysis_error(execution, record)
         del self._runs[run.key]
-        failure = failure_of(record)
         state = self._state(run, "COMPLETE" if failure is None else "FAIL", time_of(record["time"]), failure)
         return [*states, state]
 
-    def _analysis_error(self, execution: _Execution, record: Mapping[str, Any]) -> list[RunState]:
+    def _analysis_error(self, execution: Execution, record: Mapping[str, Any]) -> list[RunState]:
         """A statement that could not be analysed (Spark 4 tells of them): a failed run without datasets."""
         unresolved, failure = execution.unresolved, failure_of(record)
         if unresolved is None or failure is None:
@@ -277,7 +283,7 @@ class Runs:
         event = "COMPLETE" if failure is None else "FAIL"
         return [*states, self._state(run, event, time_of(record["time"]), failure)]
 
-    def _batch(self, execution: _Execution, understanding: Understanding) -> list[RunState]:
+    def _batch(self, execution: Execution, understanding: Understanding) -> list[RunState]:
         """A micro-batch: the first one shows what its query reads and writes."""
         query = str(execution.stream)
         run = self._runs.get(query)
@@ -296,18 +302,17 @@ class Runs:
             run.understanding = understanding
         return self._begin(run, execution)
 
-    def _nested_in_stream(self, query: str, understanding: Understanding, execution: _Execution) -> list[RunState]:
+    def _nested_in_stream(self, query: str, understanding: Understanding, execution: Execution) -> list[RunState]:
         """What `foreachBatch` writes is the stream's own output."""
         run = self._runs.get(query)
         if run is None or not understanding.outputs:
             return []
-        known = {o.write.dataset.identifier for u in run.nested for o in u.outputs}
-        if not {o.write.dataset.identifier for o in understanding.outputs} <= known:
-            run.nested.append(understanding)
+        run.grow(understanding)
         return self._begin(run, execution)
 
-    def _begin(self, run: _Run, execution: _Execution) -> list[RunState]:
-        if run.started or not (run.understanding.outputs or run.nested):
+    def _begin(self, run: OpenRun, execution: Execution) -> list[RunState]:
+        unknown = run.understanding.command is None and run.understanding.columns is None
+        if run.started or not (run.understanding.outputs or run.nested or unknown):
             return []
         run.started = True
         started = self._streams.get(run.key, {}).get("time", execution.time)
@@ -328,23 +333,12 @@ class Runs:
         if run is None:
             return []
         failure = failure_of(record)
-        run.metrics, run.written = [] if failure else read_by(record), record.get("written", [0, 0])
+        if failure is None:
+            run.count(counted_by(record))
         return [self._state(run, "COMPLETE" if failure is None else "FAIL", time_of(record["time"]), failure)]
 
-    def _state(self, run: _Run, event_type: str, time: datetime.datetime, failure: Failure | None = None) -> RunState:
-        done = event_type != "START"
+    def _state(
+        self, run: OpenRun, event_type: str, time: datetime.datetime, failure: Failure | None = None
+    ) -> RunState:
         app = self._application
-        parts = [run.understanding, *run.nested]
-        return RunState(
-            event_type=event_type,
-            event_time=time,
-            run_id=run.id,
-            job=run.job,
-            engine=app.engine,
-            parent=Parent(app.run, app.root),
-            inputs=inputs_of(parts, run.metrics if done else []),
-            outputs=outputs_of(parts, *((run.metrics, run.written) if done and failure is None else ([], [0, 0]))),
-            failure=failure,
-            not_understood=tuple(dict.fromkeys(n for part in parts for n in part.not_understood)),
-            operators=sum(part.operators for part in parts),
-        )
+        return run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)

@@ -6,15 +6,9 @@ import difflib
 import re
 from typing import Any
 
-from openlineage_pyspark.listener import setting_options
 from openlineage_pyspark.listener.setting_keys import JAVA, KNOWN, PYTHON, WORKING, Key
 from openlineage_pyspark.listener.setting_kinds import OPTIONAL_TEXT
-
-TRANSPORT = setting_options.TRANSPORT
-"""What the names of transport options begin with; the transport folder reads and checks them."""
-
-OPTIONS = setting_options.OPTIONS
-"""The transport options; whether one works depends on the transport, which says so itself."""
+from openlineage_pyspark.listener.setting_options import OPTIONS, TRANSPORT
 
 FACETS = (
     "catalog",

@@ -279,7 +279,7 @@ SPOOL_MAX_BYTES = Key(
     SIZE,
     default=512 * 1024 * 1024,
     source=OURS,
-    description="The bytes of waiting events past which the oldest finished runs are dropped.",
+    description="The bytes of an application's waiting events past which its oldest finished runs are dropped.",
 )
 STRICT = Key(
     "strict",

@@ -10,12 +10,12 @@ from openlineage_pyspark.facets.run import RunReference
 from openlineage_pyspark.listener import setting_keys as keys
 from openlineage_pyspark.listener.setting_catalog import (
     FACETS_NOT_YET,
-    TRANSPORT,
     find_key,
     nearest_facet,
     nearest_key,
 )
 from openlineage_pyspark.listener.setting_kinds import Tag, parse_tag
+from openlineage_pyspark.listener.setting_options import TRANSPORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
-from openlineage_pyspark.listener.setting_catalog import TRANSPORT, spelled
+from openlineage_pyspark.listener.setting_catalog import spelled
 from openlineage_pyspark.listener.setting_keys import DISABLED, NAMESPACE, PARENT_CONTEXT
+from openlineage_pyspark.listener.setting_options import TRANSPORT
 
 PREFIX = "spark.openlineage."
 ENVIRONMENT_PREFIX = "OPENLINEAGE__"
@@ -94,6 +94,33 @@ def flatten(value: object, name: str = "") -> Iterator[tuple[str, object]]:
         yield name, value
 
 
+def parse_yaml(text: str) -> tuple[tuple[tuple[str, object], ...], str | None]:
+    """Read a configuration file.
+
+    Args:
+        text: the file's content.
+
+    Returns:
+        The dotted names with their values; and what is wrong with the file, without a word of its content,
+        because a parser's own message may quote a secret.
+    """
+    # Imported here, because most applications have no such file and need no YAML parser.
+    import yaml
+
+    try:
+        content = yaml.safe_load(text)
+        if content is not None and not isinstance(content, dict):
+            return (), "holds no keys"
+        return tuple(flatten(content or {})), None
+    except yaml.MarkedYAMLError as exc:
+        mark = exc.problem_mark or exc.context_mark
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        return (), f"is no valid YAML{where}"
+    # The parser's own conversions let these through, for an impossible date or a file nested without end.
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
+        return (), "is no valid YAML"
+
+
 def _layer(given: Sequence[Given], problems: Sequence[str] = ()) -> Layer:
     types = [str(each.value).strip() for each in given if each.name == f"{TRANSPORT}type"]
     return Layer(tuple(given), tuple(problems), types[-1] if types else None)
@@ -146,9 +173,7 @@ def _yaml_file(environ: Mapping[str, str], search: Sequence[Path]) -> Layer:
                 why = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
                 problems.append(f"{path} can't be read ({why}), and is left out")
             continue
-        # Imported here, because most applications have no such file and need no YAML parser.
-        parser = importlib.import_module("openlineage_pyspark.listener.setting_yaml")
-        content, problem = parser.parse_yaml(text)
+        content, problem = parse_yaml(text)
         if problem:
             problems.append(f"{path} {problem}, and is left out")
         given = [Given(name, value, f"{name} in {path}", str(path)) for name, value in content]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.listener.guard import LOG
 from openlineage_pyspark.transport import Delivery, open_transport
-from openlineage_pyspark.transport.backlog import MEMORY_BYTES, Inheritance
+from openlineage_pyspark.transport.adoption import Inheritance
+from openlineage_pyspark.transport.backlog import MEMORY_BYTES
 from openlineage_pyspark.transport.fan_out import FanOut, lanes
 from openlineage_pyspark.transport.spool import Spool
 from openlineage_pyspark.transport.spool_place import SpoolError, default_root
@@ -58,12 +59,24 @@ def spool_root(settings: Settings, transport: Transport) -> Path | None:
         transport: which tells whether there is one by default.
 
     Raises:
-        SpoolError: there is no home for the default one.
+        SpoolError: there is no home for the default one, or for the one that is named.
+    """
+    if settings.spool_path is None:
+        return default_root() if transport.SPOOLED else None
+    return named_root(settings)
+
+
+def named_root(settings: Settings) -> Path | None:
+    """Give the directory that is configured for the spool, None where none is.
+
+    Args:
+        settings: which may name one.
+
+    Raises:
+        SpoolError: it is named after the home of a user who is not there.
     """
     path = settings.spool_path
-    if path is None:
-        return default_root() if transport.SPOOLED else None
-    if path.lower() == NO_SPOOL:
+    if path is None or path.lower() == NO_SPOOL:
         return None
     try:
         return Path(path).expanduser()

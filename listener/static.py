@@ -7,9 +7,10 @@ from typing import Any
 
 from openlineage_pyspark.facets.lineage import understand
 from openlineage_pyspark.facets.lineage_table import Lineage, lineage_of
-from openlineage_pyspark.facets.relations import Session
 from openlineage_pyspark.listener.decode import decode_plan
-from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan
+from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan, context_facts
+from openlineage_pyspark.listener.plan_reader import session_of
+from openlineage_pyspark.listener.records import first_word
 
 _PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
 
@@ -28,16 +29,16 @@ def lineage(spark: Any, query: Any) -> Lineage:
     Raises:
         pyspark.errors.ParseException: the text is no SQL.
         pyspark.errors.AnalysisException: it names what isn't there, as running it would say.
+        ValueError: the text is a CALL.
         TypeError: `query` is neither a DataFrame nor text.
         ProbeError: the listener can't be put into this JVM.
     """
+    if isinstance(query, str) and first_word(query) == "CALL":
+        raise ValueError("lineage() can't tell of a CALL: Spark runs the procedure when it analyses the statement")
     gateway = spark.sparkContext._gateway
     probe = _PROBES.get(gateway)
     if probe is None:
         probe = _PROBES[gateway] = Probe(gateway, ProbeLimits())
     plan = decode_plan(probe.encode(analyzed_plan(spark, query), spark._jsparkSession))
-    conf = spark.sparkContext.getConf()
-    hive = conf.get("spark.sql.catalogImplementation") == "hive"
-    metastore = conf.get("spark.hadoop.hive.metastore.uris") if hive else None
-    session = Session(plan.session.get("warehouse"), metastore, "hive" if hive else "in-memory")
-    return lineage_of(understand(plan, session))
+    metastore = context_facts(spark.sparkContext._jsc).metastore
+    return lineage_of(understand(plan, session_of(plan, metastore)))

@@ -25,6 +25,7 @@ DESCRIBED: dict[str, dict[str, str]] = {
         "serde": "storage.serde",
         "comment": "comment",
         "schema": "schema",
+        "created": "createTime",
     },
     "org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat": {"locationUri": "locationUri", "serde": "serde"},
     "org.apache.spark.sql.catalyst.TableIdentifier": {
@@ -34,6 +35,7 @@ DESCRIBED: dict[str, dict[str, str]] = {
     },
     "org.apache.spark.sql.connector.catalog.Identifier": {"name": "name", "namespace": "namespace"},
     "org.apache.spark.sql.connector.catalog.CatalogPlugin": {"name": "name"},
+    "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog": {"url": "options.url"},
     "org.apache.spark.sql.connector.catalog.Table": {
         "name": "name",
         "location": "properties[location]",
@@ -59,6 +61,18 @@ DESCRIBED: dict[str, dict[str, str]] = {
         "bootstrapServers": "options[kafka.bootstrap.servers]",
         "saveMode": "mode",
     },
+    "org.apache.spark.sql.execution.streaming.sources.WriteToMicroBatchDataSource": {
+        "topic": "writeOptions[topic]",
+        "bootstrapServers": "writeOptions[kafka.bootstrap.servers]",
+    },
+    "org.apache.spark.sql.delta.sources.DeltaSink": {"path": "path"},
+    "org.apache.spark.sql.connector.write.RowLevelOperationTable": {
+        "target": "table",
+        "command": "operation.command",
+    },
+    "org.apache.spark.sql.catalyst.util.ReplaceDataProjections": {"ordinals": "rowProjection.colOrdinals"},
+    "org.apache.spark.sql.catalyst.util.WriteDeltaProjections": {"ordinals": "rowProjection.colOrdinals"},
+    "org.apache.spark.sql.catalyst.plans.logical.Command": {"isCommand": "nodeName"},
     "org.apache.spark.sql.execution.command.SaveAsV1TableCommand": {"existing": "#table:tableDesc.identifier"},
     "org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier": {
         "tableMetadata": "#sessionTable",
@@ -76,15 +90,17 @@ DESCRIBED: dict[str, dict[str, str]] = {
         for place in ("", "runtime.", "sinks.")
         for end in ("Source", "Sink")
     },
-    "org.apache.spark.rdd.RDD": {"sources": "#rddSources"},
+    "org.apache.spark.rdd.RDD": {"id": "id", "sources": "#rddSources"},
     "org.apache.spark.sql.catalyst.expressions.CommonExpressionId": {"id": "id"},
     "org.apache.spark.sql.catalyst.plans.UsingJoin": {"join": "tpe"},
     "org.apache.spark.sql.catalyst.expressions.CreateNamedStruct": {"structType": "dataType"},
+    # A struct's star gives no name.
+    "org.apache.spark.sql.catalyst.expressions.GetStructField": {"field": "extractFieldName"},
     "org.apache.spark.sql.types.StructField": {"name": "name", "type": "dataType", "comment": "getComment"},
-    "org.apache.spark.sql.catalyst.plans.logical.ColumnDefinition": {
-        "name": "name",
-        "type": "dataType",
-        "comment": "comment",
+    "org.apache.spark.sql.catalyst.plans.logical.TableSpecBase": {"location": "location", "provider": "provider"},
+    **{
+        f"org.apache.spark.sql.execution.command.{command}": {"existing": "#table:table.identifier"}
+        for command in ("CreateTableCommand", "CreateDataSourceTableCommand")
     },
     **{
         f"org.apache.spark.sql.execution.command.{command}": {
@@ -110,7 +126,7 @@ DESCRIBED: dict[str, dict[str, str]] = {
                 "AlterTableRenameCommand",
                 "old",
                 "oldName",
-                {"newIdentifier": "newName", "newPath": "#path:newName"},
+                {"newMetadata": "#table:newName", "newIdentifier": "newName", "newPath": "#path:newName"},
             ),
             (
                 "CreateTableLikeCommand",

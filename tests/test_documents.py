@@ -51,24 +51,32 @@ JOB = only([block for block in fences("python") if "appName" in block])
 LINEAGE = only([block for block in fences("python") if "import lineage" in block])
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/operators.md"])
-def test_the_tables_are_those_of_the_rules(path: str):
+@pytest.mark.parametrize("path", GENERATE.documents(REPOSITORY))
+def test_what_is_made_from_the_code_is_what_the_code_says(path: str):
     text = (REPOSITORY / path).read_text("utf-8")
     assert text == GENERATE.documents(REPOSITORY)[path], f"{path} is not up to date; run: {GENERATE.COMMAND}"
 
 
 def test_the_command_writes_what_is_stale_and_then_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "docs").mkdir()
+    for folder in ("conf", "docs"):
+        (tmp_path / folder).mkdir()
     (tmp_path / "README.md").write_text(README.replace("`Project`", "`Projekt`"), "utf-8")
+    made = GENERATE.documents(REPOSITORY)
     assert GENERATE.main([str(tmp_path)]) == 1
-    stale = [f"{path} is not up to date; run {GENERATE.COMMAND}" for path in ("README.md", "docs/operators.md")]
-    assert capsys.readouterr().out.splitlines() == stale
+    assert capsys.readouterr().out.splitlines() == [f"{p} is not up to date; run {GENERATE.COMMAND}" for p in made]
     assert GENERATE.main(["--write", str(tmp_path)]) == 0
-    assert (tmp_path / "README.md").read_text("utf-8") == README
+    assert {path: (tmp_path / path).read_text("utf-8") for path in made} == made
     capsys.readouterr()
     assert GENERATE.main([str(tmp_path)]) == 0
     assert capsys.readouterr().out == ""
+
+
+def test_the_command_refuses_a_folder_that_is_not_the_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        GENERATE.main(["--write", str(tmp_path)])
+    assert f"{tmp_path} is not the root of the repository" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_readme_without_a_place_for_a_table_is_refused(tmp_path: Path):

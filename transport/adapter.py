@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
-import pkgutil
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from openlineage_pyspark.transport.attempt import place_of
+from openlineage_pyspark.transport.address import without_secrets
+from openlineage_pyspark.transport.attempt import ForeignError, attempt, place_of
 from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
 from openlineage_pyspark.transport.http_answer import PASSING_STATUSES, may_pass, passing_statuses, seconds_to_wait
 from openlineage_pyspark.transport.options import number_option, required_option, text_option
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 # What a transport that queues on its own may take for one event.
 _LONGEST_WAIT_SECONDS = 60.0
-_REFUSALS = (AttributeError, ImportError, LookupError, OSError, RuntimeError, TypeError, ValueError)
 
 
 class ForeignTransport(Transport):
@@ -33,8 +34,6 @@ class ForeignTransport(Transport):
 
     NEEDS: ClassVar[tuple[str, str] | None] = None
     """The module that has to be there, and the package that it is of."""
-    FAILURES: ClassVar[tuple[str, ...]] = ()
-    """The exceptions that the transport raises beside those of Python."""
     SPOOLED = True
 
     def __init__(self, foreign: Any, shown: str, passing: frozenset[int] = PASSING_STATUSES) -> None:
@@ -42,8 +41,6 @@ class ForeignTransport(Transport):
         self._shown = shown
         self._passing = passing
         self._used = False
-        named = tuple(pkgutil.resolve_name(name) for name in self.FAILURES)
-        self._failures: tuple[type[Exception], ...] = (OSError, RuntimeError, *named)
 
     @property
     def destination(self) -> str:
@@ -56,25 +53,31 @@ class ForeignTransport(Transport):
         Raises:
             TransportError: it failed. Where the exception tells a status, that decides whether it is retryable
                 as it does over HTTP; without one the receiver has not judged the event, and a retry could help.
+                An event that openlineage-python's classes can't hold is final.
         """
         from openlineage_pyspark.transport.run_event import run_event
 
-        self._used = True
-        made = run_event(event.body)
-        finish = getattr(self._foreign, "wait_for_completion", None)
         try:
-            self._foreign.emit(made)
-            done = finish is None or finish(_LONGEST_WAIT_SECONDS)
-        except self._failures as exc:
-            raise self._failed(exc) from None
-        if not done:
-            raise TransportError(f"{self._shown} has not got the event in time", retryable=True)
+            made = run_event(event.body)
+        except (AttributeError, LookupError, TypeError, ValueError) as exc:
+            message = f"{self._shown} takes events of openlineage-python, and this is none ({place_of(exc)})"
+            raise TransportError(message, retryable=False) from None
+        self._used = True
+        problem = attempt(functools.partial(self._emit, made), self._failed)
+        if problem is not None:
+            raise problem
 
     def close(self, timeout: float, /) -> None:
         """Close the transport."""
         # Some make their connection only to close it.
         if self._used:
             self._foreign.close(timeout)
+
+    def _emit(self, made: object) -> None:
+        self._foreign.emit(made)
+        finish = getattr(self._foreign, "wait_for_completion", None)
+        if finish is not None and not finish(_LONGEST_WAIT_SECONDS):
+            raise TransportError(f"{self._shown} has not got the event in time", retryable=True)
 
     def _failed(self, error: Exception) -> TransportError:
         status, headers = _answer(error)
@@ -101,15 +104,16 @@ class ForeignTransport(Transport):
         if cls.NEEDS is not None and not _is_there(cls.NEEDS[0]):
             problem = f"is {kind!r}, which needs the package {cls.NEEDS[1]}"
             raise TransportConfigError("type", problem, f"Run pip install {cls.NEEDS[1]}.")
-        named = tuple(pkgutil.resolve_name(name) for name in cls.FAILURES)
-        try:
-            from openlineage.client.transport import get_default_factory
+        from openlineage.client.transport import get_default_factory
 
-            return get_default_factory().create(config)
-        except (*_REFUSALS, *named) as exc:
-            problem = f"is {kind!r}, which openlineage-python can't make of these options ({place_of(exc)})"
+        made: list[Any] = []
+        failure = attempt(lambda: made.append(get_default_factory().create(config)))
+        if failure is not None:
+            why = failure.place if isinstance(failure, ForeignError) else failure.message
+            problem = f"is {kind!r}, which openlineage-python can't make of these options ({why})"
             remedy = "See its options: https://openlineage.io/docs/client/python/configuration."
-            raise TransportConfigError("type", problem, remedy) from None
+            raise TransportConfigError("type", problem, remedy)
+        return made[0]
 
 
 class DatadogTransport(ForeignTransport):
@@ -138,8 +142,7 @@ class DatadogTransport(ForeignTransport):
             "retry": {"total": 0, "connect": 0, "read": 0, "status_forcelist": []},
             "async_transport_rules": {},
         }
-        shown = site.rpartition("@")[2].partition("?")[0]
-        return cls(cls._made(config), f"datadog at {shown}", passing_statuses(options))
+        return cls(cls._made(config), f"datadog at {without_secrets(site)}", passing_statuses(options))
 
 
 class GcpLineageTransport(ForeignTransport):
@@ -148,7 +151,6 @@ class GcpLineageTransport(ForeignTransport):
     OPTIONS = frozenset({"project_id", "projectId", "location", "credentials_path", "credentialsFile"})
     OPTIONS_NOT_YET = frozenset({"async_transport_rules.*"})
     NEEDS = ("google.cloud.datacatalog_lineage_v1", "google-cloud-datacatalog-lineage")
-    FAILURES = ("google.api_core.exceptions:GoogleAPIError", "google.auth.exceptions:GoogleAuthError")
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
@@ -176,7 +178,6 @@ class DataZoneTransport(ForeignTransport):
 
     OPTIONS = frozenset({"domainId", "region", "endpointOverride"})
     NEEDS = ("boto3", "boto3")
-    FAILURES = ("botocore.exceptions:BotoCoreError", "botocore.exceptions:ClientError")
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
@@ -204,10 +205,16 @@ class ClassTransport(ForeignTransport):
             TransportConfigError: the class can't be made of them.
         """
         path = required_option(options, "type", remedy="Set it to the path of a class.")
+        # Else the path may be anything, and openlineage-python would log it.
+        if not _is_there(path.partition(".")[0]):
+            problem = "looks like the path of a class, but there is no such package"
+            raise TransportConfigError("type", problem, "Install the package, or mend the path.")
         return cls(cls._made(_plain(options)), path)
 
 
 def _is_there(module: str) -> bool:
+    if sys.modules.get(module) is not None:
+        return True
     try:
         return importlib.util.find_spec(module) is not None
     # Of a module within a package that is not there either.
@@ -232,8 +239,8 @@ def _answer(error: BaseException) -> tuple[int | None, Mapping[str, str]]:
             }
         if isinstance(status := getattr(response, "status_code", None), int):
             return status, getattr(response, "headers", {})
-        if isinstance(code := getattr(found, "code", None), int):
-            # Of google.api_core.
+        # Of google.api_core, where it is a status; other clients have codes of their own there.
+        if isinstance(code := getattr(found, "code", None), int) and 300 <= code < 600:
             return int(code), {}
         found = found.__cause__
     return None, {}

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 class ForeignError(TransportError):
-    """A transport raised what it should not have raised; a further attempt would end alike.
+    """A transport raised what it does not declare.
+
+    The receiver has not judged the event, so that a further attempt may go through: most clients have exceptions of
+    their own for a server that is away.
 
     Args:
         place: the type of the exception, and where it was raised. Its text may hold a key, and is not shown.
@@ -20,21 +23,29 @@ class ForeignError(TransportError):
 
     def __init__(self, place: str) -> None:
         self.place = place
-        super().__init__(f"the transport failed with {place}", retryable=False)
+        super().__init__(f"the transport failed with {place}", retryable=True)
 
 
-def attempt(work: Callable[[], None]) -> TransportError | None:
+def undeclared(error: Exception) -> TransportError:
+    """Make the failure of an exception that nobody declared."""
+    return ForeignError(place_of(error))
+
+
+def attempt(
+    work: Callable[[], None], judged: Callable[[Exception], TransportError] = undeclared
+) -> TransportError | None:
     """Call a transport, and return what went wrong, None where nothing did.
 
     Args:
         work: one call of the transport.
+        judged: makes the failure of an exception that is not one already.
     """
     try:
         work()
     except TransportError as exc:
         return exc
     except Exception as exc:  # noqa: BLE001 - a transport is foreign code, and whoever calls it must outlive it
-        return ForeignError(place_of(exc))
+        return judged(exc)
     return None
 
 

@@ -8,10 +8,7 @@ import logging
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-import attrs
-from openlineage_pyspark.transport.spool import Kept, Spool
-from openlineage_pyspark.transport.spool_content import content
-from openlineage_pyspark.transport.spool_place import SpoolError, directories
+from openlineage_pyspark.transport.spool_place import SpoolError
 from openlineage_pyspark.transport.waiting import Entry, Waiting
 
 if TYPE_CHECKING:
@@ -19,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openlineage_pyspark.transport.event import Event
+    from openlineage_pyspark.transport.spool import Kept, Spool
 
 _log = logging.getLogger(__name__)
 
@@ -33,21 +31,6 @@ class DropReason(enum.Enum):
     NO_ROOM = "dropped: no room, and no finished run to drop in its place"
     CLOSED = "dropped: it came after the delivery was closed"
     UNREADABLE = "lost: the spool can't be read any more"
-
-
-@attrs.frozen
-class Inheritance:
-    """What earlier applications left in a spool, to be delivered first.
-
-    Args:
-        root: the spool's root.
-        any_destination: whether also what was meant for another receiver.
-        dead_letters: whether what was refused for good is tried again.
-    """
-
-    root: Path
-    any_destination: bool = False
-    dead_letters: bool = False
 
 
 class Backlog:
@@ -65,16 +48,26 @@ class Backlog:
 
     def __init__(self, spool: Spool | None, max_bytes: int) -> None:
         self._own = spool
-        self._spools = [] if spool is None else [spool]
         self._max_bytes = max_bytes
         self._waiting = Waiting()
+        # How many events are left in each spool of an earlier application.
+        self._left: dict[Spool, int] = {}
+        self._inherited = 0
         self._in_memory = 0
+        # Those that the disk did not take, and their bytes.
+        self._unkept: dict[int, Entry] = {}
+        self._unkept_bytes = 0
         self._cut_runs: set[str] = set()
         self._held: deque[Entry] = deque()
         self._has_failed = False
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    @property
+    def inherited(self) -> int:
+        """How many of them earlier applications left behind."""
+        return self._inherited
 
     @property
     def in_flight(self) -> int:
@@ -94,19 +87,22 @@ class Backlog:
         if excess > 0 and not cut:
             victims = self._waiting.drop_finished(excess, event.run_id)
             cut = not victims
+        size = max(len(event.body), 1)
+        entry = Entry(event.run_id, event.parent_run_id, event.event_type, size, event, spool=self._own)
+        entry.reads, entry.writes = event.reads, event.writes
+        cut = cut or not self._keep(entry)
         if cut:
             self._cut_runs.add(event.run_id)
-            victims = self._waiting.drop_whole(event.run_id)
-        for entry in victims:
-            self._forget(entry)
+            victims += self._waiting.drop_whole(event.run_id)
+        for victim in victims:
+            self._forget(victim)
         if cut:
             return Counter({DropReason.NO_ROOM: 1 + len(victims)})
-        number = self._keep(event)
-        # A copy in memory saves reading it again, and holds where the disk fails.
-        size = len(event.body)
-        copy = event if number is None or self._in_memory + size <= MEMORY_BYTES else None
-        self._in_memory += size if copy is not None else 0
-        self._waiting.put(Entry(event.run_id, event.parent_run_id, event.event_type, max(size, 1), copy, number))
+        # A copy in memory saves reading it again.
+        if entry.number is not None and self._in_memory + size > MEMORY_BYTES:
+            entry.event = None
+        self._in_memory += size if entry.event is not None else 0
+        self._waiting.put(entry)
         return Counter({DropReason.FINISHED_RUN: len(victims)} if victims else {})
 
     def take(self, now: float) -> Entry | None:
@@ -125,7 +121,9 @@ class Backlog:
         """
         if entry.event is not None:
             return entry.event
-        return self._spools[entry.spool].read(entry.number or 0)
+        if entry.spool is None or entry.number is None:
+            raise SpoolError("an event is neither in memory nor in a spool", damaged=True)
+        return entry.spool.read(entry.number)
 
     def delivered(self, entry: Entry, held: int) -> None:
         """Take out an event that the receiver has.
@@ -134,10 +132,14 @@ class Backlog:
             entry: the event.
             held: how many of the last ones stay in the spool all the same, see `Transport.held`.
         """
-        self._waiting.done(entry)
-        self._release_memory(entry)
+        self._done(entry)
         self._held.append(entry)
         self.release(held)
+
+    def lost(self, entry: Entry) -> None:
+        """Take out an event that can't be read any more."""
+        self._done(entry)
+        self._settle(entry)
 
     def release(self, held: int) -> None:
         """Let the spool forget what was delivered, but for the last events, as many as are held."""
@@ -152,12 +154,12 @@ class Backlog:
             reason: what failed.
             answer: the text of the receiver's answer.
         """
-        self._waiting.done(entry)
-        self._release_memory(entry)
-        if entry.number is not None:
+        self._done(entry)
+        if entry.spool is not None and entry.number is not None:
             # Where that fails it stays among those that wait, and the next application learns the same.
             with contextlib.suppress(SpoolError):
-                self._spools[entry.spool].bury(entry.number, reason, answer)
+                entry.spool.bury(entry.number, reason, answer, self._max_bytes)
+        self._leave_behind(entry)
 
     def postpone(self, entry: Entry, until: float) -> None:
         """Put an event back, as `Waiting.postpone` does."""
@@ -167,69 +169,78 @@ class Backlog:
         """Let what is to be tried later be tried now."""
         self._waiting.hurry()
 
-    def inherit(self, left: Sequence[tuple[Spool, list[Kept]]]) -> int:
-        """Queue, before all else, what `adopt` has found; tell how many events that is."""
-        for spool, events in left:
-            self._spools.append(spool)
-            place = len(self._spools) - 1
-            for kept in events:
-                entry = Entry(kept.run_id, kept.parent_run_id, kept.event_type, 0, None, kept.number, place)
-                self._waiting.put(entry, first=True)
-        return sum(len(events) for _, events in left)
+    def inherit(self, spool: Spool, events: Sequence[Kept]) -> None:
+        """Queue, before all else, what an earlier application left behind.
+
+        Args:
+            spool: what it is in; from now on it belongs to the backlog, which closes it once it is empty.
+            events: what waits in it.
+        """
+        self._left[spool] = len(events)
+        self._inherited += len(events)
+        for kept in events:
+            entry = Entry(kept.run_id, kept.parent_run_id, kept.event_type, 0, None, kept.number, spool, inherited=True)
+            entry.reads, entry.writes = kept.reads, kept.writes
+            self._waiting.put(entry, first=True)
 
     def close(self) -> None:
         """Let go of the spools; what is in them stays there."""
-        for spool in self._spools:
+        for spool in [*self._left, *([] if self._own is None else [self._own])]:
             spool.close()
+        self._left.clear()
 
-    def _keep(self, event: Event) -> int | None:
+    def _keep(self, entry: Entry) -> bool:
+        """Write an event to the spool, or have memory hold it; False where there is no room in either."""
         if self._own is None:
-            return None
+            return True
         try:
-            return self._own.append(event)
+            # The order in the spool is that of arrival.
+            for earlier in list(self._unkept.values()):
+                self._write(earlier, self._own)
+            self._write(entry, self._own)
         except SpoolError as exc:
             if not self._has_failed:
                 self._has_failed = True
                 _log.warning("the spool can't keep OpenLineage events, memory does until it can: %s", exc)
-            return None
+            if self._unkept_bytes + entry.size > MEMORY_BYTES:
+                return False
+            self._unkept[id(entry)] = entry
+            self._unkept_bytes += entry.size
+        return True
+
+    def _write(self, entry: Entry, spool: Spool) -> None:
+        if entry.event is not None:
+            entry.number = spool.append(entry.event)
+        self._no_longer_unkept(entry)
+
+    def _no_longer_unkept(self, entry: Entry) -> None:
+        if self._unkept.pop(id(entry), None) is not None:
+            self._unkept_bytes -= entry.size
+
+    def _done(self, entry: Entry) -> None:
+        self._waiting.done(entry)
+        self._inherited -= entry.inherited
+        self._release_memory(entry)
 
     def _forget(self, entry: Entry) -> None:
         self._release_memory(entry)
         self._settle(entry)
 
     def _settle(self, entry: Entry) -> None:
-        if entry.number is not None:
-            self._spools[entry.spool].settle(entry.number)
+        if entry.spool is not None and entry.number is not None:
+            entry.spool.settle(entry.number)
+        self._leave_behind(entry)
+
+    def _leave_behind(self, entry: Entry) -> None:
+        """Close the spool of an earlier application with the last event in it."""
+        if not entry.inherited or entry.spool is None:
+            return
+        self._left[entry.spool] -= 1
+        if not self._left[entry.spool]:
+            del self._left[entry.spool]
+            entry.spool.close()
 
     def _release_memory(self, entry: Entry) -> None:
+        self._no_longer_unkept(entry)
         if entry.event is not None:
-            self._in_memory -= len(entry.event.body)
-
-
-def adopt(inheritance: Inheritance, destination: str) -> list[tuple[Spool, list[Kept]]]:
-    """Take over the spools that earlier applications left behind, with what waits in each.
-
-    Args:
-        inheritance: what is wanted.
-        destination: the receiver that there is, see `Transport.destination`.
-    """
-    found = []
-    for directory in directories(inheritance.root):
-        # Looked at before it is taken: whoever else it is meant for may be looking for it at this moment.
-        seen = content(directory)
-        if seen.in_use or not (seen.problem or inheritance.any_destination or seen.destination == destination):
-            continue
-        try:
-            spool = Spool.adopt(directory)
-            if spool is None:
-                continue
-            if inheritance.dead_letters:
-                spool.revive()
-            events = spool.waiting()
-            if events:
-                found.append((spool, events))
-            else:
-                spool.close()
-        except SpoolError as exc:
-            _log.warning("OpenLineage events that an earlier application left behind are not sent: %s", exc)
-    return found
+            self._in_memory -= entry.size

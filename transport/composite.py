@@ -7,14 +7,21 @@ import logging
 import re
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError, TransportError
-from openlineage_pyspark.transport.options import InnerOptions, flag_option, prefix_of, required_option, text_option
+from openlineage_pyspark.transport.options import (
+    InnerOptions,
+    flag_option,
+    not_such_a_number,
+    prefix_of,
+    required_option,
+    text_option,
+)
 from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
 
@@ -77,6 +84,9 @@ class CompositeTransport(Transport):
         self._outcomes: OrderedDict[str, dict[int, TransportError | None]] = OrderedDict()
         self._breakers = [Breaker(RetryPolicy()) for _ in parts]
         self._told: set[tuple[str, str]] = set()
+        self._delivered = 0
+        # Of each part, how many events were delivered before each of those that it may still hold.
+        self._held: list[deque[int]] = [deque() for _ in parts]
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
@@ -107,6 +117,13 @@ class CompositeTransport(Transport):
     def destination(self) -> str:
         """Where the parts send to, in the order of the alphabet."""
         return f"composite({', '.join(sorted(part.transport.destination for part in self.parts))})"
+
+    @property
+    def held(self) -> int:
+        """How many of the last events came since the oldest one that a part still holds."""
+        with self._lock:
+            oldest = [before[0] for number in range(len(self.parts)) if (before := self._held_by(number))]
+            return self._delivered - min(oldest, default=self._delivered)
 
     @property
     def independent(self) -> bool:
@@ -145,6 +162,7 @@ class CompositeTransport(Transport):
             raise self._merged(waiting)
         with self._lock:
             self._outcomes.pop(event.id, None)
+            self._delivered += not refused
         if refused:
             raise self._merged(refused)
 
@@ -166,11 +184,21 @@ class CompositeTransport(Transport):
                 breaker.began()
         problem = attempt(functools.partial(part.transport.send, event))
         with self._lock:
+            if problem is None:
+                self._held[number].append(self._delivered)
+                self._held_by(number)
             if problem is None or not problem.retryable:
                 breaker.succeeded()
             else:
                 breaker.failed(time.monotonic(), answered=problem.status is not None, asked=problem.retry_after)
         return problem
+
+    def _held_by(self, number: int) -> deque[int]:
+        """Forget what a part does not hold any more, and return the rest."""
+        before, held = self._held[number], self.parts[number].transport.held
+        while len(before) > held:
+            before.popleft()
+        return before
 
     def _merged(self, problems: Mapping[int, TransportError]) -> TransportError:
         """Make one failure of several, of which all or none are retryable."""
@@ -227,5 +255,5 @@ def _opened(name: str, options: InnerOptions) -> tuple[int, Part] | None:
 def _priority(options: InnerOptions) -> int:
     text = text_option(options, "priority") or "0"
     if not re.fullmatch("-?[0-9]{1,9}", text):
-        raise TransportConfigError("priority", f"is {text!r}", "Set it to a whole number.")
+        raise TransportConfigError("priority", not_such_a_number(text), "Set it to a whole number.")
     return int(text)

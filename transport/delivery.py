@@ -9,15 +9,17 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import attrs
+from openlineage_pyspark.transport.adoption import Adoption, Inheritance
 from openlineage_pyspark.transport.attempt import ForeignError, attempt
-from openlineage_pyspark.transport.backlog import MEMORY_BYTES, Backlog, DropReason, Inheritance, adopt
+from openlineage_pyspark.transport.backlog import MEMORY_BYTES, Backlog, DropReason
 from openlineage_pyspark.transport.base import TransportError
+from openlineage_pyspark.transport.counts import DeliveryCounts
+from openlineage_pyspark.transport.log_once import LogOnce
 from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
 from openlineage_pyspark.transport.spool_place import SpoolError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from openlineage_pyspark.transport.base import Transport
     from openlineage_pyspark.transport.event import Event
@@ -26,33 +28,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# A transport that words each failure anew must not fill the log.
-_MOST_KINDS = 20
 # How long the end of the application waits for the one attempt on a receiver that is away.
 _LAST_ATTEMPT_SECONDS = 1.0
-
-
-@attrs.frozen
-class DeliveryCounts:
-    """What became of the events, each in exactly one place.
-
-    Args:
-        sent: taken by the receiver.
-        failed: refused for good; among the spool's dead letters, where there is a spool.
-        dropped: given up without a final answer.
-        pending: waiting, or being sent at this moment.
-        drops: the dropped ones by reason.
-        inherited: how many of all these were left behind by earlier applications.
-        retries: attempts in vain after which there was to be another; no number of events.
-    """
-
-    sent: int = 0
-    failed: int = 0
-    dropped: int = 0
-    pending: int = 0
-    drops: Mapping[DropReason, int] = attrs.field(factory=dict)
-    inherited: int = 0
-    retries: int = 0
 
 
 class Delivery:
@@ -61,7 +38,8 @@ class Delivery:
     An event is tried until the receiver takes it or refuses it for good, and goes out at least once: where the
     process ends between the answer and its note in the spool, the event is sent again, with the same id. A
     process that was forked from this one has no part in it: there, every method returns at once, and nothing is
-    shipped.
+    shipped. What earlier applications left behind goes first, one directory after the other; but where there are
+    events of this one to be kept in a spool, nobody waits for what others left.
 
     Args:
         transport: what ships; from now on it belongs to the delivery, which closes it.
@@ -87,13 +65,14 @@ class Delivery:
         self._changed = threading.Condition()
         self._backlog = Backlog(spool, max_bytes)
         self._breaker = Breaker(self._policy)
-        self._inheritance = inheritance
-        self._inheriting = inheritance is not None
+        self._adoption = Adoption(inheritance, transport.destination) if inheritance is not None else None
+        self._adopting = self._has_adopted = False
+        self._waits_for_all = spool is None
         self._workers: set[threading.Thread] = set()
         self._closing = self._given_up = self._closed = False
-        self._sent = self._failed = self._inherited = self._retries = 0
+        self._sent = self._failed = self._retries = self._inherited = self._inherited_failed = 0
         self._drops: Counter[DropReason] = Counter()
-        self._kinds: set[str] = set()
+        self._said = LogOnce(_log)
 
     def start(self) -> None:
         """Begin with what earlier applications left behind; the first event does the same."""
@@ -120,14 +99,14 @@ class Delivery:
             timeout_seconds: the limit; 0 does not wait.
 
         Returns:
-            How many events are left.
+            How many of the events that it waits for are left.
         """
         if self._forked():
             return 0
         with self._changed:
             self._start_workers()
             self._wait(timeout_seconds)
-            return len(self._backlog)
+            return self._awaited
 
     def close(self, timeout_seconds: float) -> int:
         """Ship what waits as `flush` does, and close transport and spool, even where the transport hangs.
@@ -136,7 +115,8 @@ class Delivery:
             timeout_seconds: the limit; 0 does not wait.
 
         Returns:
-            How many events are left; they stay in the spool, where there is one, and are lost where there is none.
+            How many of the events that it waits for are left; they stay in the spool, where there is one, and are
+            lost where there is none.
         """
         if self._forked():
             return 0
@@ -149,24 +129,37 @@ class Delivery:
                 self._given_up = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._closed or not self._alive(), max(0.0, end - time.monotonic()))
-        counts = self.counts()
-        if first and (counts.pending or counts.failed or counts.dropped):
+        counts, left = self.counts(), self._awaited
+        if first and (left or counts.failed or counts.dropped):
             kept = self._backlog.directory
             _log.warning(
                 "OpenLineage events: %d sent, %d refused, %d dropped, %d left unsent%s",
                 counts.sent, counts.failed, counts.dropped, counts.pending,
                 f"; what is left or was refused stays in {kept}" if kept else "",
             )  # fmt: skip
-        return counts.pending
+        return left
 
     def counts(self) -> DeliveryCounts:
         """Return what became of the events so far; in a forked process, zeros."""
         if self._forked():
             return DeliveryCounts()
         with self._changed:
-            drops = dict(self._drops)
-            dropped, pending = sum(drops.values()), len(self._backlog)
-            return DeliveryCounts(self._sent, self._failed, dropped, pending, drops, self._inherited, self._retries)
+            return DeliveryCounts(
+                sent=self._sent,
+                failed=self._failed,
+                dropped=sum(self._drops.values()),
+                pending=len(self._backlog),
+                drops=dict(self._drops),
+                inherited=self._inherited,
+                inherited_failed=self._inherited_failed,
+                inherited_pending=self._backlog.inherited,
+                adopting=self._adoption is not None,
+                retries=self._retries,
+            )
+
+    @property
+    def _awaited(self) -> int:
+        return len(self._backlog) - (0 if self._waits_for_all else self._backlog.inherited)
 
     def _forked(self) -> bool:
         # Asked before the lock is touched: a worker may have held it when the process was forked.
@@ -178,8 +171,8 @@ class Delivery:
         self._backlog.hurry()
         self._breaker.hurry(now)
         self._changed.notify_all()
-        while len(self._backlog) or self._inheriting:
-            away = self._breaker.is_open and not self._inheriting
+        while self._awaited or (self._waits_for_all and self._adoption is not None):
+            away = self._breaker.is_open
             limit = last_attempt if away else end
             if now >= limit or (away and self._breaker.was_asked_for):
                 return
@@ -201,57 +194,69 @@ class Delivery:
             try:
                 worker.start()
             except RuntimeError as exc:
-                self._log_once("thread", "can't start the thread that ships OpenLineage events: %s", exc)
+                self._said.warn("thread", "can't start the thread that ships OpenLineage events: %s", exc)
                 return
             self._workers.add(worker)
 
     def _work(self) -> None:
-        self._inherit()
-        while (entry := self._take()) is not None:
+        while (task := self._next()) is not None:
             done = False
             try:
-                self._ship(entry)
+                if isinstance(task, Adoption):
+                    self._adopt(task)
+                else:
+                    self._ship(task)
                 done = True
             finally:
                 if not done:
                     # What is no Exception is about to end this thread: the next call starts another.
                     with self._changed:
                         self._workers.discard(threading.current_thread())
-                        self._judge(entry, TransportError("the thread that sends was stopped", retryable=True))
+                        if not isinstance(task, Adoption):
+                            self._judge(task, TransportError("the thread that sends was stopped", retryable=True))
         self._leave()
 
-    def _inherit(self) -> None:
-        with self._changed:
-            wanted, self._inheritance = self._inheritance, None
-            if wanted is None:
-                # The first worker is at it, and what it finds goes before all else.
-                self._changed.wait_for(lambda: not self._inheriting)
-                return
+    def _adopt(self, adoption: Adoption) -> None:
+        found = None
         try:
-            left = adopt(wanted, self._transport.destination)
-            with self._changed:
-                self._inherited += self._backlog.inherit(left)
+            found = adoption.next()
         finally:
             with self._changed:
-                self._inheriting = False
+                self._adopting, self._has_adopted = False, True
+                if found is None:
+                    self._adoption = None
+                else:
+                    self._inherited += len(found[1])
+                    self._backlog.inherit(*found)
                 self._changed.notify_all()
 
-    def _take(self) -> Entry | None:
+    def _next(self) -> Entry | Adoption | None:
+        """Give what a worker does next: send an event, or take over what an earlier application left behind."""
         with self._changed:
             while not self._given_up:
                 now = time.monotonic()
                 pause = self._breaker.pause(now)
                 if pause == 0.0:
-                    entry = self._backlog.take(now)
+                    if self._may_adopt():
+                        self._adopting = True
+                        return self._adoption
+                    # Nothing is sent before it was looked for what goes before all else.
+                    is_ready = self._has_adopted or self._adoption is None
+                    entry = self._backlog.take(now) if is_ready else None
                     if entry is not None:
                         self._breaker.began()
                         return entry
-                    later = self._backlog.next_time()
+                    later = self._backlog.next_time() if is_ready else None
                     pause = None if later is None else max(0.0, later - now)
-                if self._closing and len(self._backlog) == self._backlog.in_flight:
+                if self._closing and len(self._backlog) == self._backlog.in_flight and not self._adopting:
                     return None
                 self._changed.wait(pause)
         return None
+
+    def _may_adopt(self) -> bool:
+        if self._adoption is None or self._adopting or self._backlog.inherited:
+            return False
+        return self._waits_for_all or not (self._closing and self._has_adopted)
 
     def _leave(self) -> None:
         """Let the last worker that goes close what all of them used."""
@@ -265,7 +270,7 @@ class Delivery:
             self._backlog.release(self._transport.held)
         self._backlog.close()
         with self._changed:
-            self._closed = True
+            self._closed, self._adoption = True, None
             self._changed.notify_all()
 
     # --- one event ------------------------------------------------------------------------------------------
@@ -274,11 +279,11 @@ class Delivery:
         try:
             event = self._backlog.load(entry)
         except SpoolError as exc:
-            self._log_once("spool", "the spool of OpenLineage events: %s", exc)
+            self._said.warn("spool", "the spool of OpenLineage events: %s", exc)
             with self._changed:
                 self._breaker.stopped()
                 if exc.damaged:
-                    self._backlog.delivered(entry, self._transport.held)
+                    self._backlog.lost(entry)
                     self._drop(Counter({DropReason.UNREADABLE: 1}))
                 else:
                     self._backlog.postpone(entry, time.monotonic() + self._policy.longest_seconds)
@@ -306,6 +311,7 @@ class Delivery:
 
     def _refused(self, entry: Entry, problem: TransportError) -> None:
         self._failed += 1
+        self._inherited_failed += entry.inherited
         self._backlog.refused(entry, problem.message, problem.answer)
         if problem.status is not None:
             self._breaker.succeeded()
@@ -329,12 +335,12 @@ class Delivery:
         """Call the transport, and return what went wrong."""
         problem = attempt(work)
         if isinstance(problem, ForeignError):
-            self._log_once(
+            self._said.warn(
                 problem.place, "the transport of OpenLineage events failed in %s with %s", what, problem.place
             )
         elif problem is not None:
             later = "it is tried again" if problem.retryable else "a further attempt would fail too"
-            self._log_once(problem.message, "delivery of OpenLineage events: %s (%s)", problem, later)
+            self._said.warn(problem.message, "delivery of OpenLineage events: %s (%s)", problem, later)
         return problem
 
     def _drop(self, drops: Counter[DropReason]) -> None:
@@ -342,8 +348,3 @@ class Delivery:
             if not self._drops[reason]:
                 _log.warning("an OpenLineage event was %s; further ones are only counted", reason.value)
         self._drops += drops
-
-    def _log_once(self, kind: str, text: str, *args: object) -> None:
-        if kind not in self._kinds and len(self._kinds) < _MOST_KINDS:
-            self._kinds.add(kind)
-            _log.warning("%s; further failures of this kind are only counted", text % args)

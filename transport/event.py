@@ -20,6 +20,16 @@ def _id(event: Event) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"openlineage:{event.run_id}/{event.event_type}/{digest}"))
 
 
+def dataset_key(namespace: str, name: str) -> str:
+    """Give a short text that stands for one dataset, without a space in it.
+
+    Args:
+        namespace: of the dataset.
+        name: of the dataset.
+    """
+    return hashlib.blake2b(f"{namespace}\n{name}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
 @attrs.frozen
 class Event:
     """One OpenLineage event, ready to ship.
@@ -30,6 +40,8 @@ class Event:
         body: the event as compact JSON in UTF-8, without a line break.
         parent_run_id: the run whose START the receiver must have before it gets this event; None for none.
         id: the same however often the event is sent; made of the event where it is not given (a UUID).
+        reads: the datasets that the run reads, each as `dataset_key` gives it: what orders its START behind others.
+        writes: those that it writes.
 
     Raises:
         ValueError: the body holds a line break.
@@ -40,3 +52,5 @@ class Event:
     body: bytes = attrs.field(validator=_one_line, repr=False)
     parent_run_id: str | None = None
     id: str = attrs.field(default=attrs.Factory(_id, takes_self=True))
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.transport.composite import CompositeTransport
-from openlineage_pyspark.transport.delivery import DeliveryCounts
+from openlineage_pyspark.transport.counts import DeliveryCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from openlineage_pyspark.transport.backlog import DropReason
     from openlineage_pyspark.transport.base import Transport
     from openlineage_pyspark.transport.delivery import Delivery
     from openlineage_pyspark.transport.event import Event
@@ -62,19 +60,7 @@ class FanOut:
 
     def counts(self) -> DeliveryCounts:
         """Return what became of the events so far, each counted once a receiver."""
-        each = [delivery.counts() for delivery in self._deliveries]
-        drops: Counter[DropReason] = Counter()
-        for counts in each:
-            drops.update(counts.drops)
-        return DeliveryCounts(
-            sent=sum(counts.sent for counts in each),
-            failed=sum(counts.failed for counts in each),
-            dropped=sum(counts.dropped for counts in each),
-            pending=sum(counts.pending for counts in each),
-            drops=dict(drops),
-            inherited=sum(counts.inherited for counts in each),
-            retries=sum(counts.retries for counts in each),
-        )
+        return DeliveryCounts.total(delivery.counts() for delivery in self._deliveries)
 
     def _shared(self, seconds: float, calls: Sequence[Callable[[float], int]]) -> int:
         """Make the calls one after the other, with an equal share of the time; what one leaves is for the rest.

@@ -6,10 +6,11 @@ import gzip
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
+from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import Reached, Transport, TransportError
 from openlineage_pyspark.transport.http_answer import may_pass, redacted, seconds_to_wait
 from openlineage_pyspark.transport.http_auth import KeyLogin, TokenLogin
-from openlineage_pyspark.transport.http_client import HttpClient, same_server, without_secrets
+from openlineage_pyspark.transport.http_client import HttpClient, same_server
 from openlineage_pyspark.transport.http_settings import HttpSettings, read_http_settings
 
 if TYPE_CHECKING:
@@ -93,9 +94,8 @@ class HttpTransport(Transport):
         """Post the event, and once more with a new token where the first one was refused.
 
         Raises:
-            TransportError: no answer, or one that is no 2xx, also where it is the token's endpoint that
-                gave it. Retryable are a lack of an answer, 408, 425, 429 and 5xx, unless the body of a 5xx
-                says `"code":400`, as Marquez's does for bad events.
+            TransportError: no answer, or one that is no 2xx. Retryable are a lack of an answer or of a token,
+                408, 425, 429 and 5xx, unless the body of a 5xx says `"code":400`, as Marquez's does for bad events.
         """
         authorization = self._login.header()
         reply = self._post(event, authorization)

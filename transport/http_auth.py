@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
+from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import TransportError
-from openlineage_pyspark.transport.http_answer import may_pass, redacted, seconds_to_wait
-from openlineage_pyspark.transport.http_client import without_secrets
+from openlineage_pyspark.transport.http_answer import redacted, seconds_to_wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,7 +119,7 @@ class TokenLogin:
         """Return the token as a header, fetched where there is none or it is about to end.
 
         Raises:
-            TransportError: the token endpoint gave no token; retryable by the rule for events.
+            TransportError: the token endpoint gave no token; always retryable, see `_fetched`.
         """
         with self._lock:
             token = self._token
@@ -131,7 +131,7 @@ class TokenLogin:
         """Return another token as a header; it is fetched unless another thread has done so.
 
         Raises:
-            TransportError: the token endpoint gave no token; retryable by the rule for events.
+            TransportError: the token endpoint gave no token; always retryable, see `_fetched`.
         """
         with self._lock:
             if self._token is not None and f"Bearer {self._token.text}" == refused:
@@ -149,10 +149,11 @@ class TokenLogin:
         reply = self._client.post(request.url, request.form, {"Accept": "application/json"}, request.authorization)
         shown = without_secrets(request.url)
         if not 200 <= reply.status < 300:
+            # Whatever it says is about the login and not about the event, which nobody has judged: it is tried again,
+            # and the status is none of the receiver's, so that this counts as a receiver that is away.
             raise TransportError(
                 f"the token endpoint {shown} answered {reply.status}{self._code(reply)}",
-                retryable=may_pass(reply.status),
-                status=reply.status,
+                retryable=True,
                 retry_after=seconds_to_wait(reply.headers),
             )
         fields = _document(reply.text)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
 import re
+import socket
 import ssl
 import threading
 import time
 from collections import deque
 from contextlib import contextmanager
+from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import attrs
 import requests
+from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import TransportError
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport.http_tls import TlsSettings
 
 _LONGEST_READ_BYTES = 65536
+# Of a piece that does not come in time nothing is seen.
+_PIECE_BYTES = 64
 
 
 @attrs.frozen
@@ -35,7 +42,7 @@ class Reply:
     Args:
         status: of the answer.
         headers: of the answer, by names in any case.
-        text: its first 64 KiB, or as much of that as came within the read timeout.
+        text: its first 64 KiB, or what came of that within the read timeout, but for the last few bytes.
     """
 
     status: int
@@ -134,16 +141,13 @@ class HttpClient:
 
     def _read(self, response: requests.Response) -> str:
         # Read even where nobody looks at it: a connection with an unread answer can't be used again.
-        end = time.monotonic() + self._read_seconds
         text = b""
-        try:
-            for chunk in response.iter_content(8192):
-                text += chunk
-                if len(text) > _LONGEST_READ_BYTES or time.monotonic() > end:
+        # The status has come and decides; what is missing of the text would only be shown.
+        with contextlib.suppress(requests.RequestException):
+            for piece in response.iter_content(_PIECE_BYTES):
+                text += piece
+                if len(text) > _LONGEST_READ_BYTES:
                     break
-        except requests.RequestException:
-            # The status has come and decides; what is missing of the text would only be shown.
-            return text.decode("utf-8", "replace")
         return text.decode("utf-8", "replace")
 
     def _reason(self, error: Exception) -> str:
@@ -152,12 +156,6 @@ class HttpClient:
         if isinstance(error, requests.Timeout):
             return f"no answer within {self._read_seconds:g} s"
         return _root_cause(error)
-
-
-def without_secrets(url: str) -> str:
-    """Cut user, password, query and fragment off, also from what is no proper URL."""
-    start, slashes, rest = re.split(r"[?#]", url, maxsplit=1)[0].rpartition("//")
-    return f"{start}{slashes}{rest.rpartition('@')[2]}"
 
 
 def same_server(old: str, new: str) -> bool:
@@ -207,13 +205,54 @@ class _Authorization(AuthBase):
         return r
 
 
+class _InTime(io.RawIOBase):
+    """What a server sends, until the socket's timeout is over since the first byte was asked for.
+
+    By itself the timeout begins anew with each byte, and a server that sends one now and then would never end.
+    """
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
+        self._raw = raw
+        self._sock = sock
+        self._seconds = sock.gettimeout()
+        self._end = time.monotonic() + (self._seconds or 0.0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        if self._seconds is None:
+            return self._raw.readinto(buffer)
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._sock.settimeout(left)
+        try:
+            return self._raw.readinto(buffer)
+        finally:
+            # The next request on this connection has a time of its own.
+            self._sock.settimeout(self._seconds)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(HTTPResponse):
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self.fp = io.BufferedReader(_InTime(self.fp.detach(), sock))
+
+
 class _Connection(HTTPConnection):
     # Or http.client would print each header where a program has set its debuglevel.
     debuglevel = 0
+    response_class = _Response
 
 
 class _SecureConnection(HTTPSConnection):
     debuglevel = 0
+    response_class = _Response
 
 
 class _Pool(HTTPConnectionPool):

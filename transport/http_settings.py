@@ -9,14 +9,15 @@ from urllib.parse import quote_plus, urlsplit, urlunsplit
 
 import attrs
 import requests
+from openlineage_pyspark.transport.address import holds_login, without_secrets
 from openlineage_pyspark.transport.base import KEY_PREFIX, TransportConfigError
 from openlineage_pyspark.transport.http_answer import PASSING_STATUSES, passing_statuses
 from openlineage_pyspark.transport.http_auth import TokenRequest, basic_authorization
-from openlineage_pyspark.transport.http_client import without_secrets
 from openlineage_pyspark.transport.http_tls import TlsSettings, read_tls_settings
 from openlineage_pyspark.transport.options import (
     list_option,
     map_option,
+    not_such_a_word,
     number_option,
     prefix_of,
     required_option,
@@ -110,31 +111,31 @@ def _address(options: Mapping[str, object]) -> str:
     try:
         request.prepare_url(urlunsplit(parts._replace(path=path, fragment="")), map_option(options, "urlParams"))
     except requests.RequestException:
-        raise _no_address("url", url) from None
+        raise _no_address("url") from None
     return str(request.url)
 
 
 def _split(option: str, url: str) -> SplitResult:
-    shown = without_secrets(url)
+    # Of what is no address nothing is shown: it may be a key, written into the wrong option.
+    if not url.lower().startswith(("http://", "https://")):
+        remedy = "Write it in full, such as http://localhost:5000."
+        raise TransportConfigError(option, "does not begin with http:// or https://", remedy)
+    if holds_login(url):
+        remedy = f"Set {KEY_PREFIX}.auth.apiKey, or a header Authorization, in its place."
+        raise TransportConfigError(option, f"({without_secrets(url)}) holds a user or password", remedy)
     try:
         parts = urlsplit(url)
         usable = parts.hostname and parts.port != 0
     except ValueError:
-        raise _no_address(option, url) from None
-    if parts.scheme not in ("http", "https"):
-        remedy = f"Write it in full, such as http://{shown.rpartition('//')[2]}."
-        raise TransportConfigError(option, f"is {shown!r}, without http:// or https://", remedy)
+        usable = False
     if not usable:
-        raise _no_address(option, url)
-    if "@" in parts.netloc:
-        remedy = f"Set {KEY_PREFIX}.auth.apiKey, or a header Authorization, in its place."
-        raise TransportConfigError(option, f"({shown}) holds a user or password", remedy)
+        raise _no_address(option)
     return parts
 
 
-def _no_address(option: str, url: str) -> TransportConfigError:
-    problem = f"is {without_secrets(url)!r}, which is no address of a server"
-    return TransportConfigError(option, problem, "Write http://host:port, such as http://localhost:5000.")
+def _no_address(option: str) -> TransportConfigError:
+    remedy = "Write http://host:port, such as http://localhost:5000."
+    return TransportConfigError(option, "is no address of a server", remedy)
 
 
 def _api_key(options: Mapping[str, object]) -> str | None:
@@ -210,7 +211,9 @@ def _headers(options: Mapping[str, object]) -> dict[str, str]:
     headers = map_option(options, "headers", "custom_headers")
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name):
-            raise TransportConfigError(f"headers.{name}", "is no header's name", "Use letters, digits and dashes.")
+            # It is not shown: a header's value may stand in it.
+            remedy = f"Use letters, digits and dashes, such as {KEY_PREFIX}.headers.X-Team=sales."
+            raise TransportConfigError("headers", "hold one whose name is no header's", remedy)
         _check_header(f"headers.{name}", value)
     return headers
 
@@ -240,5 +243,6 @@ def _timeouts(options: Mapping[str, object]) -> tuple[float, float]:
 def _compress(options: Mapping[str, object]) -> bool:
     name = (text_option(options, "compression") or "none").lower()
     if name not in ("gzip", "none"):
-        raise TransportConfigError("compression", f"is {name!r}", "Use gzip, or leave it out.")
+        problem, hint = not_such_a_word(name, ("gzip", "none"))
+        raise TransportConfigError("compression", problem, f"{hint}Use gzip, or leave it out.")
     return name == "gzip"

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.transport.base import KEY_PREFIX, TransportConfigError
 from openlineage_pyspark.transport.options import text_option
-from urllib3.util import create_urllib3_context
+from urllib3.util.ssl_ import create_urllib3_context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_OF_JAVA = ("BCFKS", "BKS", "DKS", "JCEKS", "JKS", "PKCS11")
 _AS_PEM = "openssl pkcs12 -in <store> -out client.pem"
 
 
@@ -111,7 +112,8 @@ def _authorities(options: Mapping[str, object]) -> tuple[bool, str | None]:
             _trust(create_urllib3_context(), path)
         except OSError as exc:
             remedy = "Name a file of certificates in the PEM format, or a directory of them."
-            raise TransportConfigError(option, f"is {path!r}, which can't be used ({_reason(exc)})", remedy) from None
+            remedy = f"Set it to true or false. {remedy}" if option == "verify" else remedy
+            raise _unusable(option, _reason(exc), remedy) from None
     return (verify or "true").lower() not in ("false", "0"), path
 
 
@@ -137,12 +139,11 @@ def _identify(context: ssl.SSLContext, client: ClientCertificate, option: str) -
     try:
         client.load_into(context)
     except OSError as exc:
-        files = client.certificate + (f" with {client.key}" if client.key else "")
         remedy = (
             "Name files in the PEM format: a certificate, and its key in the same file or in"
             " sslContext.clientKeyPath; set sslContext.keyPassword where the key has a password."
         )
-        raise TransportConfigError(option, f"is {files}, which can't be used ({_reason(exc)})", remedy) from None
+        raise _unusable(option, _reason(exc), remedy) from None
 
 
 def _identify_by_store(context: ssl.SSLContext, path: str | None, kind: str, options: Mapping[str, object]) -> None:
@@ -160,7 +161,8 @@ def _identify_by_store(context: ssl.SSLContext, path: str | None, kind: str, opt
             "Turn the store into PKCS12 by keytool -importkeystore -srckeystore <store> -destkeystore client.p12"
             f" -deststoretype PKCS12, or that into PEM by {_AS_PEM}, and name the new file."
         )
-        raise TransportConfigError("sslContext.keyStoreType", f"is {kind!r}, which Python can't read", remedy)
+        problem = f"is {kind!r}, which Python can't read" if kind in _OF_JAVA else "is a type that Python can't read"
+        raise TransportConfigError("sslContext.keyStoreType", problem, remedy)
 
 
 def _identify_by_pkcs12(context: ssl.SSLContext, path: str, password: str) -> None:
@@ -178,11 +180,11 @@ def _identify_by_pkcs12(context: ssl.SSLContext, path: str, password: str) -> No
     try:
         store = pkcs12.load_pkcs12(Path(path).read_bytes(), password.encode() or None)
     except OSError as exc:
-        raise _no_store(path, _reason(exc)) from None
+        raise _no_store(_reason(exc)) from None
     except ValueError:
-        raise _no_store(path, "no PKCS12 store, or a wrong password") from None
+        raise _no_store("no PKCS12 store, or a wrong password") from None
     if store.key is None or store.cert is None:
-        raise _no_store(path, "no key with a certificate in it")
+        raise _no_store("no key with a certificate in it")
     # OpenSSL reads keys from files alone; this one is encrypted, and gone at the end of the block.
     passing = secrets.token_urlsafe(32)
     key = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(passing.encode()))
@@ -193,9 +195,14 @@ def _identify_by_pkcs12(context: ssl.SSLContext, path: str, password: str) -> No
         context.load_cert_chain(file.name, password=passing)
 
 
-def _no_store(path: str, reason: str) -> TransportConfigError:
+def _no_store(reason: str) -> TransportConfigError:
     remedy = "Name a PKCS12 store with one key and its certificate, and set sslContext.storePassword."
-    return TransportConfigError("sslContext.keyStorePath", f"is {path!r}, which can't be used ({reason})", remedy)
+    return _unusable("sslContext.keyStorePath", reason, remedy)
+
+
+def _unusable(option: str, reason: str, remedy: str) -> TransportConfigError:
+    """Make the error of a file, which is not named: a password may be written into the wrong option."""
+    return TransportConfigError(option, f"names a file that can't be used ({reason})", remedy)
 
 
 def _reason(error: OSError) -> str:

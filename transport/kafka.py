@@ -7,6 +7,7 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
 from openlineage_pyspark.transport.options import flag_option, map_option, prefix_of, required_option, text_option
 
@@ -80,8 +81,8 @@ class KafkaTransport(Transport):
 
     @property
     def destination(self) -> str:
-        """The topic and its brokers."""
-        return f"kafka://{self._servers}/{self._topic}"
+        """The topic and its brokers, without any login."""
+        return without_secrets(f"kafka://{self._servers}/{self._topic}")
 
     def send(self, event: Event) -> None:
         """Produce the event, and wait for the brokers' word or the end of `message.timeout.ms` (30 s by default).

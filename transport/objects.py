@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import gzip
 import logging
-import re
 import secrets
 import threading
 import time
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import TransportError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ DEFAULT_BYTES = 16 * 1024 * 1024
 DEFAULT_SECONDS = 60.0
 
 _PIECE = 1024 * 1024
-_PASSWORD = re.compile(r"//[^/@]*:[^/@]*@")
 
 
 @attrs.frozen
@@ -74,7 +73,7 @@ class Objects:
     @property
     def name(self) -> str:
         """The location, without any credential."""
-        return _PASSWORD.sub("//", self._location).partition("?")[0].rstrip("/")
+        return without_secrets(self._location).rstrip("/")
 
     @property
     def held(self) -> int:

@@ -72,7 +72,7 @@ def flag_option(options: Mapping[str, object], *names: str) -> bool | None:
     if not word:
         return None
     if word not in {"true", "1", "false", "0"}:
-        raise TransportConfigError(name, f"is {word!r}", "Set it to true or false.")
+        raise TransportConfigError(name, "is neither true nor false", "Set it to true or false.")
     return word in {"true", "1"}
 
 
@@ -98,7 +98,7 @@ def number_option(options: Mapping[str, object], *names: str, unit: str, zero_al
         number = -1.0
     if not (0 <= number < float("inf") and (number or zero_allowed)):
         least = "from zero on" if zero_allowed else "above zero"
-        raise TransportConfigError(name, f"is {text!r}", f"Set it to a number of {unit} {least}.")
+        raise TransportConfigError(name, not_such_a_number(text), f"Set it to a number of {unit} {least}.")
     return number
 
 
@@ -118,8 +118,20 @@ def size_option(options: Mapping[str, object], name: str) -> int | None:
     match = re.fullmatch("([0-9]+)([kmg]?)b?", text.lower())
     size = int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2]] if match else 0
     if not size:
-        raise TransportConfigError(name, f"is {text!r}", "Set it to a number of bytes, such as 1048576, 512k or 32m.")
+        remedy = "Set it to a number of bytes, such as 1048576, 512k or 32m."
+        raise TransportConfigError(name, not_such_a_number(text), remedy)
     return size
+
+
+def not_such_a_number(text: str) -> str:
+    """Say what is wrong with a value that should be another number, and show it only if it is one with a short unit.
+
+    Any other may be a secret that was written into the wrong option.
+
+    Args:
+        text: the value.
+    """
+    return f"is {text!r}" if re.fullmatch("-?[0-9.,]{1,12} ?[A-Za-z]{0,4}", text) else "is no such number"
 
 
 def list_option(options: Mapping[str, object], *names: str) -> tuple[str, ...]:
@@ -139,7 +151,7 @@ def list_option(options: Mapping[str, object], *names: str) -> tuple[str, ...]:
         value if isinstance(value, list | tuple) else re.split("[;,]", (text_option(options, name) or "").strip("[]"))
     )
     if not all(isinstance(item, str | int | float) for item in items):
-        raise TransportConfigError(name, "must hold a list of texts", f"Write {KEY_PREFIX}.{name}=[<text>;<text>].")
+        raise TransportConfigError(name, "must hold a list of texts", f"Write {KEY_PREFIX}.{name}=<text>,<text>.")
     return tuple(text for item in items if (text := str(item).strip()))
 
 
@@ -196,6 +208,22 @@ def warn_of_unused(options: Mapping[str, object], transport: type[Transport], na
         near = nearest(option, transport.OPTIONS)
         hint = f"; did you mean {prefix}.{near}?" if near else ""
         _log.warning("%s.%s is unknown to the %s transport and has no effect%s", prefix, option, name, hint)
+
+
+def not_such_a_word(text: str, known: Iterable[str]) -> tuple[str, str]:
+    """Say what is wrong with a value that is not among the known ones, and show it only if it is like one of them.
+
+    Any other may be a secret that was written into the wrong option.
+
+    Args:
+        text: the value.
+        known: what is allowed.
+
+    Returns:
+        What is wrong, as a clause, and a question with a space behind it, empty where none is like it.
+    """
+    near = nearest(text, known)
+    return (f"is {text!r}, unknown", f"Did you mean {near!r}? ") if near else ("is unknown", "")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.transport.base import Transport, TransportConfigError
-from openlineage_pyspark.transport.options import InnerOptions, nearest, prefix_of, warn_of_unused
+from openlineage_pyspark.transport.options import InnerOptions, not_such_a_word, prefix_of, warn_of_unused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +30,7 @@ _BUILT_IN = {
     "memory": f"{_HERE}.memory:MemoryTransport",
     "noop": f"{_HERE}.noop:NoopTransport",
 }
+_CLASS_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _OF_A_CLASS = f"{_HERE}.adapter:ClassTransport"
 _OF_OTHER_CLIENTS = frozenset({"dataplex", "gcs", "kinesis", "msk-iam", "s3", "transform"})
 
@@ -37,8 +39,8 @@ def open_transport(name: str, options: Mapping[str, object]) -> Transport:
     """Make the transport of this name; each option that it does not read costs a warning.
 
     Args:
-        name: the value of `spark.openlineage.transport.type`. One with a dot in it is the path of a transport
-            class for openlineage-python.
+        name: the value of `spark.openlineage.transport.type`. One such as `module.Class` is the path of a
+            transport class for openlineage-python.
         options: the options below `spark.openlineage.transport`, nested, in the spelling of the
             OpenLineage Java client (or, where it differs, of the Python client).
 
@@ -69,11 +71,10 @@ def _find(name: str) -> EntryPoint:
     plugins = {plugin.name: plugin for plugin in entry_points(group=ENTRY_POINT_GROUP)}
     if name in plugins:
         return plugins[name]
-    if "." in name:
+    if _CLASS_PATH.fullmatch(name):
         return EntryPoint(name, _OF_A_CLASS, ENTRY_POINT_GROUP)
     known = sorted({*_BUILT_IN, *plugins})
-    near = nearest(name, known)
-    hint = f"Did you mean {near!r}? " if near else ""
-    elsewhere = "a transport of other OpenLineage clients that is not supported yet"
-    kind = elsewhere if name in _OF_OTHER_CLIENTS else "unknown"
-    raise TransportConfigError("type", f"is {name!r}, {kind}", f"{hint}Use one of: {', '.join(known)}.")
+    problem, hint = not_such_a_word(name, known)
+    if name in _OF_OTHER_CLIENTS:
+        problem = f"is {name!r}, a transport of other OpenLineage clients that is not supported yet"
+    raise TransportConfigError("type", problem, f"{hint}Use one of: {', '.join(known)}.")

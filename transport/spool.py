@@ -28,29 +28,35 @@ from openlineage_pyspark.transport.spool_place import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 T = TypeVar("T")
 
-DEAD_LETTER_DAYS = 30
+DEAD_LETTER_SECONDS = 30 * 86_400
 """How long events that the receiver refused for good are kept."""
 
 # How long a call waits for a database that another process holds.
 _BUSY_SECONDS = 0.5
 # How long nothing is written after a write failed: each failure may cost the wait above.
 _REST_SECONDS = 5.0
-_DAY_SECONDS = 86_400
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS waiting (
     number INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, parent_run_id TEXT, event_type TEXT NOT NULL,
-    id TEXT NOT NULL, body BLOB NOT NULL, since REAL NOT NULL
+    id TEXT NOT NULL, body BLOB NOT NULL, since REAL NOT NULL, reads TEXT NOT NULL, writes TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS dead (
     number INTEGER PRIMARY KEY, run_id TEXT NOT NULL, parent_run_id TEXT, event_type TEXT NOT NULL,
-    id TEXT NOT NULL, body BLOB NOT NULL, since REAL NOT NULL, reason TEXT NOT NULL, answer TEXT NOT NULL
+    id TEXT NOT NULL, body BLOB NOT NULL, since REAL NOT NULL, reads TEXT NOT NULL, writes TEXT NOT NULL,
+    reason TEXT NOT NULL, answer TEXT NOT NULL
 );
+"""
+_MAKE_ROOM = """
+DELETE FROM dead WHERE number IN (
+    SELECT number FROM (SELECT number, sum(length(body)) OVER (ORDER BY since DESC, number DESC) AS bytes FROM dead)
+    WHERE bytes > ?
+)
 """
 
 
@@ -64,6 +70,8 @@ class Kept:
         parent_run_id: of the run whose START must be delivered first.
         event_type: its `eventType`.
         size: of its body, in bytes.
+        reads: the datasets that its run reads.
+        writes: those that it writes.
     """
 
     number: int
@@ -71,23 +79,8 @@ class Kept:
     parent_run_id: str | None
     event_type: str
     size: int
-
-
-@attrs.frozen
-class DeadLetter:
-    """An event that the receiver refused for good.
-
-    Args:
-        event: the event.
-        reason: what failed, as in the log.
-        answer: the text of the receiver's answer.
-        since: when it was refused, in seconds of the epoch.
-    """
-
-    event: Event
-    reason: str
-    answer: str
-    since: float
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
 
 
 class Spool:
@@ -104,6 +97,7 @@ class Spool:
         self._is_damaged = False
         try:
             self._connection = _open(directory / DATABASE)
+            self._dead_bytes = _dead_bytes(self._connection)
         except sqlite3.Error as exc:
             if aside := _damaged(exc):
                 _set_aside(directory)
@@ -127,11 +121,13 @@ class Spool:
         try:
             root.mkdir(parents=True, exist_ok=True, mode=0o700)
             directory.mkdir(mode=0o700)
+            # Held before there is a database, without which nobody else looks at it.
+            if not hold(directory, new=True):
+                raise SpoolError(f"{directory} is held by another process")
             # SQLite makes its other files with the rights of this one.
             os.close(os.open(directory / DATABASE, os.O_CREAT | os.O_RDWR, 0o600))
-            if not hold(directory):
-                raise SpoolError(f"{directory} is held by another process")
         except OSError as exc:
+            release(directory)
             raise SpoolError(f"{exc.filename or directory} can't be made or written ({exc.strerror})") from exc
         spool = cls(directory)
         spool._do("INSERT INTO about VALUES ('destination', ?)", destination)
@@ -150,16 +146,6 @@ class Spool:
             raise SpoolError(f"{directory} can't be locked ({exc.strerror})") from exc
         return cls(directory) if free else None
 
-    @property
-    def destination(self) -> str:
-        """Where its events go.
-
-        Raises:
-            SpoolError: it can't be read.
-        """
-        rows = self._do("SELECT value FROM about WHERE name = 'destination'")
-        return str(rows[0][0]) if rows else ""
-
     def append(self, event: Event) -> int:
         """Keep an event, in one transaction; from then on the end of this process does not lose it.
 
@@ -171,8 +157,14 @@ class Spool:
         """
         if time.monotonic() < self._resting_until:
             raise SpoolError(f"{self.directory} could not be written a moment ago")
-        row = (event.run_id, event.parent_run_id, event.event_type, event.id, event.body, time.time())
-        sql = "INSERT INTO waiting (run_id, parent_run_id, event_type, id, body, since) VALUES (?, ?, ?, ?, ?, ?)"
+        row = (
+            *(event.run_id, event.parent_run_id, event.event_type, event.id, event.body, time.time()),
+            *(" ".join(sorted(event.reads)), " ".join(sorted(event.writes))),
+        )
+        sql = (
+            "INSERT INTO waiting (run_id, parent_run_id, event_type, id, body, since, reads, writes)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        )
         try:
             return self._run(lambda connection: int(connection.execute(sql, row).lastrowid or 0))
         except SpoolError:
@@ -185,11 +177,12 @@ class Spool:
         Raises:
             SpoolError: it can't be read, or is not there.
         """
-        rows = self._do("SELECT run_id, event_type, body, parent_run_id, id FROM waiting WHERE number = ?", number)
+        sql = "SELECT run_id, event_type, body, parent_run_id, id, reads, writes FROM waiting WHERE number = ?"
+        rows = self._do(sql, number)
         if not rows:
             raise SpoolError(f"{self.directory} no longer holds event {number}", damaged=True)
         try:
-            return Event(*rows[0])
+            return event_of(rows[0])
         except ValueError as exc:
             raise SpoolError(f"{self.directory}, event {number}: {exc}", damaged=True) from exc
 
@@ -200,27 +193,35 @@ class Spool:
             if time.monotonic() >= self._resting_until:
                 self._settle()
 
-    def bury(self, number: int, reason: str, answer: str) -> None:
+    def bury(self, number: int, reason: str, answer: str, max_bytes: int) -> None:
         """Put an event that was refused for good among the dead letters.
 
         Args:
             number: of the event.
             reason: what failed, without any credential.
             answer: the text of the receiver's answer, without any credential.
+            max_bytes: the bound on the bodies of all of them; the oldest make room.
 
         Raises:
             SpoolError: it could not be written.
         """
         insert = (
-            "INSERT OR REPLACE INTO dead SELECT number, run_id, parent_run_id, event_type, id, body, ?, ?, ?"
+            "INSERT OR REPLACE INTO dead"
+            " SELECT number, run_id, parent_run_id, event_type, id, body, ?, reads, writes, ?, ?"
             " FROM waiting WHERE number = ?"
         )
 
         def move(connection: sqlite3.Connection) -> None:
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
+                [(size,)] = connection.execute("SELECT sum(length(body)) FROM waiting WHERE number = ?", (number,))
                 connection.execute(insert, (time.time(), reason, answer, number))
                 connection.execute("DELETE FROM waiting WHERE number = ?", (number,))
+                self._dead_bytes += size or 0
+                if self._dead_bytes > max_bytes:
+                    # Some room more than is needed, so that this is rare.
+                    connection.execute(_MAKE_ROOM, (max_bytes * 9 // 10,))
+                    self._dead_bytes = _dead_bytes(connection)
 
         self._run(move)
 
@@ -236,9 +237,10 @@ class Spool:
                 connection.execute("BEGIN IMMEDIATE")
                 moved = connection.execute(
                     "INSERT OR IGNORE INTO waiting"
-                    " SELECT number, run_id, parent_run_id, event_type, id, body, since FROM dead"
+                    " SELECT number, run_id, parent_run_id, event_type, id, body, since, reads, writes FROM dead"
                 ).rowcount
                 connection.execute("DELETE FROM dead")
+            self._dead_bytes = 0
             return moved
 
         return self._run(move)
@@ -249,16 +251,8 @@ class Spool:
         Raises:
             SpoolError: it can't be read.
         """
-        rows = self._do("SELECT number, run_id, parent_run_id, event_type, length(body) FROM waiting ORDER BY number")
-        return [Kept(*row) for row in rows]
-
-    def dead(self) -> list[DeadLetter]:
-        """Give what was refused for good, in the order of arrival.
-
-        Raises:
-            SpoolError: it can't be read.
-        """
-        return self._run(read_dead_letters)
+        columns = "SELECT number, run_id, parent_run_id, event_type, length(body), reads, writes"
+        return [Kept(*row[:5], *_datasets(row[5:])) for row in self._do(columns + " FROM waiting ORDER BY number")]
 
     def close(self) -> None:
         """Let go of the directory; a second call does nothing.
@@ -267,7 +261,7 @@ class Spool:
         """
         with contextlib.suppress(SpoolError):
             self._settle()
-            old = time.time() - DEAD_LETTER_DAYS * _DAY_SECONDS
+            old = time.time() - DEAD_LETTER_SECONDS
             self._do("DELETE FROM dead WHERE since < ?", old)
         left = True
         with contextlib.suppress(SpoolError):
@@ -321,10 +315,25 @@ def _set_aside(directory: Path) -> None:
         directory.rename(directory.with_name(directory.name + UNREADABLE))
 
 
-def read_dead_letters(connection: sqlite3.Connection) -> list[DeadLetter]:
-    """Give the dead letters in an open database, in the order of arrival."""
-    sql = "SELECT run_id, event_type, body, parent_run_id, id, reason, answer, since FROM dead ORDER BY number"
-    return [DeadLetter(Event(*row[:5]), *row[5:]) for row in connection.execute(sql)]
+def event_of(row: Sequence[Any]) -> Event:
+    """Give the event of a row of the tables `waiting` and `dead`.
+
+    Args:
+        row: its run_id, event_type, body, parent_run_id, id, reads and writes.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    return Event(*row[:5], *_datasets(row[5:]))
+
+
+def _datasets(columns: Sequence[str]) -> Iterator[frozenset[str]]:
+    return (frozenset(column.split()) for column in columns)
+
+
+def _dead_bytes(connection: sqlite3.Connection) -> int:
+    [(total,)] = connection.execute("SELECT coalesce(sum(length(body)), 0) FROM dead")
+    return int(total)
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -7,7 +7,8 @@ import sqlite3
 from pathlib import Path
 
 import attrs
-from openlineage_pyspark.transport.spool import DeadLetter, read_dead_letters
+from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.spool import event_of
 from openlineage_pyspark.transport.spool_place import DATABASE, SpoolError, is_held
 
 # How long a call waits for a database that its owner is writing to.
@@ -39,6 +40,23 @@ class Content:
     problem: str = ""
 
 
+@attrs.frozen
+class DeadLetter:
+    """An event that the receiver refused for good.
+
+    Args:
+        event: the event.
+        reason: what failed, as in the log.
+        answer: the text of the receiver's answer.
+        since: when it was refused, in seconds of the epoch.
+    """
+
+    event: Event
+    reason: str
+    answer: str
+    since: float
+
+
 def content(directory: Path) -> Content:
     """Tell what a directory holds."""
     in_use = is_held(directory)
@@ -56,14 +74,18 @@ def content(directory: Path) -> Content:
 
 
 def dead_letters(directory: Path) -> list[DeadLetter]:
-    """Give what the receiver refused for good.
+    """Give what the receiver refused for good, in the order of arrival.
 
     Raises:
         SpoolError: it can't be read.
     """
+    sql = (
+        "SELECT run_id, event_type, body, parent_run_id, id, reads, writes, reason, answer, since FROM dead"
+        " ORDER BY number"
+    )
     try:
         with contextlib.closing(_read_only(directory)) as connection:
-            return read_dead_letters(connection)
+            return [DeadLetter(event_of(row[:7]), *row[7:]) for row in connection.execute(sql)]
     except sqlite3.Error as exc:
         raise SpoolError(f"{directory}: {exc}") from exc
 

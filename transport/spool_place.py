@@ -13,6 +13,9 @@ LOCK = "lock"
 UNREADABLE = ".unreadable"
 """What the name of a directory ends with once its database could not be read."""
 
+# The same of one that is being deleted.
+_REMOVED = ".removed"
+
 # Directories that this process holds: a POSIX lock does not hold against its own process, and is lost when any
 # descriptor of its file is closed there.
 _HELD: dict[Path, int] = {}
@@ -56,21 +59,25 @@ def directories(root: Path) -> list[Path]:
     return sorted(
         Path(entry.path).absolute()
         for entry in own
-        if not entry.name.endswith(UNREADABLE) and (Path(entry.path) / DATABASE).exists()
+        if not entry.name.endswith((UNREADABLE, _REMOVED)) and (Path(entry.path) / DATABASE).exists()
     )
 
 
-def hold(directory: Path) -> bool:
+def hold(directory: Path, *, new: bool = False) -> bool:
     """Lock a directory; False where somebody holds it already, or it is gone.
+
+    Args:
+        directory: the directory.
+        new: whether there is no database in it yet.
 
     Raises:
         OSError: it can't be locked.
     """
     with _mutex:
-        return directory not in _HELD and _lock(directory)
+        return directory not in _HELD and _lock(directory, new=new)
 
 
-def _lock(directory: Path) -> bool:
+def _lock(directory: Path, *, new: bool) -> bool:
     try:
         descriptor = os.open(directory / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
@@ -83,7 +90,7 @@ def _lock(directory: Path) -> bool:
     except OSError:
         os.close(descriptor)
         raise
-    if not (directory / DATABASE).exists():
+    if not (new or (directory / DATABASE).exists()):
         # Its owner was just removing it.
         os.close(descriptor)
         return False
@@ -126,9 +133,10 @@ def _is_locked(directory: Path) -> bool:
 
 
 def remove(directory: Path) -> None:
-    """Delete a directory that this process holds; the lock goes last, so that nobody takes it up meanwhile."""
-    for name in (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK):
-        with contextlib.suppress(OSError):
-            (directory / name).unlink()
+    """Delete a directory that this process holds; under another name, so that nobody looks into it meanwhile."""
+    doomed = directory.with_name(directory.name + _REMOVED)
     with contextlib.suppress(OSError):
-        directory.rmdir()
+        directory.rename(doomed)
+        for name in (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK):
+            (doomed / name).unlink(missing_ok=True)
+        doomed.rmdir()

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict, deque
+from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.transport.ends import Ends
 from openlineage_pyspark.transport.event import TERMINAL_TYPES, Event
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.transport.spool import Spool
 
 # More than there will ever be events.
 _FIRST = 1 << 60
-# Answers that put off an end of a run, after which it holds up nothing any more: it may be the event that is wrong.
-_PATIENCE = 3
+# Answers that put off an end of a run, and attempts of any outcome, after which it holds up no other run any more: it
+# may be the event that is wrong.
+_ANSWERS = 3
+_ATTEMPTS = 10
 
 
 @attrs.define(eq=False)
@@ -25,12 +32,14 @@ class Entry:
         size: the bytes that it takes of the room; 0 where it lies in the spool of another application.
         event: the event itself, None where it is on disk alone.
         number: its number in the spool, None where it is in memory alone.
-        spool: which of the delivery's spools that is.
+        spool: which one that is; None without one. The events of one spool have an order, those of two have none.
+        inherited: whether an earlier application left it behind.
+        reads: the datasets that its run reads.
+        writes: those that it writes.
         attempts: how often it was tried in vain.
         others_sent: how many events had been delivered when it was first tried in vain.
         sequence: its place in the order; the queue sets it.
         put_off: how often the receiver answered that it can't take it now.
-        settled: whether it is out of the queue; the queue sets it.
     """
 
     run_id: str
@@ -39,12 +48,14 @@ class Entry:
     size: int
     event: Event | None = None
     number: int | None = None
-    spool: int = 0
+    spool: Spool | None = None
+    inherited: bool = False
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
     attempts: int = 0
     others_sent: int = 0
     sequence: int = 0
     put_off: int = 0
-    settled: bool = False
 
 
 @attrs.define(eq=False)
@@ -60,16 +71,16 @@ class Waiting:
     """Events in the order in which they go: of one run one after the other, of several the oldest first.
 
     A run waits while one of its events is in flight or is to be tried again later, and while the START of its
-    parent is still here. The events of other runs pass it by; but no run begins before those are over that were over
-    when it began: it may read what they wrote, and a receiver such as Marquez would give it what was there before.
+    parent is still here. The events of other runs pass it by; but no run begins before those that wrote what it reads,
+    or touched what it writes, and were over when it began: see `Ends`.
     """
 
     def __init__(self) -> None:
         self._runs: OrderedDict[str, _Run] = OrderedDict()
         self._ready: list[tuple[int, str]] = []
-        # The same of runs whose START goes next; and the ends of runs, in the order in which they came.
-        self._beginnings: list[tuple[int, str]] = []
-        self._ends: list[tuple[int, Entry]] = []
+        self._ends = Ends()
+        # The runs that wait for an end, by its place in the order.
+        self._behind: dict[int, list[str]] = {}
         self._later: list[tuple[float, str]] = []
         # The runs that wait for the START of another.
         self._children: dict[str, list[str]] = {}
@@ -104,7 +115,7 @@ class Waiting:
             run = self._runs[entry.run_id] = _Run(deque(), whole=entry.event_type == "START" and entry.size > 0)
         run.entries.append(entry)
         if entry.event_type in TERMINAL_TYPES:
-            heapq.heappush(self._ends, (entry.sequence, entry))
+            self._ends.add(entry)
         run.size += entry.size
         if run.whole and entry.event_type in TERMINAL_TYPES:
             self._droppable[entry.run_id] = None
@@ -121,8 +132,8 @@ class Waiting:
             _, run_id = heapq.heappop(self._later)
             if run_id in self._runs:
                 self._make_ready(run_id, self._runs[run_id])
-        while (found := self._oldest()) is not None:
-            sequence, run_id = heapq.heappop(found)
+        while self._ready:
+            sequence, run_id = heapq.heappop(self._ready)
             run = self._runs.get(run_id)
             # The same run may stand here twice, or have moved on since.
             if run is None or run.in_flight or run.entries[0].sequence != sequence or run.not_before > now:
@@ -134,15 +145,6 @@ class Waiting:
             return run.entries[0]
         return None
 
-    def _oldest(self) -> list[tuple[int, str]] | None:
-        """Give the heap whose first run is the one to look at next."""
-        while self._ends and (self._ends[0][1].settled or self._ends[0][1].put_off >= _PATIENCE):
-            heapq.heappop(self._ends)
-        begins = self._beginnings and (not self._ends or self._beginnings[0][0] < self._ends[0][0])
-        if begins and not (self._ready and self._ready[0] < self._beginnings[0]):
-            return self._beginnings
-        return self._ready or None
-
     def next_time(self) -> float | None:
         """Give the time at which a further event may go, None where only an answer can bring that about."""
         return self._later[0][0] if self._later else None
@@ -150,7 +152,7 @@ class Waiting:
     def done(self, entry: Entry) -> None:
         """Take out an event that was in flight: it was delivered, or never will be."""
         run = self._runs[entry.run_id]
-        run.entries.popleft().settled = True
+        run.entries.popleft()
         run.in_flight = False
         run.not_before = 0.0
         self._in_flight -= 1
@@ -162,9 +164,8 @@ class Waiting:
         else:
             del self._runs[entry.run_id]
         if entry.event_type == "START":
-            for child in self._children.pop(entry.run_id, ()):
-                if child in self._runs:
-                    self._make_ready(child, self._runs[child])
+            self._wake(self._children.pop(entry.run_id, []))
+        self._holds_up_nobody(entry)
 
     def postpone(self, entry: Entry, until: float) -> None:
         """Put back an event that was in flight, to be tried again.
@@ -181,6 +182,8 @@ class Waiting:
         self._in_flight -= 1
         run.not_before = until
         heapq.heappush(self._later, (until, entry.run_id))
+        if entry.put_off >= _ANSWERS or entry.attempts >= _ATTEMPTS:
+            self._holds_up_nobody(entry)
 
     def hurry(self) -> None:
         """Let what is to be tried later be tried now."""
@@ -224,12 +227,20 @@ class Waiting:
         run = self._runs.pop(run_id)
         self._count -= len(run.entries)
         self._size -= run.size
-        for child in self._children.pop(run_id, ()):
-            if child in self._runs:
-                self._make_ready(child, self._runs[child])
+        self._wake(self._children.pop(run_id, []))
         for entry in run.entries:
-            entry.settled = True
+            self._holds_up_nobody(entry)
         return list(run.entries)
+
+    def _holds_up_nobody(self, entry: Entry) -> None:
+        if entry.event_type in TERMINAL_TYPES:
+            self._ends.remove(entry)
+            self._wake(self._behind.pop(entry.sequence, []))
+
+    def _wake(self, run_ids: list[str]) -> None:
+        for run_id in run_ids:
+            if run_id in self._runs:
+                self._make_ready(run_id, self._runs[run_id])
 
     def _make_ready(self, run_id: str, run: _Run) -> None:
         first = run.entries[0]
@@ -239,5 +250,9 @@ class Waiting:
             # What others wait for waits for no end, which might be one of theirs.
             heapq.heappush(self._ready, (parent.entries[0].sequence, first.parent_run_id or ""))
         elif not run.in_flight:
-            heap = self._beginnings if first.event_type == "START" and run_id not in self._children else self._ready
-            heapq.heappush(heap, (first.sequence, run_id))
+            begins = first.event_type == "START" and run_id not in self._children
+            end = self._ends.before(first) if begins else None
+            if end is None:
+                heapq.heappush(self._ready, (first.sequence, run_id))
+            else:
+                self._behind.setdefault(end.sequence, []).append(run_id)

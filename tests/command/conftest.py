@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.facets.event import describe
 from openlineage_pyspark.facets.options import DescribeOptions
 from openlineage_pyspark.facets.serialise import serialise
+from openlineage_pyspark.transport import Event as Shipped
+from openlineage_pyspark.transport.spool import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,13 +34,15 @@ Event = dict[str, Any]
 
 
 class Receiver(ThreadingHTTPServer):
-    """Answers with `status` and `text`; `received` holds method, path, headers and body of each request."""
+    """Answers with `status` and `text` once `gate` is open; `received` holds method, path, headers and body."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         self.status = 200
         self.text = ""
+        self.gate = threading.Event()
+        self.gate.set()
         self.received: list[tuple[str, str, dict[str, str], bytes]] = []
         super().__init__(("127.0.0.1", 0), _Exchange)
 
@@ -55,6 +63,7 @@ class _Exchange(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.received.append((self.command, self.path, dict(self.headers), body))
+        self.server.gate.wait(60)
         self.send_response(self.server.status)
         self.send_header("Content-Length", str(len(self.server.text)))
         self.end_headers()
@@ -67,8 +76,8 @@ class _Exchange(BaseHTTPRequestHandler):
         """Keep the test's output clean."""
 
 
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
+@contextmanager
+def serving() -> Iterator[Receiver]:
     server = Receiver()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
@@ -76,6 +85,18 @@ def receiver() -> Iterator[Receiver]:
     server.shutdown()
     server.server_close()
     thread.join(5)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def second_receiver() -> Iterator[Receiver]:
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture
@@ -90,6 +111,19 @@ def nobody() -> Iterator[str]:
 def events(full_run: tuple[RunState, RunState]) -> list[Event]:
     """Give the events of one run that has something in every facet."""
     return [json.loads(serialise(describe(state, DescribeOptions()))) for state in full_run]
+
+
+_APPLICATION = "0190a000-0000-7000-8000-000000000001"
+
+
+@pytest.fixture
+def job(events):
+    """Give an application's events with those of its query between them."""
+    begin, end = ({**copy.deepcopy(event), "inputs": [], "outputs": []} for event in events)
+    for event in (begin, end):
+        event["run"] = {"runId": _APPLICATION, "facets": {}}
+        event["job"] = {"namespace": "shop", "name": "nightly"}
+    return [begin, *events, end]
 
 
 @pytest.fixture
@@ -139,3 +173,69 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str
         return code, *capsys.readouterr()
 
     return call
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch, tmp_path):
+    """Leave out what the machine has configured; a job would start in the folder that is given."""
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    return work
+
+
+@pytest.fixture
+def doctor(run):
+    """Give what runs the command: exit code, what was found by subject, the keys, and all of the output."""
+
+    def call(*conf):
+        code, shown, errors = run("doctor", *(part for pair in conf for part in ("-c", pair)))
+        found, keys, _ = shown.split("\n\n")
+        rows = {}
+        for line in found.splitlines()[1:]:
+            level, subject, text, *_ = [*re.split(r"  +", line.strip(), maxsplit=2), "", ""]
+            if level in (OK, NOTE, WARNING, PROBLEM):
+                rows.setdefault(subject, []).append((level, text))
+        set_keys = [re.split(r"  +", line.strip()) for line in keys.splitlines()[2:]]
+        return code, rows, set_keys, shown + errors
+
+    return call
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Give the place of a spool."""
+    return tmp_path / "spool"
+
+
+@pytest.fixture
+def run_of() -> Callable[..., list[Shipped]]:
+    """Give what makes events of one run, by their types."""
+
+    def make(*kinds: str, run_id: str = "a", parent: str | None = None) -> list[Shipped]:
+        job = {"namespace": "shop", "name": f"job {run_id}"}
+        bodies = [{"eventType": kind, "run": {"runId": run_id}, "job": job} for kind in kinds]
+        return [
+            Shipped(run_id, kind, json.dumps(body).encode(), parent) for kind, body in zip(kinds, bodies, strict=True)
+        ]
+
+    return make
+
+
+@pytest.fixture
+def leave() -> Callable[..., Spool]:
+    """Give what leaves events behind as an application does that has ended, or as one that still runs."""
+
+    def left(root: Path, destination: str, *events: Shipped, owner_lives: bool = False) -> Spool:
+        spool = Spool.create(root, destination)
+        for each in events:
+            spool.append(each)
+        if not owner_lives:
+            spool.close()
+        return spool
+
+    return left

@@ -10,7 +10,7 @@ from importlib import metadata
 
 import attrs
 import pytest
-from openlineage_pyspark.command.classes import facets_of
+from openlineage_pyspark.command.specification import facets_of
 from openlineage_pyspark.facets.dataset import Identifier, Statistics, Symlink
 from openlineage_pyspark.facets.event import describe
 from openlineage_pyspark.facets.options import DescribeOptions, Owner, Tag

@@ -95,6 +95,8 @@ def test_a_fault_of_an_event_is_found(events, violations, fault, found):
 )
 def test_a_run_out_of_order_is_found(events, violations, types, found):
     run = [{**copy.deepcopy(events[0]), "eventType": kind} for kind in types]
+    for number, event in enumerate(run):
+        event["run"]["facets"]["pyspark_event"]["id"] = str(number)
     assert {message.rsplit(": ", 1)[1] for message in violations(run)} == found
 
 

@@ -7,7 +7,7 @@ import json
 import attrs
 import pytest
 from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, JobFacet, RunFacet
-from openlineage_pyspark.command import classes
+from openlineage_pyspark.command import specification
 from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.custom import Contribution, CustomFacets
 from openlineage_pyspark.facets.cuts import OWN
@@ -336,6 +336,6 @@ def test_an_event_without_remarks_gets_the_facet_for_what_was_cut(full_run, spec
 
 def test_every_facet_of_this_package_is_known_to_the_steps(large_event):
     """A facet that is missing there would be cut as if a user had brought it."""
-    names = {name for _, (_, name), _ in classes.facets_of(json.loads(serialise(large_event)))}
+    names = {name for _, (_, name), _ in specification.facets_of(json.loads(serialise(large_event)))}
     assert names - OWN == {"mine", "ours"}
     assert OWN - names == set()

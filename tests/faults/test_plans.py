@@ -19,12 +19,11 @@ def plans(faults: Any) -> Any:
 
 
 def runs(plans: Any) -> dict[str, list[dict]]:
-    """Give the events of each run that writes, by the last part of what it writes."""
+    """Give the events of each run that writes, by the last part of what it writes in the end."""
     found: dict[str, list[dict]] = {}
     for event in plans.heard.queries():
-        for output in event["outputs"]:
-            found.setdefault(output["name"].rpartition("/")[2], []).append(event)
-    return found
+        found.setdefault(event["run"]["runId"], []).append(event)
+    return {output["name"].rpartition("/")[2]: run for run in found.values() for output in run[-1]["outputs"]}
 
 
 def remarks(event: dict) -> list[tuple[str, str]]:
@@ -94,7 +93,8 @@ def test_a_command_that_is_unknown_is_named_and_has_what_spark_wrote_for_it(plan
     )
 
     assert (start["eventType"], complete["eventType"]) == ("START", "COMPLETE")
-    assert runs(plans)["command"] == [complete]
+    assert start["outputs"] == []
+    assert runs(plans)["command"] == [start, complete]
 
 
 def test_an_event_of_many_columns_has_its_schema_and_says_what_is_missing(plans: Any) -> None:

@@ -20,6 +20,8 @@ def session(tmp_path_factory):
         .config("spark.ui.enabled", "false")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.sql.legacy.createHiveTableByDefault", "false")
+        .config("spark.sql.catalog.shop", "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
+        .config("spark.sql.catalog.shop.url", "jdbc:derby:memory:shop;create=true")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")

@@ -31,7 +31,7 @@ def encoding(nodes, **more):
         ],
         "types": ["int", '{"type":"struct","fields":[]}'],
         "attributes": {"1": ["a", 0], "2": ["b", 1, "a comment"]},
-        "session": {"warehouse": "file:/w", "catalog": "InMemoryCatalog"},
+        "session": {"warehouse": "file:/w", "catalog": "in-memory"},
         "cut": False,
         "nodes": nodes,
         **more,
@@ -76,7 +76,7 @@ def test_attributes_have_name_type_and_comment():
 
 def test_the_session_and_the_cut_are_told():
     plan = decode_plan(encoding([LEAF], cut=True))
-    assert plan.session == {"warehouse": "file:/w", "catalog": "InMemoryCatalog"}
+    assert plan.session == {"warehouse": "file:/w", "catalog": "in-memory"}
     assert plan.cut
     assert not decode_plan(encoding([LEAF])).cut
 

@@ -207,3 +207,19 @@ on_terminate(lambda outcome: print("not called"))
 os.kill(os.getpid(), signal.SIGTERM)
 """
     assert run(script) == (0, "mine\nCOMPLETE |")
+
+
+@pytest.mark.parametrize(("running", "told"), [(False, "FAIL | ValueError: no"), (True, "COMPLETE |")])
+def test_a_script_is_a_notebook_where_a_kernel_runs_and_not_where_its_library_is_imported(
+    tmp_path: Path, *, running: bool, told: str
+) -> None:
+    """In a kernel an exception ends a cell, and in a script the job."""
+    library = tmp_path / "ipykernel"
+    library.mkdir()
+    (library / "__init__.py").touch()
+    (library / "kernelapp.py").write_text(
+        f"class IPKernelApp:\n    @classmethod\n    def initialized(cls): return {running}\n", "utf-8"
+    )
+    script = f"sys.path.insert(0, {str(tmp_path)!r})\nimport ipykernel.kernelapp\nraise ValueError('no')"
+
+    assert run(script)[1] == told

@@ -376,3 +376,22 @@ def test_the_encoding_of_a_plan_is_the_same_twice(encode):
 def test_a_value_that_is_neither_frame_nor_text_is_refused(spark):
     with pytest.raises(TypeError, match="takes a DataFrame or the text of an SQL statement, not int"):
         analyzed_plan(spark, 3)
+
+
+def test_what_waits_for_python_takes_a_sixteenth_of_the_drivers_heap_at_most(spark):
+    jvm = spark._jvm
+    most = jvm.java.lang.Runtime.getRuntime().maxMemory() // 16
+    probe = Probe(spark.sparkContext._gateway, ProbeLimits(max_waiting=1 << 60))
+    # All of the text but its first line stands in the record once.
+    text = "\n" + "x" * (most // 2 - 1000)
+    streams = jvm.org.apache.spark.sql.streaming
+    id_, no = jvm.java.util.UUID.randomUUID(), getattr(jvm.scala, "None$").__getattr__("MODULE$")
+    event = getattr(streams, "StreamingQueryListener$QueryTerminatedEvent")(id_, id_, jvm.scala.Some(text), no)
+
+    for _ in range(3):
+        probe._java.onOtherEvent(event)
+
+    assert probe.lost() == 1
+    assert len(probe.take(0)) == 1
+    probe._java.onOtherEvent(event)
+    assert probe.lost() == 1

@@ -70,7 +70,7 @@ def test_a_plan_that_python_can_not_read_costs_its_lineage_and_never_its_run() -
     found = runs(guard)
     states = found.feed(start(plan=UNREADABLE)) + found.feed(end())
 
-    why = "its lineage is not known: it could not be read (see the log)"
+    why = "its lineage is not known: it could not be read (IndexError, see the log)"
     assert told(states) == [("START", [(COMMAND, why)]), ("COMPLETE", [(COMMAND, why)])]
     assert dict(guard.caught) == {"reading a plan: IndexError": 1}
 

@@ -1,12 +1,12 @@
-"""The documents that are made from the declared keys are up to date, and their samples work."""
+"""The samples of the configuration work, and what the keys declare is complete."""
 
 import re
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.listener.setting_catalog import FACETS, FACETS_NOT_YET, KEYS, OPTIONS, find_key
-from openlineage_pyspark.listener.setting_documents import COMMAND, documents, main
+from openlineage_pyspark.listener.setting_catalog import FACETS, FACETS_NOT_YET, KEYS, find_key
 from openlineage_pyspark.listener.setting_keys import DONE, KNOWN, WORKING, as_text
+from openlineage_pyspark.listener.setting_options import OPTIONS
 from openlineage_pyspark.listener.settings import load
 from openlineage_pyspark.transport.adapter import DatadogTransport, DataZoneTransport, GcpLineageTransport
 from openlineage_pyspark.transport.base import Transport
@@ -15,34 +15,9 @@ from openlineage_pyspark.transport.file import FileTransport
 from openlineage_pyspark.transport.http import HttpTransport
 from openlineage_pyspark.transport.kafka import KafkaTransport
 
-REPOSITORY = Path(__file__).parents[2]
-
-
-@pytest.mark.parametrize("path", documents())
-def test_a_document_is_up_to_date(path: str):
-    text = (REPOSITORY / path).read_text("utf-8")
-    assert text == documents()[path], f"{path} is not up to date; run: {COMMAND}"
-
-
-def test_the_command_writes_what_is_stale_and_then_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    (tmp_path / "pyproject.toml").touch()
-    for folder in ("conf", "docs"):
-        (tmp_path / folder).mkdir()
-    assert main([str(tmp_path)]) == 1
-    stale = [f"{path} is not up to date; run {COMMAND}" for path in documents()]
-    assert capsys.readouterr().out.splitlines() == stale
-    assert main(["--write", str(tmp_path)]) == 0
-    assert {path: (tmp_path / path).read_text("utf-8") for path in documents()} == documents()
-    capsys.readouterr()
-    assert main([str(tmp_path)]) == 0
-    assert capsys.readouterr().out == ""
-
-
-def test_the_command_refuses_a_folder_that_is_not_the_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit):
-        main(["--write", str(tmp_path)])
-    assert f"{tmp_path} is not the root of the repository" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+CONF = Path(__file__).parents[2] / "conf"
+SPARK = (CONF / "spark-defaults.conf").read_text("utf-8")
+YAML = (CONF / "openlineage.yml").read_text("utf-8")
 
 
 def properties(text: str) -> dict[str, str]:
@@ -51,7 +26,7 @@ def properties(text: str) -> dict[str, str]:
 
 
 def test_the_spark_sample_has_three_active_lines_that_write_a_file():
-    active = properties(documents()["conf/spark-defaults.conf"])
+    active = properties(SPARK)
     assert active == {
         "spark.openlineage.transport.type": "file",
         "spark.openlineage.transport.location": "lineage.ndjson",
@@ -61,7 +36,7 @@ def test_the_spark_sample_has_three_active_lines_that_write_a_file():
 
 def test_the_yaml_sample_says_the_same_as_the_spark_sample(tmp_path: Path):
     path = tmp_path / "openlineage.yml"
-    path.write_text(documents()["conf/openlineage.yml"])
+    path.write_text(YAML)
     settings = load({}, {}, [path])
     assert settings.warnings == ()
     assert settings.transport == {"type": "file", "location": "lineage.ndjson"}
@@ -69,9 +44,9 @@ def test_the_yaml_sample_says_the_same_as_the_spark_sample(tmp_path: Path):
 
 
 def test_every_commented_line_of_the_samples_works_when_its_mark_is_taken_away(tmp_path: Path):
-    in_conf = load(properties(uncommented(documents()["conf/spark-defaults.conf"])), {}, ())
+    in_conf = load(properties(uncommented(SPARK)), {}, ())
     path = tmp_path / "openlineage.yml"
-    path.write_text(uncommented(documents()["conf/openlineage.yml"]))
+    path.write_text(uncommented(YAML))
     in_yaml = load({}, {}, [path])
     assert (in_conf.warnings, in_yaml.warnings) == ((), ())
     names = [name for name, _ in in_conf.sources]

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openlineage_pyspark.listener.setting_catalog import KEYS
 from openlineage_pyspark.listener.setting_kinds import Tag
-from openlineage_pyspark.listener.setting_sources import read_sources
-from openlineage_pyspark.listener.setting_yaml import parse_yaml
+from openlineage_pyspark.listener.setting_sources import parse_yaml, read_sources
 from openlineage_pyspark.listener.settings import Settings, is_configured, load
 
 CANARY = "hunter2-canary"

@@ -23,11 +23,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# A minute's worth.
+_DRIPS = 600
+
+
 @attrs.frozen
 class Answer:
     """What the receiver does with one request: a status and text, a hang, or a closed connection.
 
-    With `announced_bytes` above the text's length the answer stays half, and a hang comes after it.
+    With `announced_bytes` above the text's length the answer stays half, and a hang comes after it. What `drips`,
+    the headers or the text, comes one byte every tenth of a second.
     """
 
     status: int = 201
@@ -36,6 +41,7 @@ class Answer:
     hang: bool = False
     close: bool = False
     announced_bytes: int | None = None
+    drips: str = ""
 
 
 @attrs.frozen
@@ -61,6 +67,8 @@ class Receiver(ThreadingHTTPServer):
         self.received: list[Received] = []
         self.tunnel_end = ("", 0)
         self.released = threading.Event()
+        self.cut_off = threading.Event()
+        """Whether a client has hung up before the end of what dripped."""
         super().__init__(("127.0.0.1", 0), _Exchange)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -89,16 +97,30 @@ class _Exchange(BaseHTTPRequestHandler):
         if silent or answer.close:
             self.close_connection = True
             return
+        if answer.drips == "headers":
+            self.drip(f"HTTP/1.1 {answer.status} \r\nX-Long: {'x' * _DRIPS}")
         self.send_response_only(answer.status)
         for name, value in {"Date": self.date_time_string(), **answer.headers}.items():
             self.send_header(name, value)
         text = answer.text.encode()
         self.send_header("Content-Length", str(answer.announced_bytes or len(text)))
         self.end_headers()
-        self.wfile.write(text)
+        if answer.drips == "text":
+            self.drip(answer.text)
+        else:
+            self.wfile.write(text)
         self.close_connection = answer.announced_bytes is not None
         if answer.hang:
             self.server.released.wait(30)
+
+    def drip(self, text: str) -> None:
+        try:
+            for byte in text.encode():
+                self.wfile.write(bytes([byte]))
+                self.server.released.wait(0.1)
+        except ConnectionError:
+            self.server.cut_off.set()
+            raise
 
     def do_GET(self) -> None:
         self.server.received.append(self.noted(b"GET"))

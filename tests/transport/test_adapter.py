@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 from openlineage.client.event_v2 import RunEvent
 from openlineage.client.facet_v2 import parent_run
 from openlineage.client.serde import Serde
-from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.transport import Delivery, Event, TransportConfigError, TransportError, open_transport
 from openlineage_pyspark.transport.run_event import run_event
 
 if TYPE_CHECKING:
@@ -208,6 +209,7 @@ def own_module(tmp_path: Path) -> Iterator[str]:
     name = "own_openlineage_transports_for_test"
     (tmp_path / f"{name}.py").write_text(
         """
+import os
 import attr
 from openlineage.client.serde import Serde
 from openlineage.client.transport.transport import Config, Transport
@@ -221,6 +223,19 @@ class LetterConfig(Config):
     def from_dict(cls, params):
         return cls(params["box"], params["stamp"])
 
+class Answer:
+    headers = {}
+    def __init__(self, status):
+        self.status_code = status
+
+class ClientError(Exception):
+    def __init__(self, status, code):
+        super().__init__("secret-canary")
+        if status:
+            self.response = Answer(status)
+        if code:
+            self.code = code
+
 class LetterBox(Transport):
     kind = "letter"
     config_class = LetterConfig
@@ -231,6 +246,9 @@ class LetterBox(Transport):
         self.closed = []
 
     def emit(self, event):
+        stamp = self.config.stamp
+        if stamp.get("own") or os.path.exists(stamp.get("while", "")):
+            raise ClientError(stamp.get("status"), stamp.get("code"))
         if self.config.stamp.get("torn"):
             raise self.config.stamp["torn"]("secret-canary")
         with open(self.config.box, "a") as box:
@@ -278,11 +296,61 @@ def test_a_class_that_is_late_or_fails_is_worth_another_try(own_module: str, tmp
         assert "canary" not in str(torn)
 
 
+def test_an_exception_of_a_clients_own_is_worth_another_try_unless_it_tells_a_final_status(
+    own_module: str, tmp_path: Path
+) -> None:
+    """Most clients have such ones for a server that is away."""
+    path = f"{own_module}.LetterBox"
+    transport = open_transport(path, {"box": str(tmp_path / "box"), "stamp": {"own": True}})
+    away = failure(transport)
+    assert str(away).startswith(f"{path} failed with ClientError at {tmp_path}")
+    assert (away.status, away.retryable) == (None, True)
+    for status, retryable in ((401, False), (503, True)):
+        transport = open_transport(path, {"box": str(tmp_path / "box"), "stamp": {"own": True, "status": status}})
+        told = failure(transport)
+        assert (str(told), told.status, told.retryable) == (f"{path} answered {status}", status, retryable)
+    odd = open_transport(path, {"box": str(tmp_path / "box"), "stamp": {"own": True, "code": 7}})
+    assert (failure(odd).status, failure(odd).retryable) == (None, True)
+
+
+def test_an_outage_that_a_class_tells_by_an_exception_of_its_own_costs_no_event(
+    own_module: str, tmp_path: Path
+) -> None:
+    box, away = tmp_path / "box", tmp_path / "away"
+    away.touch()
+    transport = open_transport(f"{own_module}.LetterBox", {"box": str(box), "stamp": {"while": str(away)}})
+    delivery = Delivery(transport)
+    runs = [f"{RUN[:-1]}{number}" for number in range(3)]
+    for run in runs:
+        delivery.submit(event_of({**DOCUMENT, "run": {"runId": run}}))
+    end = time.monotonic() + 60
+    while delivery.counts().retries < 3:
+        assert time.monotonic() < end, "it was not tried again within a minute"
+        time.sleep(0.01)
+    away.unlink()
+    assert delivery.close(60) == 0
+    assert (delivery.counts().sent, delivery.counts().failed) == (3, 0)
+    *lines, closed = box.read_text().splitlines()
+    assert sorted(json.loads(line)["run"]["runId"] for line in lines) == runs
+    assert closed == "closed"
+
+
+def test_an_event_that_the_clients_classes_can_not_hold_is_final(own_module: str, tmp_path: Path) -> None:
+    path = f"{own_module}.LetterBox"
+    transport = open_transport(path, {"box": str(tmp_path / "box"), "stamp": {}})
+    with pytest.raises(TransportError) as caught:
+        transport.send(Event("r", "START", b'{"run":"canary"}'))
+    text = str(caught.value)
+    assert text.startswith(f"{path} takes events of openlineage-python, and this is none (KeyError at ")
+    assert caught.value.retryable is False
+    assert "canary" not in text
+
+
 def test_a_class_that_can_not_be_made_says_so_without_its_options(own_module: str) -> None:
     made = "which openlineage-python can't make of these options"
     remedy = "See its options: https://openlineage.io/docs/client/python/configuration."
     for path, kind in (
-        ("no_such_module_for_test.Transport", "ImportError"),
+        (f"{own_module}.inner.Transport", "ImportError"),
         (f"{own_module}.Nothing", "ImportError"),
         (f"{own_module}.LetterConfig", "TypeError"),
         (f"{own_module}.LetterBox", "KeyError"),

@@ -112,7 +112,7 @@ def test_a_part_that_breaks_keeps_no_other_from_the_event(caplog: pytest.LogCapt
     a, b = Scripted(KeyError("canary")), Scripted()
     error = failure(composite(a, b))
     assert str(error).startswith(f"a: the transport failed with KeyError at {__file__}:")
-    assert error.retryable is False
+    assert error.retryable is True
     assert b.events == [EVENT]
     assert "canary" not in f"{error} {caplog.text}"
 
@@ -250,11 +250,12 @@ def test_a_part_with_wrong_options_is_left_out_and_told_with_its_full_key(caplog
         "f": {"type": "composite", "transports": [{"type": "http", "url": "http://h:0"}]},
         "g": {"type": "http", "url": "http://h/base", "timeout": 0.01},
         "h": {"type": "noop", "priority": "high"},
+        "i": {"type": "noop", "priority": 1.5},
     }
     assert names({"transports": parts}) == ["c", "g"]
     known = "amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, kafka, memory, noop"
     left_out = "The transport is left out"
-    in_full = "Write it in full, such as http://h."
+    in_full = "Write it in full, such as http://localhost:5000."
     inner = f"{PREFIX}.transports.f.transports"
     address = "Write http://host:port, such as http://localhost:5000."
     below = (
@@ -263,16 +264,17 @@ def test_a_part_with_wrong_options_is_left_out_and_told_with_its_full_key(caplog
     )
     assert sorted(told(caplog)) == sorted(
         [
-            f"{PREFIX}.transports.a.url is 'h', without http:// or https://. {in_full} {left_out}",
+            f"{PREFIX}.transports.a.url does not begin with http:// or https://. {in_full} {left_out}",
             f"{PREFIX}.transports.b.type is 'htpp', unknown. Did you mean 'http'? Use one of: {known}. {left_out}",
             f"{PREFIX}.transports.c.colour is unknown to the noop transport and has no effect",
             f"{PREFIX}.transports.d.type is not set. Set it to the name of a transport, such as http. {left_out}",
             f"{PREFIX}.transports.e is left out: it must hold a type and the other options of a transport",
-            f"{inner}[0].url is 'http://h:0', which is no address of a server. {address} {left_out}",
+            f"{inner}[0].url is no address of a server. {address} {left_out}",
             f"{inner} name no transport that can be used. Set {inner}.<name>.type and its options. {left_out}",
             f"{PREFIX}.transports.g: the timeout of 0.01 s is raised to the shortest, 0.1 s",
             f"{PREFIX}.transports.g.url has the path /base and no endpoint is set: {below}",
-            f"{PREFIX}.transports.h.priority is 'high'. Set it to a whole number. {left_out}",
+            f"{PREFIX}.transports.h.priority is no such number. Set it to a whole number. {left_out}",
+            f"{PREFIX}.transports.i.priority is '1.5'. Set it to a whole number. {left_out}",
         ]
     )
 

@@ -185,6 +185,20 @@ def test_an_answer_without_end_is_not_read_to_its_end(receiver: Any, answer: Any
     assert error.answer == "x" * 297 + "..."
 
 
+def test_an_answer_that_never_ends_is_cut_off_at_the_timeout(receiver: Any, answer: Any) -> None:
+    """A byte now and then does not begin the timeout anew, neither among the headers nor in the text."""
+    receiver.answers.append(answer(status=400, text="x" * 600, drips="text"))
+    error = failure({"url": receiver.url, "timeout": 0.3})
+    assert (error.status, error.retryable) == (400, False)
+    assert receiver.cut_off.wait(30)
+    receiver.cut_off.clear()
+    receiver.answers.append(answer(drips="headers"))
+    error = failure({"url": receiver.url, "timeout": 0.3})
+    assert str(error) == f"{receiver.url}/api/v1/lineage can't be reached (no answer within 0.3 s)"
+    assert error.retryable is True
+    assert receiver.cut_off.wait(30)
+
+
 def test_a_redirect_keeps_the_event_or_is_an_error(receiver: Any, answer: Any) -> None:
     receiver.answers.append(answer(status=308, headers={"Location": "/moved"}))
     open_transport("http", {"url": receiver.url}).send(EVENT)
@@ -354,8 +368,19 @@ def test_no_failure_shows_a_key(receiver: Any, answer: Any) -> None:
             )
             shown = f"{error!r} {error} {error.__dict__} {error.__cause__!r}"
             assert [secret for secret in secrets if secret in shown] == []
-    for wrong in ("htp://user:api-key-canary@h", "http://user:api-key-canary@h", "h?code=api-key-canary"):
+    for wrong in (
+        "htp://user:api-key-canary@h",
+        "http://user:api-key-canary@h",
+        "h?code=api-key-canary",
+        "api-key-canary",
+        "http://u:api#key-canary@h",
+        "http://u:api?key-canary@h",
+        "http://u:api/key-canary@h",
+        "http://u:key//canary@h",
+        "http://h:api-key-canary",
+    ):
         assert "canary" not in config_error(url=wrong)
+        assert "canary" not in config_error(auth={"type": "jwt", "apiKey": "k", "tokenEndpoint": wrong})
     assert "canary" not in config_error(auth={"type": "api_key", "apiKey": "api-key-canary\nX: y"})
     assert "canary" not in config_error(auth="api-key-canary")
 
@@ -365,14 +390,16 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
         f"{PREFIX}.url is not set. Set it to the receiver, such as http://localhost:5000."
     )
     assert config_error(url="localhost:5000") == (
-        f"{PREFIX}.url is 'localhost:5000', without http:// or https://."
-        " Write it in full, such as http://localhost:5000."
+        f"{PREFIX}.url does not begin with http:// or https://. Write it in full, such as http://localhost:5000."
     )
-    for wrong in ("http://", "http://h:99999", "http://[::1", "http://h:0", "http://a b", "http://.x"):
+    for wrong in ("http://", "http://h:99999", "http://[::1", "http://h:0", "http://a b", "http://.x", "http://h:x"):
         assert config_error(url=wrong) == (
-            f"{PREFIX}.url is {wrong!r}, which is no address of a server."
-            " Write http://host:port, such as http://localhost:5000."
+            f"{PREFIX}.url is no address of a server. Write http://host:port, such as http://localhost:5000."
         )
+    assert config_error(url="HTTP://u:pa#ss@h:5000/x?y=1") == (
+        f"{PREFIX}.url (HTTP://h:5000/x) holds a user or password."
+        f" Set {PREFIX}.auth.apiKey, or a header Authorization, in its place."
+    )
     assert config_error(timeoutInMillis="5s") == (
         f"{PREFIX}.timeoutInMillis is '5s'. Set it to a number of milliseconds above zero."
     )
@@ -380,7 +407,9 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
     assert config_error(timeout=1, timeoutInMillis=1) == (
         f"{PREFIX}.timeoutInMillis and {PREFIX}.timeout say the same thing. Keep one of them."
     )
-    assert config_error(compression="zstd") == f"{PREFIX}.compression is 'zstd'. Use gzip, or leave it out."
+    assert config_error(compression="gizp") == (
+        f"{PREFIX}.compression is 'gizp', unknown. Did you mean 'gzip'? Use gzip, or leave it out."
+    )
     assert config_error(auth={"type": "kerberos", "apiKey": "k"}) == (
         f"{PREFIX}.auth.type is an unknown type. Use api_key, jwt or oauth2, or a header Authorization."
     )
@@ -393,7 +422,24 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
     assert config_error(headers={"X": ["a"]}) == (
         f"{PREFIX}.headers.X must hold one text. Write {PREFIX}.headers.X=<text>."
     )
-    assert config_error(headers={"A B": "a"}).startswith(f"{PREFIX}.headers.A B is no header's name.")
+    assert config_error(headers={"Authorization: Bearer canary": "a"}) == (
+        f"{PREFIX}.headers hold one whose name is no header's."
+        f" Use letters, digits and dashes, such as {PREFIX}.headers.X-Team=sales."
+    )
+
+
+def test_a_value_that_may_be_a_secret_is_not_shown_whatever_option_it_was_written_into() -> None:
+    key = "sk-canary-0123456789"
+    bytes_ = "Set it to a number of bytes, such as 1048576, 512k or 32m."
+    for name, options, message in (
+        ("http", {"compression": key}, "compression is unknown. Use gzip, or leave it out."),
+        ("http", {"timeout": key}, "timeout is no such number. Set it to a number of seconds above zero."),
+        ("file", {"append": key}, "append is neither true nor false. Set it to true or false."),
+        ("file", {"rotate": {"maxBytes": key}}, f"rotate.maxBytes is no such number. {bytes_}"),
+    ):
+        with pytest.raises(TransportConfigError) as caught:
+            open_transport(name, {"url": "http://h", "location": "/dev/null", **options})
+        assert str(caught.value) == f"{PREFIX}.{message}"
 
 
 def test_a_misspelt_option_is_told_the_nearest_and_a_later_one_by_name(

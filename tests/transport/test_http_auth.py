@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.transport import Delivery, Event, TransportConfigError, TransportError, open_transport
 from openlineage_pyspark.transport.http_auth import TokenLogin, TokenRequest
 from openlineage_pyspark.transport.http_client import HttpClient
 from openlineage_pyspark.transport.http_tls import TlsSettings
@@ -201,17 +201,17 @@ def test_threads_share_one_token(receiver: Any, second_receiver: Any, answer: An
 
 
 @pytest.mark.parametrize(
-    ("status", "text", "headers", "shown", "retryable", "seconds"),
+    ("status", "text", "headers", "shown", "seconds"),
     [
-        (400, '{"error":"invalid_client"}', {}, " (invalid_client)", False, None),
-        (401, '{"error":"key-canary"}', {}, "", False, None),
-        (403, "key-canary is wrong", {}, "", False, None),
-        (302, "", {"Location": "/login"}, "", False, None),
-        (429, "", {"Retry-After": "7"}, "", True, 7.0),
-        (503, '{"code":400}', {}, "", True, None),
+        (400, '{"error":"invalid_client"}', {}, " (invalid_client)", None),
+        (401, '{"error":"key-canary"}', {}, "", None),
+        (403, "key-canary is wrong", {}, "", None),
+        (302, "", {"Location": "/login"}, "", None),
+        (429, "", {"Retry-After": "7"}, "", 7.0),
+        (503, '{"code":400}', {}, "", None),
     ],
 )
-def test_an_endpoint_that_gives_no_token_is_a_failure_by_the_rule_for_events(
+def test_an_endpoint_that_gives_no_token_is_a_receiver_that_is_away(
     receiver: Any,
     second_receiver: Any,
     answer: Any,
@@ -220,15 +220,26 @@ def test_an_endpoint_that_gives_no_token_is_a_failure_by_the_rule_for_events(
     headers: dict[str, str],
     shown: str,
     seconds: float | None,
-    *,
-    retryable: bool,
 ) -> None:
+    """No status is passed on, for nobody has judged the event."""
     second_receiver.answers.append(answer(status=status, text=text, headers=headers))
     error = failure(options(receiver, second_receiver))
-    message = f"the token endpoint {second_receiver.url}/token answered {status}{shown}"
-    assert (str(error), error.status) == (message, status)
-    assert (error.retryable, error.retry_after) == (retryable, seconds)
+    assert str(error) == f"the token endpoint {second_receiver.url}/token answered {status}{shown}"
+    assert (error.status, error.retryable, error.retry_after) == (None, True, seconds)
     assert receiver.received == []
+
+
+def test_a_wrong_login_costs_no_event(receiver: Any, second_receiver: Any, answer: Any) -> None:
+    """It may be mended while the job runs, or before the next one: what waits is no dead letter."""
+    second_receiver.answers.extend([answer(status=401)] * 3 + [gives(answer, {"token": "t1"})] * 4)
+    delivery = Delivery(open_transport("http", options(receiver, second_receiver)))
+    events = [Event(run, "START", run.encode()) for run in "abcdef"]
+    for event in events:
+        delivery.submit(event)
+    assert delivery.close(60) == 0
+    counts = delivery.counts()
+    assert (counts.sent, counts.failed, counts.retries) == (6, 0, 3)
+    assert sorted(got.body for got in receiver.received) == [event.body for event in events]
 
 
 def test_an_endpoint_that_is_away_or_talks_nonsense_is_worth_another_try(
@@ -280,8 +291,8 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
         " such as https://login.example.com/token."
     )
     assert message(type="jwt", apiKey="k", tokenEndpoint="h/token?k=canary") == (
-        f"{PREFIX}.auth.tokenEndpoint is 'h/token', without http:// or https://."
-        " Write it in full, such as http://h/token."
+        f"{PREFIX}.auth.tokenEndpoint does not begin with http:// or https://."
+        " Write it in full, such as http://localhost:5000."
     )
     assert message(type="jwt", **endpoint) == (
         f"{PREFIX}.auth.apiKey is not set. Set it to the key that a token is given for."
@@ -296,5 +307,5 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
         f"{PREFIX}.auth.tokenRefreshBuffer is '-1'. Set it to a number of seconds from zero on."
     )
     assert message(type="jwt", apiKey="k", tokenFields=[{"a": 1}], **endpoint) == (
-        f"{PREFIX}.auth.tokenFields must hold a list of texts. Write {PREFIX}.auth.tokenFields=[<text>;<text>]."
+        f"{PREFIX}.auth.tokenFields must hold a list of texts. Write {PREFIX}.auth.tokenFields=<text>,<text>."
     )

@@ -163,13 +163,18 @@ def test_a_key_store_of_java_alone_is_refused_with_the_way_out() -> None:
         " -deststoretype PKCS12, or that into PEM by openssl pkcs12 -in <store> -out client.pem,"
         " and name the new file."
     )
+    assert config_error(sslContext={"keyStorePath": "k", "keyStoreType": "canary"}).startswith(
+        f"{PREFIX}.sslContext.keyStoreType is a type that Python can't read. Turn the store into PKCS12 by "
+    )
     assert config_error(sslContext={"keyStorePath": "k.p12"}) == (
         f"{PREFIX}.sslContext.keyStoreType is not set."
         " Set both sslContext.keyStorePath and sslContext.keyStoreType (PKCS12 or PEM)."
     )
 
 
-def test_files_that_can_not_be_used_are_named_with_what_is_wrong(certificates: Any, tmp_path: Path) -> None:
+def test_files_that_can_not_be_used_are_told_with_what_is_wrong_but_without_their_names(
+    certificates: Any, tmp_path: Path
+) -> None:
     c = certificates
     garbage = tmp_path / "garbage.pem"
     garbage.write_text("canary")
@@ -178,17 +183,17 @@ def test_files_that_can_not_be_used_are_named_with_what_is_wrong(certificates: A
         " set sslContext.keyPassword where the key has a password."
     )
     assert config_error(verify="/no/such.pem") == (
-        f"{PREFIX}.verify is '/no/such.pem', which can't be used (No such file or directory)."
+        f"{PREFIX}.verify names a file that can't be used (No such file or directory). Set it to true or false."
         " Name a file of certificates in the PEM format, or a directory of them."
     )
     assert config_error(sslContext={"caCertPath": str(garbage)}).startswith(
-        f"{PREFIX}.sslContext.caCertPath is '{garbage}', which can't be used ("
+        f"{PREFIX}.sslContext.caCertPath names a file that can't be used ("
     )
     for key in (c.server, c.locked_key):
         paths = {"clientCertPath": str(c.client_certificate), "clientKeyPath": str(key), "keyPassword": "wrong-canary"}
         start, reason, end = re.split("[()]", config_error(sslContext=paths))
         assert (start, end) == (
-            f"{PREFIX}.sslContext.clientCertPath is {c.client_certificate} with {key}, which can't be used ",
+            f"{PREFIX}.sslContext.clientCertPath names a file that can't be used ",
             f".{pem}",
         )
         # In the words of the OpenSSL that is there.
@@ -206,7 +211,7 @@ def test_files_that_can_not_be_used_are_named_with_what_is_wrong(certificates: A
 
 def test_a_locked_key_without_a_password_is_an_error_and_no_question_on_the_terminal(certificates: Any) -> None:
     paths = {"clientCertPath": str(certificates.client_certificate), "clientKeyPath": str(certificates.locked_key)}
-    assert "which can't be used (" in config_error(sslContext=paths)
+    assert "names a file that can't be used (" in config_error(sslContext=paths)
 
 
 def test_a_store_that_can_not_be_opened_says_so_and_not_with_what(certificates: Any, tmp_path: Path) -> None:
@@ -218,12 +223,11 @@ def test_a_store_that_can_not_be_opened_says_so_and_not_with_what(certificates: 
 
     store = certificates.store
     assert message(store, "wrong-canary") == (
-        f"{PREFIX}.sslContext.keyStorePath is '{store}', which can't be used"
+        f"{PREFIX}.sslContext.keyStorePath names a file that can't be used"
         f" (no PKCS12 store, or a wrong password).{remedy}"
     )
     assert message(tmp_path / "none", "canary") == (
-        f"{PREFIX}.sslContext.keyStorePath is '{tmp_path / 'none'}', which can't be used"
-        f" (No such file or directory).{remedy}"
+        f"{PREFIX}.sslContext.keyStorePath names a file that can't be used (No such file or directory).{remedy}"
     )
 
 

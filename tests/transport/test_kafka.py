@@ -301,6 +301,14 @@ def test_the_serializers_of_the_java_client_are_those_that_there_are_anyway(capl
     ]
 
 
+def test_the_destination_shows_no_login() -> None:
+    pytest.importorskip("confluent_kafka", reason="the package confluent-kafka is not installed")
+    options = {"topic": "t", "properties": {"bootstrap.servers": "user:can/a?ry@127.0.0.1:1,127.0.0.1:2"}}
+    transport = open_transport("kafka", options)
+    assert transport.destination == "kafka://127.0.0.1:1,127.0.0.1:2/t"
+    transport.close(0.0)
+
+
 def test_without_its_package_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     assert config_error(topic="t", properties={"bootstrap.servers": "h:1"}) == (

@@ -8,11 +8,19 @@ import re
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
-from openlineage_pyspark.transport import Delivery, Event, TransportConfigError, TransportError, open_transport
-from openlineage_pyspark.transport.backlog import Inheritance
+from openlineage_pyspark.transport import (
+    Delivery,
+    Event,
+    Transport,
+    TransportConfigError,
+    TransportError,
+    open_transport,
+)
+from openlineage_pyspark.transport.adoption import Inheritance
 from openlineage_pyspark.transport.filesystem import offered
 from openlineage_pyspark.transport.spool import Spool
 from openlineage_pyspark.transport.spool_content import content
@@ -292,7 +300,7 @@ def test_a_store_that_hangs_holds_the_closing_for_its_time_alone(tmp_path: Path)
 
 def test_the_destination_shows_no_password_and_events_are_spooled_for_it(whole: Store, tmp_path: Path) -> None:
     with offered(lambda _location: whole):
-        transport = open_transport("file", {"location": "lake://me:secret@bucket/lineage/?sig=secret"})
+        transport = open_transport("file", {"location": "lake://me:sec/ret@bucket/lineage/?sig=secret"})
     assert transport.destination == "file lake://bucket/lineage"
     assert transport.SPOOLED
     local = open_transport("file", {"location": str(tmp_path / "events")})
@@ -351,3 +359,54 @@ def test_what_the_last_object_did_not_take_goes_into_the_next_applications(whole
     after.start()
     assert after.close(10) == 0
     assert whole.objects() == [b"1\n2\n"]
+
+
+def wait_for_sent(delivery: Delivery, count: int) -> None:
+    wait_for(lambda: delivery.counts().sent == count)
+
+
+def failover(receiver: Any, store: Store) -> Transport:
+    """Give objects for the case that a receiver is away."""
+    first, second = {"type": "http", "url": receiver.url}, {"type": "file", "location": LOCATION}
+    with offered(lambda _location: store):
+        return open_transport("composite", {"transports": [first, second], "continueOnSuccess": False})
+
+
+def test_what_objects_hold_for_a_receiver_that_is_away_stays_in_the_spool(
+    receiver: Any, answer: Any, whole: Store, tmp_path: Path
+) -> None:
+    receiver.answers.extend([answer(), *[answer(status=503)] * 2])
+    transport = failover(receiver, whole)
+    spool = Spool.create(tmp_path / "spool", transport.destination)
+    delivery = Delivery(transport, spool=spool)
+    # What the receiver takes after the oldest event that is held stays in the spool for so long too.
+    for number, body in enumerate((b"1", b"2", b"3", b"4"), start=1):
+        delivery.submit(Event("r", "RUNNING", body))
+        wait_for_sent(delivery, number)
+    assert [got.body for got in receiver.received] == [b"1", b"2", b"3", b"4"]
+    assert (transport.held, content(spool.directory).waiting) == (3, 3)
+
+    assert delivery.close(10) == 0
+    assert whole.objects() == [b"2\n3\n"]
+    assert transport.held == 0
+    assert list((tmp_path / "spool").glob("*/*.db")) == []
+
+
+def test_what_an_application_held_that_was_killed_goes_into_the_next_ones(
+    receiver: Any, answer: Any, whole: Store, tmp_path: Path
+) -> None:
+    receiver.answers.extend([answer(status=503)] * 2)
+    transport = failover(receiver, whole)
+    delivery = Delivery(transport, spool=Spool.create(tmp_path / "spool", transport.destination))
+    for body in (b"1", b"2"):
+        delivery.submit(Event("r", "RUNNING", body))
+    wait_for_sent(delivery, 2)
+    # As if it were killed: what it held is never written.
+    whole.refusals["close"] = 1
+    delivery.close(10)
+    assert whole.objects() == []
+
+    after = Delivery(failover(receiver, whole), inheritance=Inheritance(tmp_path / "spool"))
+    after.start()
+    assert after.close(10) == 0
+    assert [got.body for got in receiver.received[2:]] == [b"1", b"2"]

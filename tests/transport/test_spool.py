@@ -8,22 +8,21 @@ import sqlite3
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from openlineage_pyspark.transport import Delivery, DeliveryCounts, Event, TransportError
-from openlineage_pyspark.transport.backlog import DropReason, Inheritance
+from openlineage_pyspark.transport.adoption import Inheritance
+from openlineage_pyspark.transport.backlog import MEMORY_BYTES, Backlog, DropReason
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.spool import Kept, Spool
 from openlineage_pyspark.transport.spool_content import content, dead_letters
 from openlineage_pyspark.transport.spool_place import DATABASE, SpoolError, default_root, directories
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 START = Event("r", "START", '{"größe":1}'.encode(), "app", "id-1")
-COMPLETE = Event("r", "COMPLETE", b"{}", "app", "id-2")
+COMPLETE = Event("r", "COMPLETE", b"{}", "app", "id-2", frozenset({"in", "also"}), frozenset({"out"}))
 HERE = MemoryTransport().destination
+DESCRIPTORS = Path("/dev/fd")
 
 
 def test_events_come_back_as_they_were_in_their_order(tmp_path: Path) -> None:
@@ -32,9 +31,9 @@ def test_events_come_back_as_they_were_in_their_order(tmp_path: Path) -> None:
     assert [spool.read(number) for number in numbers] == [START, COMPLETE]
     assert spool.waiting() == [
         Kept(numbers[0], "r", "app", "START", len(START.body)),
-        Kept(numbers[1], "r", "app", "COMPLETE", 2),
+        Kept(numbers[1], "r", "app", "COMPLETE", 2, frozenset({"in", "also"}), frozenset({"out"})),
     ]
-    assert spool.destination == "there"
+    assert content(spool.directory).destination == "there"
     spool.settle(numbers[0])
     assert [kept.number for kept in spool.waiting()] == numbers[1:]
     with pytest.raises(SpoolError, match=f"no longer holds event {numbers[0]}"):
@@ -68,12 +67,11 @@ def test_a_directory_with_nothing_left_in_it_is_removed(tmp_path: Path) -> None:
 def test_dead_letters_stay_with_the_answer_and_can_be_revived_at_their_old_place(tmp_path: Path) -> None:
     spool = Spool.create(tmp_path, "there")
     first, second = spool.append(START), spool.append(COMPLETE)
-    spool.bury(first, "answered 422", "no such field")
+    spool.bury(first, "answered 422", "no such field", 1000)
     assert [kept.number for kept in spool.waiting()] == [second]
-    [letter] = spool.dead()
+    [letter] = dead_letters(spool.directory)
     assert (letter.event, letter.reason, letter.answer) == (START, "answered 422", "no such field")
     assert letter.since == pytest.approx(time.time(), abs=60)
-    assert dead_letters(spool.directory) == [letter]
     spool.close()
     found = content(spool.directory)
     assert (found.waiting, found.dead, found.size, found.in_use, found.destination) == (
@@ -83,8 +81,49 @@ def test_dead_letters_stay_with_the_answer_and_can_be_revived_at_their_old_place
     assert again is not None
     assert again.revive() == 1
     assert [kept.number for kept in again.waiting()] == [first, second]
-    assert again.dead() == []
+    assert dead_letters(spool.directory) == []
     again.close()
+
+
+def test_the_oldest_dead_letters_make_room(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, "there")
+    for n in range(30):
+        spool.bury(spool.append(Event(f"r{n}", "START", b"x" * 10)), "answered 422", "", 100)
+    kept = [letter.event.run_id for letter in dead_letters(spool.directory)]
+    assert kept == [f"r{n}" for n in range(30)][-len(kept) :]
+    assert 9 <= len(kept) <= 10
+    spool.close()
+
+
+def test_dead_letters_for_any_receiver_go_after_thirty_days(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, "elsewhere")
+    spool.bury(spool.append(START), "answered 422", "", 1000)
+    spool.close()
+    for age, left in ((29, 1), (31, 0)):
+        with sqlite3.connect(spool.directory / DATABASE) as connection:
+            connection.execute("UPDATE dead SET since = ?", (time.time() - age * 86_400,))
+        connection.close()
+        delivery = Delivery(MemoryTransport(), inheritance=Inheritance(tmp_path))
+        delivery.start()
+        assert delivery.close(30) == 0
+        assert len(directories(tmp_path)) == left
+
+
+def test_a_new_directory_is_held_before_anybody_looks_at_it(tmp_path: Path) -> None:
+    """Twenty applications that start together look for what others left while each makes its own."""
+    program = f"""
+from pathlib import Path
+from openlineage_pyspark.transport.adoption import Adoption, Inheritance
+from openlineage_pyspark.transport.spool import Spool
+root = Path({str(tmp_path)!r})
+for n in range(100):
+    spool = Spool.create(root, "there")
+    assert Adoption(Inheritance(root), "there").next() is None
+    spool.close()
+"""
+    processes = [subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) for _ in "abcd"]
+    assert [(process.communicate(timeout=120)[1], process.returncode) for process in processes] == [("", 0)] * 4
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nobody_takes_a_directory_whose_owner_lives_not_even_in_the_same_process(tmp_path: Path) -> None:
@@ -153,6 +192,57 @@ def test_the_next_application_ships_first_what_one_that_was_killed_left(tmp_path
     bodies = [b"0", *(b"%d" % n for n in range(100) for _ in "ab"), b"new"]
     assert [event.body for event in transport.events] == bodies
     assert list(tmp_path.iterdir()) == []
+
+
+def test_many_directories_are_taken_over_one_after_the_other(tmp_path: Path) -> None:
+    """A driver has but so many descriptors, and its job needs them."""
+    for n in range(50):
+        spool = Spool.create(tmp_path, HERE)
+        spool.append(Event(f"r{n}", "START", b"%d" % n))
+        spool.close()
+
+    class Counting(MemoryTransport):
+        destination = HERE
+        most = 0
+
+        def send(self, event: Event) -> None:
+            self.most = max(self.most, len(list(DESCRIPTORS.iterdir())))
+            super().send(event)
+
+    transport = Counting()
+    before = len(list(DESCRIPTORS.iterdir()))
+    delivery = Delivery(transport, inheritance=Inheritance(tmp_path))
+    delivery.start()
+    assert delivery.close(60) == 0
+    assert delivery.counts() == DeliveryCounts(sent=50, inherited=50)
+    assert sorted(event.run_id for event in transport.events) == sorted(f"r{n}" for n in range(50))
+    assert transport.most - before <= 8
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nobody_waits_at_the_end_for_what_another_application_left(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, HERE)
+    for kind in ("START", "COMPLETE"):
+        spool.append(Event("old", kind, kind.encode()))
+    spool.close()
+
+    class Stuck(MemoryTransport):
+        destination = HERE
+
+        def send(self, event: Event) -> None:
+            if event.run_id == "old":
+                raise TransportError("answered 503", retryable=True, status=503)
+            super().send(event)
+
+    delivery = Delivery(Stuck(), spool=Spool.create(tmp_path, HERE), inheritance=Inheritance(tmp_path))
+    delivery.submit(Event("new", "START", b"new"))
+    begin = time.monotonic()
+    assert delivery.close(60) == 0
+    assert time.monotonic() - begin < 20
+    counts = delivery.counts()
+    assert (counts.sent, counts.pending, counts.inherited_pending) == (1, 2, 2)
+    [left] = directories(tmp_path)
+    assert content(left).waiting == 2
 
 
 def test_what_was_meant_for_another_receiver_is_left_unless_that_is_asked_for(tmp_path: Path) -> None:
@@ -246,6 +336,38 @@ def test_while_the_database_is_locked_memory_holds_the_events(tmp_path: Path, ca
         f"the spool can't keep OpenLineage events, memory does until it can: {spool.directory}: database is locked"
     ]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_memory_held_while_the_disk_failed_is_written_before_what_comes_then(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, HERE)
+    blocker = sqlite3.connect(spool.directory / DATABASE, isolation_level=None)
+    blocker.execute("BEGIN EXCLUSIVE")
+    backlog = Backlog(spool, 10**9)
+    backlog.put(START)
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    deadline = time.monotonic() + 60
+    while content(spool.directory).waiting == 0 and time.monotonic() < deadline:
+        time.sleep(0.5)
+        backlog.put(COMPLETE)
+    kept = [(each.run_id, each.event_type) for each in spool.waiting()]
+    assert kept[0] == ("r", "START")
+    assert kept[1:] == [("r", "COMPLETE")] * (len(backlog) - 1)
+    backlog.close()
+
+
+def test_memory_holds_but_so_much_while_the_disk_fails(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, HERE)
+    blocker = sqlite3.connect(spool.directory / DATABASE, isolation_level=None)
+    blocker.execute("BEGIN EXCLUSIVE")
+    backlog = Backlog(spool, 10 * MEMORY_BYTES)
+    body = b"x" * (MEMORY_BYTES // 4)
+    dropped = [backlog.put(Event(f"r{n}", "START", body)) for n in range(6)]
+    assert [sum(drops.values()) for drops in dropped] == [0, 0, 0, 0, 1, 1]
+    assert len(backlog) == 4
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    backlog.close()
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

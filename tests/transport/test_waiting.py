@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from openlineage_pyspark.transport.waiting import Entry, Waiting
 
 
-def entry(run: str, kind: str = "RUNNING", parent: str | None = None, size: int = 1) -> Entry:
-    return Entry(run, parent, kind, size)
+def entry(
+    run: str, kind: str = "RUNNING", parent: str | None = None, size: int = 1, reads: str = "", writes: str = ""
+) -> Entry:
+    return Entry(run, parent, kind, size, reads=frozenset(reads.split()), writes=frozenset(writes.split()))
 
 
 def waiting(*entries: Entry) -> Waiting:
@@ -59,44 +61,83 @@ def test_what_is_to_be_tried_again_holds_its_own_run_alone_until_its_time() -> N
     assert drain(queue) == ["a START", "a COMPLETE"]
 
 
-def test_no_run_begins_before_those_are_over_that_were_over_when_it_began() -> None:
-    """It may read what they wrote; those that ran beside it are not waited for."""
+def ends_and_begins(first: tuple[str, str], second: tuple[str, str]) -> bool:
+    """Tell whether a second run begins while the first one's end is still under way."""
+    reads, writes = first
     queue = waiting(
-        entry("a", "START"), entry("a", "COMPLETE"), entry("b", "START"), entry("c", "START"), entry("b", "COMPLETE")
+        entry("a", "START", reads=reads, writes=writes),
+        entry("a", "COMPLETE", reads=reads, writes=writes),
+        entry("b", "START", reads=second[0], writes=second[1]),
     )
     start = queue.take(0.0)
     assert start is not None
-    assert queue.take(0.0) is None
     queue.done(start)
     complete = queue.take(0.0)
     assert complete is not None
     assert (complete.run_id, complete.event_type) == ("a", "COMPLETE")
-    assert queue.take(0.0) is None
-    queue.postpone(complete, 5.0)
-    assert queue.take(1.0) is None
-    assert queue.take(5.0) is complete
+    begins = queue.take(0.0) is not None
     queue.done(complete)
-    both = [queue.take(5.0), queue.take(5.0)]
-    assert [(one.run_id, one.event_type) for one in both if one is not None] == [("b", "START"), ("c", "START")]
+    assert drain(queue) == ([] if begins else ["b START"])
+    return begins
+
+
+def test_no_run_begins_before_those_are_over_that_wrote_what_it_reads_or_touched_what_it_writes() -> None:
+    assert not ends_and_begins(("", "t"), ("t", "u"))
+    assert not ends_and_begins(("", "t"), ("", "t"))
+    assert not ends_and_begins(("t", "u"), ("", "t"))
+    assert ends_and_begins(("s", "t"), ("s", "u"))
+    assert ends_and_begins(("", "t"), ("", ""))
+
+
+def test_a_run_waits_for_the_end_of_one_before_it_through_every_attempt_and_not_for_one_beside_it() -> None:
+    queue = waiting(
+        entry("a", "START", writes="t"),
+        entry("a", "COMPLETE", writes="t"),
+        entry("b", "START", reads="t", writes="u"),
+        entry("c", "START", reads="u"),
+        entry("b", "COMPLETE", reads="t", writes="u"),
+    )
+    start = queue.take(0.0)
+    assert start is not None
+    queue.postpone(start, 5.0)
+    # The third run began before the second was over; the second began after the first was.
+    only = queue.take(1.0)
+    assert only is not None
+    assert only.run_id == "c"
+    queue.done(only)
+    assert queue.take(1.0) is None
+    assert queue.take(5.0) is start
+    queue.done(start)
+    assert drain(queue) == ["a COMPLETE", "b START", "b COMPLETE"]
 
 
 def test_an_end_that_the_receiver_keeps_putting_off_holds_up_its_own_run_alone() -> None:
-    queue = waiting(entry("a", "COMPLETE"), entry("b", "START"))
-    complete = queue.take(0.0)
-    assert complete is not None
-    for answers, waits in ((1, True), (2, True), (3, False)):
-        complete.put_off = answers
+    for answers, attempts, waits in ((1, 1, True), (2, 9, True), (3, 3, False), (0, 10, False)):
+        queue = waiting(entry("a", "COMPLETE", writes="t"), entry("b", "START", reads="t"))
+        complete = queue.take(0.0)
+        assert complete is not None
+        complete.put_off, complete.attempts = answers, attempts
         queue.postpone(complete, 9.0)
         queue.hurry()
         assert queue.take(0.0) is complete
         assert (queue.take(0.0) is None) == waits
 
 
+def test_runs_of_two_spools_have_no_order() -> None:
+    queue = Waiting()
+    queue.put(entry("new", "START", reads="t"))
+    old = entry("old", "COMPLETE", writes="t")
+    old.spool = object()
+    queue.put(old, first=True)
+    taken = [queue.take(0.0), queue.take(0.0)]
+    assert [one.run_id for one in taken if one is not None] == ["old", "new"]
+
+
 def test_the_start_that_a_child_waits_for_does_not_wait_for_the_childs_end() -> None:
-    queue = waiting(entry("q", "START", "app"), entry("q", "COMPLETE", "app"))
+    queue = waiting(entry("q", "START", "app", writes="t"), entry("q", "COMPLETE", "app", writes="t"))
     start = queue.take(0.0)
     assert start is not None
-    queue.put(entry("app", "START"))
+    queue.put(entry("app", "START", reads="t"))
     queue.postpone(start, 1.0)
     assert queue.take(0.0) is None
     queue.hurry()
@@ -154,11 +195,11 @@ def test_the_children_of_a_dropped_parent_go_on() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=40),
+    st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.sampled_from("RW -")), max_size=40),
     st.lists(st.integers(0, 2), max_size=200),
 )
 def test_whatever_fails_each_run_goes_in_order_and_nothing_is_lost(
-    arrivals: list[tuple[int, bool]], fates: list[int]
+    arrivals: list[tuple[int, bool, str]], fates: list[int]
 ) -> None:
     queue = Waiting()
     expected: dict[str, list[int]] = {}
@@ -166,9 +207,13 @@ def test_whatever_fails_each_run_goes_in_order_and_nothing_is_lost(
     numbers: dict[int, int] = {}
     in_flight: list[Entry] = []
     clock = 0.0
-    for number, (run, has_parent) in enumerate(arrivals):
+    for number, (run, has_parent, use) in enumerate(arrivals):
         one = entry(
-            f"r{run}", "START" if f"r{run}" not in expected else "RUNNING", "r0" if has_parent and run else None
+            f"r{run}",
+            "START" if f"r{run}" not in expected else "COMPLETE" if use == "-" else "RUNNING",
+            "r0" if has_parent and run else None,
+            reads="t" * (use != "W"),
+            writes="t" * (use != "R"),
         )
         numbers[id(one)] = number
         expected.setdefault(one.run_id, []).append(number)

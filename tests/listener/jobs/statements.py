@@ -14,6 +14,10 @@ for name in ("quiet", "reads"):
     spark.sql(f"CREATE TABLE {name}_copy USING parquet AS SELECT * FROM {table}")
     spark.table(table).groupBy("third").count().write.saveAsTable(f"{name}_saved")
     spark.table(table).select("id").write.parquet(f"{name}_path")
+    # Both are there already.
+    spark.table(table).select("id").write.mode("ignore").parquet(f"{name}_path")
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {name}_copy USING parquet AS SELECT * FROM {table}")
+    spark.table(table).where("id < 0").write.mode("ignore").parquet(f"{name}_empty")
     print(len(spark.table(table).where("third = 1").collect()))
     spark.sql(f"CACHE TABLE kept AS SELECT * FROM {name}_saved")
     spark.sql("UNCACHE TABLE kept")

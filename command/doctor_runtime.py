@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
-from openlineage_pyspark.command.spark_place import numbers
+from openlineage_pyspark.command.spark_conf import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from openlineage_pyspark.command.spark_place import SparkPlace
+    from openlineage_pyspark.command.spark_conf import SparkPlace
 
 _DISTRIBUTION = "openlineage-pyspark"
 _HOOK = "openlineage_pyspark.pth"

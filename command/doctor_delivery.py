@@ -1,0 +1,325 @@
+"""What is configured, and what it leads to: the keys and their sources, the transport, its receiver and the spool."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.command.configured import needs_driver, open_without_driver
+from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
+from openlineage_pyspark.command.spool import contents, unreadable
+from openlineage_pyspark.listener.setting_catalog import find_key
+from openlineage_pyspark.listener.setting_kinds import LIST, OPTIONAL_UUID
+from openlineage_pyspark.listener.setting_sources import SPARK_CONF, read_sources
+from openlineage_pyspark.listener.shipping import spool_root
+from openlineage_pyspark.transport.attempt import attempt
+from openlineage_pyspark.transport.base import Reached, Transport, TransportConfigError, TransportError
+from openlineage_pyspark.transport.composite import CompositeTransport
+from openlineage_pyspark.transport.fan_out import lanes
+from openlineage_pyspark.transport.file import FileTransport
+from openlineage_pyspark.transport.spool import DEAD_LETTER_SECONDS
+from openlineage_pyspark.transport.spool_place import SpoolError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from openlineage_pyspark.command.configured import Configured
+    from openlineage_pyspark.command.spark_conf import SparkConf
+    from openlineage_pyspark.listener.settings import Settings
+    from openlineage_pyspark.transport.spool_content import Content
+
+_JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
+_JAVA_JAR = "openlineage-spark"
+# Whose text is no secret; beside these, numbers, switches and ids are shown.
+_HARMLESS = frozenset(
+    {
+        "namespace", "appName", "parentJobNamespace", "parentJobName", "rootParentJobNamespace", "rootParentJobName",
+        "spool.path",
+    }
+)  # fmt: skip
+# A key or an address may have slipped into one of these, so that the words that it takes are shown, and no others.
+_WORDS = {
+    "transport.auth.type": frozenset({"api_key", "bearer", "jwt", "oauth2", "none"}),
+    "transport.compression": frozenset({"gzip", "none"}),
+}
+_TYPE = "transport.type"
+_NOT_SHOWN = "<not shown>"
+_CLOSE_SECONDS = 1.0
+
+
+@attrs.frozen
+class OpenedTransport:
+    """The transport that is configured, as far as it can be made.
+
+    Args:
+        transport: None where none is configured, or its options can't be used.
+        problem: why they can't; None where they can.
+        warnings: what else is to be said of them.
+    """
+
+    transport: Transport | None = None
+    problem: TransportConfigError | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def has_known_type(self) -> bool:
+        """Whether its type names a transport; else it may be anything, and is not shown."""
+        return self.problem is None or self.problem.option != "type"
+
+
+@contextmanager
+def opened_transport(settings: Settings) -> Iterator[OpenedTransport]:
+    """Give the configured transport; it is closed afterwards.
+
+    Args:
+        settings: which name it; without a type there is none.
+    """
+    if "type" not in settings.transport:
+        yield OpenedTransport()
+        return
+    with _said() as warnings:
+        try:
+            opened = OpenedTransport(open_without_driver(settings.transport))
+        except TransportConfigError as problem:
+            opened = OpenedTransport(problem=problem)
+    try:
+        yield attrs.evolve(opened, warnings=tuple(warnings))
+    finally:
+        if (transport := opened.transport) is not None:
+            attempt(lambda: transport.close(_CLOSE_SECONDS))
+
+
+@attrs.frozen
+class SetKey:
+    """A key that is set.
+
+    Args:
+        name: dotted, without prefix.
+        value: what it is set to, or in angle brackets why that is not shown.
+        source: where it stands.
+    """
+
+    name: str
+    value: str
+    source: str
+
+
+def set_keys(configured: Configured, environ: Mapping[str, str], opened: OpenedTransport) -> list[SetKey]:
+    """Return the keys of the lineage that are set, by name; of one that is set twice what holds.
+
+    Args:
+        configured: what a job would get.
+        environ: the environment.
+        opened: the transport, whose type is shown where it names one.
+    """
+    conf, holding = configured.conf, dict(configured.settings.sources)
+    found = {
+        given.name: SetKey(
+            given.name,
+            _shown(given.name, given.value, opened),
+            conf.sources.get(given.label, SPARK_CONF) if given.origin == SPARK_CONF else given.origin,
+        )
+        for layer in read_sources(conf.values, environ, configured.search)
+        for given in layer.given
+        if holding.get(given.name) == given.origin
+    }
+    return sorted(found.values(), key=lambda key: key.name)
+
+
+def _shown(name: str, value: object, opened: OpenedTransport) -> str:
+    key = find_key(name)
+    if key is None:
+        return "<unknown key>"
+    try:
+        converted = key.kind.convert(value)
+    except (ValueError, TypeError):
+        return "<not usable>"
+    harmless = (
+        name in _HARMLESS
+        or key.kind in (LIST, OPTIONAL_UUID)
+        or isinstance(converted, int)
+        or (name == _TYPE and opened.has_known_type)
+        or str(value).strip().lower() in _WORDS.get(name, ())
+    )
+    return str(value) if harmless else _NOT_SHOWN
+
+
+def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTransport) -> Iterator[Diagnosis]:
+    """Look at the keys: whether lineage is asked for, and what has no effect.
+
+    Args:
+        conf: the Spark configuration.
+        settings: what was made of it and of the other sources.
+        opened: the transport that they name.
+    """
+    if conf.problem:
+        level = PROBLEM if conf.problem.startswith("can't") else WARNING
+        yield Diagnosis(level, "Spark's defaults", f"{conf.file} {conf.problem}", "Mend it, or name another file.")
+    for warning in settings.warnings:
+        yield Diagnosis(WARNING, "configuration", warning)
+    if settings.disabled:
+        source = dict(settings.sources).get("disabled", "")
+        remedy = "Set spark.openlineage.disabled to false, or take it out."
+        yield Diagnosis(PROBLEM, "configuration", f"lineage is switched off ({source})", remedy)
+    elif "type" not in settings.transport:
+        remedy = (
+            "Set spark.openlineage.transport.type in spark-defaults.conf, openlineage.yml or by --conf; "
+            "what the job sets itself can't be seen from here: pass it on with --conf KEY=VALUE."
+        )
+        yield Diagnosis(PROBLEM, "configuration", "no transport is set, so that there is no lineage", remedy)
+    else:
+        name = settings.transport["type"] if opened.has_known_type else _NOT_SHOWN
+        yield Diagnosis(OK, "configuration", f"lineage is asked for, by transport {name}")
+
+
+def look_at_java_listener(conf: SparkConf) -> Iterator[Diagnosis]:
+    """Look whether the Java integration is configured too.
+
+    Args:
+        conf: the Spark configuration.
+    """
+    if _JAVA_LISTENER in conf.values.get("spark.extraListeners", ""):
+        found = f"spark.extraListeners names it ({conf.sources['spark.extraListeners']}), and the job is left to it"
+        remedy = f"Take {_JAVA_LISTENER} out of spark.extraListeners."
+        yield Diagnosis(PROBLEM, "Java listener", found, remedy)
+    for key in ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath"):
+        if _JAVA_JAR in conf.values.get(key, ""):
+            found = f"{key} brings its jar ({conf.sources[key]}), which is not needed"
+            yield Diagnosis(NOTE, "Java listener", found)
+
+
+def look_at_delivery(settings: Settings, opened: OpenedTransport) -> Iterator[Diagnosis]:
+    """Look at the transport, at its receiver, and at the spool in front of it.
+
+    Args:
+        settings: which name them.
+        opened: the transport.
+    """
+    if opened.problem is not None:
+        yield Diagnosis(PROBLEM, "transport", str(opened.problem))
+    for warning in opened.warnings:
+        yield Diagnosis(WARNING, "transport", warning)
+    if opened.transport is not None:
+        yield from _look_at_receiver(opened.transport)
+        yield from _look_at_spool(settings, opened.transport)
+
+
+def _look_at_receiver(transport: Transport) -> Iterator[Diagnosis]:
+    """Ask the receiver whether it is there, by what changes nothing there."""
+    if isinstance(transport, CompositeTransport):
+        for part in transport.parts:
+            yield from _look_at_receiver(part.transport)
+        return
+    if needs_driver(transport):
+        found = f"{transport.destination} is reached by the driver's own Hadoop client, and not from here"
+        yield Diagnosis(NOTE, "receiver", found)
+        return
+    answers: list[Reached | None] = []
+    problem = attempt(lambda: answers.append(transport.reach()))
+    if problem is not None:
+        yield Diagnosis(PROBLEM, "receiver", str(problem), _remedy(problem))
+    elif isinstance(transport, FileTransport):
+        yield Diagnosis(OK, "receiver", f"{transport.destination} can be written")
+    elif answers[0] is None:
+        found = f"{transport.destination}: its options are usable; it can't be asked without sending an event"
+        yield Diagnosis(NOTE, "receiver", found)
+    elif answers[0].doubt:
+        remedy = "See whether url and endpoint are those that the receiver's own documents name for events."
+        yield Diagnosis(WARNING, "receiver", f"{answers[0].said}: {answers[0].doubt}", remedy)
+    else:
+        yield Diagnosis(OK, "receiver", f"{answers[0].said}, so that it is there and did not refuse the login")
+
+
+def _remedy(problem: TransportError) -> str:
+    if problem.status in (401, 403) or problem.message.startswith("the token endpoint"):
+        return "See transport.auth.type and the key or secret that goes with it."
+    if problem.status is None:
+        return "See transport.url, the network and whether the receiver runs. With a spool, events wait until it does."
+    return "See the receiver's own log. With a spool, events wait until it takes them."
+
+
+def _look_at_spool(settings: Settings, transport: Transport) -> Iterator[Diagnosis]:
+    """Look whether events are kept on disk, and what earlier applications left there."""
+    try:
+        root = spool_root(settings, transport)
+    except SpoolError as problem:
+        yield Diagnosis(PROBLEM, "spool", str(problem), "Set spark.openlineage.spool.path to a local directory.")
+        return
+    if root is None:
+        if transport.SPOOLED:
+            found = "off: what is in memory is lost when the process is killed, or the receiver stays away"
+            yield Diagnosis(WARNING, "spool", found, "Take spark.openlineage.spool.path=none out.")
+        else:
+            yield Diagnosis(NOTE, "spool", "off, as this transport needs none")
+        return
+    if not _can_be_written(root):
+        remedy = "Set spark.openlineage.spool.path to a local directory that this user may write."
+        yield Diagnosis(PROBLEM, "spool", f"{root} can't be written: events are held in memory alone", remedy)
+        return
+    said = list(_of_contents(root, contents(root), lanes(transport)))
+    yield from said or [Diagnosis(OK, "spool", f"{root}: nothing waits")]
+
+
+def _of_contents(root: Path, held: Sequence[Content], parts: Sequence[Transport]) -> Iterator[Diagnosis]:
+    for each in held:
+        if each.problem:
+            yield Diagnosis(PROBLEM, "spool", f"{each.directory} can't be read ({each.problem})", "Move it away.")
+    by_driver = {part.destination for part in parts if needs_driver(part)}
+    ours = {part.destination for part in parts} - by_driver
+    left = [each for each in held if each.waiting and not each.in_use]
+    waiting = sum(each.waiting for each in left if each.destination in ours)
+    if waiting:
+        remedy = "The next application ships them, or do so now: openlineage-pyspark replay"
+        yield Diagnosis(WARNING, "spool", f"{root}: {waiting} events wait that earlier applications left", remedy)
+    waiting = sum(each.waiting for each in left if each.destination in by_driver)
+    if waiting:
+        remedy = "The next application ships them; from here, openlineage-pyspark replay --to URL does, elsewhere."
+        yield Diagnosis(WARNING, "spool", f"{root}: {waiting} events wait for the next driver's Hadoop client", remedy)
+    waiting = sum(each.waiting for each in left if each.destination not in ours | by_driver)
+    if waiting:
+        remedy = "openlineage-pyspark spool ls shows for which; openlineage-pyspark replay --to URL ships them."
+        yield Diagnosis(WARNING, "spool", f"{root}: {waiting} events wait for other receivers than this one", remedy)
+    dead = sum(each.dead for each in held)
+    if dead:
+        remedy = (
+            "openlineage-pyspark spool ls --dead says why; replay --dead tries them again. "
+            f"They are deleted after {DEAD_LETTER_SECONDS // 86_400} days."
+        )
+        yield Diagnosis(PROBLEM, "spool", f"{root}: {dead} events were refused for good", remedy)
+    damaged = unreadable(root)
+    if damaged:
+        yield Diagnosis(PROBLEM, "spool", f"{root}: damaged and set aside: {', '.join(damaged)}", "Delete it.")
+
+
+def _can_be_written(root: Path) -> bool:
+    """Tell whether a directory can be written, or made, without making it."""
+    # What is below a directory that may not be searched is not there either, and nothing is raised.
+    existing = next(path for path in (root.absolute(), *root.absolute().parents) if os.access(path, os.F_OK))
+    return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
+
+
+class _Kept(logging.Handler):
+    """Keeps the warnings."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage())
+
+
+@contextmanager
+def _said() -> Iterator[list[str]]:
+    """Keep what the transports would log."""
+    kept = _Kept()
+    logger = logging.getLogger("openlineage_pyspark.transport")
+    logger.addHandler(kept)
+    try:
+        yield kept.texts
+    finally:
+        logger.removeHandler(kept)

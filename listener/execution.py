@@ -1,0 +1,120 @@
+"""Executions that have begun, and the statements that Spark runs as several of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+from openlineage_pyspark.facets.lineage import Understanding
+from openlineage_pyspark.facets.sql_tokens import TokenKind, tokens
+
+_SEVERAL = re.compile(r"(?is)\s*(?:with|from|--|/\*).*\binsert\b.*\binsert\b")
+
+
+@attrs.define(eq=False)
+class Statement:
+    """
+    A statement of several executions, one after the other.
+
+    Args:
+        left: how many have still to end.
+        run: key of the run that they all belong to, once there is one.
+    """
+
+    left: int
+    run: str | None = None
+
+
+@attrs.define
+class Execution:
+    """
+    An execution that has begun.
+
+    Args:
+        id: Spark's.
+        root: id of the execution around all others that it is in; its own where there is none.
+        time: when it began, in milliseconds since the epoch.
+        sql: text of its statement.
+        stream: of the streaming query's run whose micro-batch it is.
+        unresolved: class of the plan, where that could not be analysed.
+        settled: whether its plan was seen.
+        understanding: what that says.
+        statement: which it is one of several executions of.
+    """
+
+    id: int
+    root: int
+    time: int
+    sql: str | None = None
+    stream: str | None = None
+    unresolved: str | None = None
+    settled: bool = False
+    understanding: Understanding | None = None
+    statement: Statement | None = None
+
+    @property
+    def key(self) -> str:
+        """What the run is found by that it began or is a part of."""
+        if self.statement is not None and self.statement.run is not None:
+            return self.statement.run
+        return str(self.id) if self.stream is None else self.stream
+
+
+class Statements:
+    """
+    The statements of several executions that have not ended.
+
+    Up to Spark 3.5, each INSERT of `FROM t INSERT INTO a ... INSERT INTO b ...` is an execution of its own; later they
+    are one, whose plan is no command. All have one text, which is the very same object in the JVM.
+    """
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._open: dict[tuple[int, str], Statement] = {}
+
+    def of(self, record: Mapping[str, Any]) -> Statement | None:
+        """
+        The statement that an execution is a part of.
+
+        Args:
+            record: of its start or end, with its plan.
+
+        Returns:
+            None for an execution that is its whole statement.
+        """
+        text = record.get("sql") or record.get("querySql")
+        if not record.get("command") or text is None or (inserts := _inserts(text)) < 2:
+            return None
+        return self._open.setdefault((record["text"], text), Statement(inserts))
+
+    def end(self, statement: Statement, *, failed: bool) -> bool:
+        """
+        Count the end of an execution; where one has failed, Spark begins no other.
+
+        Returns:
+            whether the statement has ended with it.
+        """
+        statement.left -= 1
+        if statement.left > 0 and not failed:
+            return False
+        self._open = {key: other for key, other in self._open.items() if other is not statement}
+        return True
+
+
+def _inserts(text: str) -> int:
+    """How often a statement inserts, by the words outside of its parentheses."""
+    if _SEVERAL.match(text) is None:
+        return 0
+    depth, before, found = 0, "", 0
+    for token in tokens(text):
+        depth += (token.text == "(") - (token.text == ")")
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT) or depth > 0:
+            continue
+        word = token.text.upper()
+        if not before and word not in ("WITH", "FROM"):
+            return 0
+        found += before == "INSERT" and word in ("INTO", "OVERWRITE")
+        before = word
+    return found

@@ -1,0 +1,235 @@
+"""Commands whose target is a dataset, is none, or can't be told: by plans that are made by hand."""
+
+from __future__ import annotations
+
+from openlineage_pyspark.facets.lineage import understand
+from openlineage_pyspark.facets.relations import Session, jdbc_dataset
+from openlineage_pyspark.listener.plan import (
+    Attribute,
+    AttributeRef,
+    Described,
+    Operator,
+    OperatorRef,
+    Output,
+    Plan,
+)
+
+SALES = Described("HadoopFsRelation", {"rootPaths": ("file:/data/sales",)})
+SCHEMA = '{"type":"struct","fields":[{"name":"a","type":"integer","nullable":true,"metadata":{}}]}'
+DELTA = "org.apache.spark.sql.delta.commands.MergeIntoCommand"
+
+
+def understood(name, arguments, output=(), *, below="query"):
+    """Understand a command over a relation with the columns `id` and `amount`."""
+    source = Operator(
+        "LogicalRelation", "a.LogicalRelation", {"relation": SALES}, (Output(1, "id"), Output(2, "amount"))
+    )
+    columns = tuple(Output(id_, f"c{id_}") for id_ in output)
+    top = Operator(name.rpartition(".")[2], name, {**arguments, below: OperatorRef(1)}, columns)
+    attributes = {1: Attribute("id", "int"), 2: Attribute("amount", "int")}
+    return understand(Plan((top, source), (), attributes), Session("file:/warehouse"))
+
+
+def told(found):
+    """Give the datasets that are written, those that are read, and the remarks."""
+    written = [o.write.dataset.identifier for o in found.outputs]
+    return (
+        [f"{i.namespace} {i.name}" for i in written],
+        [d.identifier.name for d in found.inputs],
+        [f"{r.task}: {r.message}" for r in found.not_understood],
+    )
+
+
+def saved(provider, **options):
+    return understood("SaveIntoDataSourceCommand", {"dataSource": Described(provider, {}), "mode": "Append", **options})
+
+
+def test_a_command_of_a_connector_is_a_run_that_names_it_though_it_puts_out_columns():
+    found = understood(DELTA, {"isCommand": "MergeIntoCommand"}, (7, 8), below="source")
+    remark = f"{DELTA}: a command without a rule: what it writes is not known"
+    assert told(found) == ([], ["/data/sales"], [remark])
+    assert (found.command, found.columns, found.quiet) == (None, None, False)
+
+
+def test_a_command_that_only_the_record_calls_so_is_one_too():
+    plan = Plan((Operator("Optimize", "io.Optimize", {}, (Output(1, "path"),)),), (), {1: Attribute("path", "string")})
+    found = understand(plan, Session(), is_command=True)
+    assert told(found) == ([], [], ["io.Optimize: a command without a rule: what it writes is not known"])
+    assert (found.command, found.columns, found.quiet) == (None, None, False)
+
+
+def test_a_query_of_the_same_shape_is_a_query():
+    found = understood("io.Mystery", {}, (7,), below="child")
+    assert found.command is None
+    assert [c.name for c in found.columns.columns] == ["c7"]
+
+
+def test_a_source_that_names_no_dataset_is_named_itself():
+    found = saved("net.snowflake.spark.snowflake.DefaultSource", dbtable="SALES")
+    target = "net.snowflake.spark.snowflake.DefaultSource: what it writes is not known"
+    assert told(found) == ([], ["/data/sales"], [f"SaveIntoDataSourceCommand: {target}"])
+    assert (found.command, found.quiet) == (None, False)
+
+
+def test_what_is_no_path_is_not_taken_for_one():
+    """Elasticsearch's `path` is an index."""
+    found = saved("org.elasticsearch.spark.sql.DefaultSource15", path="index")
+    assert told(found)[0] == []
+    assert told(found)[2] == [
+        "SaveIntoDataSourceCommand: org.elasticsearch.spark.sql.DefaultSource15: what it writes is not known"
+    ]
+
+
+def test_a_source_that_keeps_files_may_be_given_a_relative_path():
+    assert told(saved("org.apache.spark.sql.delta.sources.DeltaDataSource", path="out/orders"))[0] == [
+        "file out/orders"
+    ]
+    assert told(saved("com.example.Unheard", path="s3a://shop/orders"))[0] == ["s3://shop orders"]
+
+
+def test_kafka_without_a_topic_of_its_own_has_as_many_as_the_rows_name():
+    found = saved("org.apache.spark.sql.kafka010.KafkaSourceProvider", bootstrapServers="one:9092")
+    remark = "SaveIntoDataSourceCommand: topics of Kafka that the rows name: what it writes is not known"
+    assert told(found) == ([], ["/data/sales"], [remark])
+
+
+def test_a_micro_batch_to_kafka_writes_a_topic():
+    """Spark 3.5 gives no relation for it, Spark 4 one that names no dataset."""
+    sink = Described("org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable", {"name": "KafkaTable"})
+    options = {"topic": "paid", "bootstrapServers": "one:9092,two:9092", "table": sink}
+    found = understood("WriteToMicroBatchDataSource", options)
+    assert told(found) == (["kafka://one:9092 paid"], ["/data/sales"], [])
+    assert [c.name for c in found.outputs[0].lineage.columns] == ["id", "amount"]
+
+
+def test_a_stream_whose_target_is_not_told_says_so():
+    sink = Described("com.example.TheirTable", {})
+    found = understood("WriteToMicroBatchDataSource", {"relation": None, "table": sink})
+    remark = "WriteToMicroBatchDataSource: com.example.TheirTable: what it writes is not known"
+    assert told(found) == ([], ["/data/sales"], [remark])
+    continuous = understood("WriteToContinuousDataSource", {"write": Described("com.example.TheirWrite", {})})
+    remark = "WriteToContinuousDataSource: com.example.TheirWrite: what it writes is not known"
+    assert told(continuous) == ([], ["/data/sales"], [remark])
+
+
+def test_sinks_that_keep_nothing_are_no_riddle():
+    for sink in ("memory.MemorySink", "sources.ForeachBatchSink", "ConsoleTable$"):
+        described = Described(f"org.apache.spark.sql.execution.streaming.{sink}", {})
+        found = understood("WriteToMicroBatchDataSource", {"table": described})
+        assert told(found) == ([], ["/data/sales"], [])
+        assert told(understood("WriteToMicroBatchDataSourceV1", {"sink": described})) == ([], ["/data/sales"], [])
+
+
+def test_a_table_that_the_catalog_knew_no_more_has_its_name_alone():
+    identifier = Described("TableIdentifier", {"table": "orders", "database": "shop"})
+    gone = {"tableMetadata": None, "tableIdentifier": identifier, "tablePath": "file:/warehouse/shop.db/orders"}
+    remark = "the catalog knew the table no more when it was asked: where it lay is not known"
+    for name in ("DropTableCommand", "TruncateTableCommand", "AlterTableAddColumnsCommand"):
+        found = understand(Plan((Operator(name, name, gone),), (), {}), Session("file:/warehouse"))
+        assert told(found) == (["file:/warehouse shop.orders"], [], [f"{name}: {remark}"])
+
+
+def test_a_dropped_table_that_was_not_there_is_nothing():
+    drop = Operator("DropTableCommand", "DropTableCommand", {"tableMetadata": None, "ifExists": True})
+    found = understand(Plan((drop,), (), {}), Session("file:/warehouse"))
+    assert (told(found), found.quiet) == (([], [], []), True)
+
+
+ICE = Described("org.apache.iceberg.spark.SparkCatalog", {"name": "ice"})
+
+
+def named(catalog, name, *namespace):
+    identifier = Described("IdentifierImpl", {"name": name, "namespace": namespace})
+    return Operator("ResolvedIdentifier", "ResolvedIdentifier", {"catalog": catalog, "identifier": identifier})
+
+
+def made(resolved, **arguments):
+    """Give the dataset that a CREATE TABLE makes."""
+    make = Operator("CreateTable", "CreateTable", {"name": OperatorRef(1), "tableSchema": SCHEMA, **arguments})
+    (output,) = understand(Plan((make, resolved), (), {}), Session("file:/warehouse")).outputs
+    return output.write.dataset
+
+
+def test_a_table_of_a_catalog_lies_where_its_clause_says():
+    dataset = made(named(ICE, "t", "db"), tableSpec=Described("TableSpec", {"location": "s3a://lake/t"}))
+    assert (dataset.identifier.namespace, dataset.identifier.name) == ("s3://lake", "t")
+    assert [(field.name, field.type) for field in dataset.fields] == [("a", "int")]
+
+
+def test_a_table_that_a_catalog_makes_is_what_the_table_is_called_later_too():
+    """Where it will lie is the catalog's affair: later it has that place, and its first name beside it."""
+    first = made(named(ICE, "t", "db")).identifier
+    table = Described("org.apache.iceberg.spark.source.SparkTable", {"name": "ice.db.t", "location": "s3://lake/db/t"})
+    identifier = Described("IdentifierImpl", {"name": "t", "namespace": ("db",)})
+    relation = {"table": table, "catalog": ICE, "identifier": identifier}
+    read = Operator("DataSourceV2Relation", "DataSourceV2Relation", relation, (Output(1, "a"),))
+    plan = Plan((read,), (), {1: Attribute("a", "int")})
+    (later,) = understand(plan, Session("file:/warehouse")).inputs
+    links = [(link.namespace, link.name) for link in later.symlinks]
+    assert (later.identifier.namespace, later.identifier.name) == ("s3://lake", "db/t")
+    assert links == [("file:/warehouse", "db.t"), (first.namespace, first.name)]
+
+
+def test_a_table_that_is_made_in_a_database_has_the_name_that_reading_it_gives():
+    url = "jdbc:postgresql://h/shop"
+    catalog = Described(
+        "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog", {"name": "pg", "url": url}
+    )
+    dataset = made(named(catalog, "orders", "public"))
+    assert dataset.identifier == jdbc_dataset(url, '"public"."orders"').identifier
+    assert dataset.identifier.name == "shop.public.orders"
+
+
+def test_a_renamed_table_of_a_catalog_that_lies_somewhere_stays_there():
+    table = Described("org.apache.iceberg.spark.source.SparkTable", {"location": "s3://lake/v1.2/t"})
+    resolved = named(ICE, "t", "db")
+    resolved = Operator("ResolvedTable", "ResolvedTable", {**resolved.arguments, "table": table})
+    rename = Operator("RenameTable", "RenameTable", {"child": OperatorRef(1), "newName": ("ice", "db", "z")})
+    (output,) = understand(Plan((rename, resolved), (), {}), Session("file:/warehouse")).outputs
+    write = output.write
+    assert (write.dataset.identifier.namespace, write.dataset.identifier.name) == ("s3://lake", "v1.2/t")
+    assert [link.name for link in write.dataset.symlinks] == ["db.z", "db.z"]
+    assert (write.lifecycle, write.renamed_from.name) == ("RENAME", "db.t")
+
+
+def test_bins_have_their_share_of_what_is_distributed_and_their_range():
+    """BIN BY of Spark 4.3: the columns of the range go through, and tell the bins and the shares."""
+    ids = {1: "start", 2: "stop", 3: "amount", 4: "amount", 5: "bin_start", 6: "bin_end", 7: "bin_distribute_ratio"}
+    outputs = {id_: Output(id_, name) for id_, name in ids.items()}
+    source = Operator("LogicalRelation", "r", {"relation": SALES}, tuple(outputs[i] for i in (1, 2, 3)))
+    bins = Operator(
+        "BinBy",
+        "b",
+        {
+            "rangeStart": AttributeRef(1),
+            "rangeEnd": AttributeRef(2),
+            "distributeColumns": (AttributeRef(3),),
+            "scaledDistributeColumns": (AttributeRef(4),),
+            "appendedAttributes": (AttributeRef(5), AttributeRef(6), AttributeRef(7)),
+            "child": OperatorRef(1),
+        },
+        tuple(outputs[i] for i in (1, 2, 4, 5, 6, 7)),
+    )
+    attributes = {id_: Attribute(name, "int") for id_, name in ids.items()}
+    found = understand(Plan((bins, source), (), attributes), Session())
+    columns = {
+        c.name: [f"{e.field} {t.subtype}" for e in c.edges for t in e.transformations] for c in found.columns.columns
+    }
+    share = ["start TRANSFORMATION", "stop TRANSFORMATION"]
+    assert columns == {
+        "start": ["start IDENTITY"],
+        "stop": ["stop IDENTITY"],
+        "amount": ["amount TRANSFORMATION", *share],
+        "bin_start": share,
+        "bin_end": share,
+        "bin_distribute_ratio": share,
+    }
+    assert found.not_understood == ()
+
+
+def test_the_table_of_a_memory_sink_is_no_dataset_and_a_changed_watermark_is_no_riddle():
+    memory = Operator("MemoryPlan", "m", {}, (Output(1, "id"),))
+    watermark = Operator("UpdateEventTimeWatermarkColumn", "w", {"child": OperatorRef(1)}, (Output(1, "id"),))
+    found = understand(Plan((watermark, memory), (), {1: Attribute("id", "int")}), Session())
+    assert told(found) == ([], [], [])
+    assert [(c.name, c.edges) for c in found.columns.columns] == [("id", ())]

@@ -1,0 +1,94 @@
+"""DELETE, UPDATE and MERGE as Spark rewrites them, from plans that were recorded on Iceberg's tables.
+
+The plans in row_level_plans.json are what the probe encoded of these statements, on Spark 3.5.9 with Iceberg 1.6.1
+and on Spark 4.0.5 with Iceberg 1.10.0, for a table whose files are copied and for one whose rows are marked deleted.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from openlineage_pyspark.facets.lineage import understand
+from openlineage_pyspark.facets.relations import Session
+from openlineage_pyspark.listener.decode import decode_plan
+
+PLANS = json.loads(Path(__file__).with_name("row_level_plans.json").read_text("utf-8"))
+
+# MERGE INTO t USING (SELECT id, upper(name) AS name, pay, op FROM s WHERE pay > 3) s ON t.id = s.id
+# WHEN MATCHED AND s.op = 'd' THEN DELETE
+# WHEN MATCHED AND t.pay < 9 THEN UPDATE SET t.pay = t.pay + s.pay, t.name = s.name
+# WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, s.name)
+# WHEN NOT MATCHED BY SOURCE AND t.name = 'x' THEN DELETE
+MERGE = (
+    {
+        "id": ["s.id IDENTITY"],
+        "name": ["s.name TRANSFORMATION", "t.pay CONDITIONAL"],
+        "pay": ["s.pay TRANSFORMATION", "t.pay CONDITIONAL", "t.pay TRANSFORMATION"],
+    },
+    ["s.id JOIN", "s.op FILTER", "s.pay FILTER", "t.id JOIN", "t.name FILTER"],
+    ["s", "t"],
+)
+STATEMENTS = {
+    "merge": MERGE,
+    # MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, name, pay) VALUES (s.id, s.name, s.pay)
+    "insert-only merge": (
+        {"id": ["s.id IDENTITY"], "name": ["s.name IDENTITY"], "pay": ["s.pay IDENTITY"]},
+        ["s.id JOIN", "t.id JOIN"],
+        ["s", "t"],
+    ),
+    # DELETE FROM t WHERE pay > 3 AND id IN (SELECT id FROM s)
+    "delete": ({}, ["s.id FILTER", "t.id FILTER", "t.pay FILTER"], ["s", "t"]),
+    # UPDATE t SET pay = pay * 2, name = 'x' WHERE id > 1
+    "update": ({"name": [], "pay": ["t.pay TRANSFORMATION"]}, ["t.id FILTER"], ["t"]),
+    # UPDATE t SET pay = pay * 2, name = 'x' WHERE id IN (SELECT id FROM s)
+    "update by subquery": (
+        {"name": [], "pay": ["t.pay TRANSFORMATION"]},
+        ["s.id FILTER", "t.id FILTER"],
+        ["s", "t"],
+    ),
+}
+COMMANDS = {"copied": "replace_data", "marked": "write_delta"}
+
+
+def understood(key: str):
+    return understand(decode_plan(PLANS[key]), Session("file:/lake/warehouse"))
+
+
+def short(name: str, table: str) -> str:
+    return {table: "t"}.get(name.rpartition("/")[2], name.rpartition("/")[2])
+
+
+def words(edges, table: str) -> list[str]:
+    return sorted(f"{short(e.dataset.name, table)}.{e.field} {t.subtype}" for e in edges for t in e.transformations)
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+@pytest.mark.parametrize("table", COMMANDS)
+@pytest.mark.parametrize("spark", ["3.5", "4.0"])
+def test_it_has_the_edges_of_the_statement_whichever_way_spark_rewrites_it(spark, table, statement):
+    """What is assigned and what decides; a column that keeps its value has no edge, and row ids are no columns."""
+    columns, rows, reads = STATEMENTS[statement]
+    found = understood(f"{spark} {table} {statement}")
+    (output,) = found.outputs
+    assert output.write.dataset.identifier.name == f"/lake/db/{table}"
+    assert {c.name: words(c.edges, table) for c in output.lineage.columns} == columns
+    assert words(output.lineage.dataset, table) == rows
+    assert sorted(short(d.identifier.name, table) for d in found.inputs) == reads
+    assert found.not_understood == ()
+    assert found.command == ("append_data" if statement == "insert-only merge" else COMMANDS[table])
+
+
+@pytest.mark.parametrize("key", PLANS)
+def test_a_plan_that_is_cut_anywhere_is_understood_as_far_as_it_goes(key):
+    """Behind the bounds nodes are missing: what stands before them is told, and that something is missing."""
+    whole = PLANS[key]
+    command = understood(key).outputs[0].write.dataset.identifier
+    for kept in range(1, len(whole["nodes"])):
+        nodes = [node if at < kept else None for at, node in enumerate(whole["nodes"])]
+        found = understand(decode_plan({**whole, "nodes": nodes, "cut": True}), Session("file:/lake/warehouse"))
+        assert ("plan", "the plan was larger than its bounds and was cut") in {
+            (remark.task, remark.message) for remark in found.not_understood
+        }
+        assert {output.write.dataset.identifier for output in found.outputs} <= {command}

@@ -1,0 +1,27 @@
+"""Rows of Iceberg's tables are changed in each of the ways that SQL has, for both of the ways that Iceberg has."""
+
+from pyspark.sql import SparkSession
+
+MODES = ", ".join(f"'write.{kind}.mode' = 'merge-on-read'" for kind in ("delete", "update", "merge"))
+STATEMENTS = [
+    "INSERT INTO ice.db.news VALUES (1, 'a', 5, 'u'), (2, 'b', 7, 'd'), (3, 'c', 9, 'u')",
+    "CREATE TABLE ice.db.copied USING iceberg AS SELECT id, name, pay FROM ice.db.news WHERE id < 3",
+    f"CREATE TABLE ice.db.marked USING iceberg TBLPROPERTIES ({MODES}) AS SELECT id, name, pay FROM ice.db.news",
+]
+for table in ("copied", "marked"):
+    STATEMENTS += [
+        f"""MERGE INTO ice.db.{table} t
+        USING (SELECT id, upper(name) AS name, pay, op FROM ice.db.news) s ON t.id = s.id
+        WHEN MATCHED AND s.op = 'd' THEN DELETE
+        WHEN MATCHED THEN UPDATE SET t.pay = t.pay + s.pay, t.name = s.name
+        WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, s.name)""",
+        f"UPDATE ice.db.{table} SET pay = pay * 2 WHERE id = 1",
+        f"DELETE FROM ice.db.{table} WHERE pay > 3 AND name = 'A'",
+    ]
+
+spark = SparkSession.builder.appName("lake").getOrCreate()
+spark.sql("CREATE TABLE ice.db.news (id INT, name STRING, pay INT, op STRING) USING iceberg")
+for statement in STATEMENTS:
+    spark.sql(statement)
+print(sorted(tuple(row) for row in spark.table("ice.db.marked").collect()))
+spark.stop()

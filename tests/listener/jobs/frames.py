@@ -1,0 +1,29 @@
+"""Writes what goes through RDDs and checkpoints, what meets itself again in a join, and twice in one statement."""
+
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import col
+
+spark = SparkSession.builder.appName("frames").getOrCreate()
+spark.range(4).selectExpr("id AS k", "id * 2 AS v").write.parquet("my table, 50%")
+spark.read.parquet("my table, 50%").rdd.map(tuple).toDF(["k", "v"]).write.parquet("through rdd")
+
+
+def with_itself(frame, out):
+    one, two = frame.alias("one"), frame.alias("two")
+    pairs = one.join(two, col("one.k") == col("two.v"))
+    pairs.select(col("one.k").alias("first"), col("two.k").alias("second")).write.mode("append").parquet(out)
+
+
+with_itself(spark.read.parquet("my table, 50%").where("v >= 0").localCheckpoint(), "checkpoint")
+
+rows = spark.readStream.schema("k LONG, v LONG").parquet("my table, 50%")
+query = rows.writeStream.option("checkpointLocation", "state").trigger(availableNow=True)
+query.foreachBatch(lambda batch, _: with_itself(batch, "batches")).start().awaitTermination()
+print("rows", spark.read.parquet("checkpoint").count(), spark.read.parquet("batches").count())
+
+for table in ("low", "high"):
+    spark.sql(f"CREATE TABLE {table} (k BIGINT) USING parquet")
+into = "INSERT INTO low SELECT k WHERE k < 2 INSERT INTO high SELECT k WHERE k >= 2"
+spark.sql(f"FROM parquet.`through rdd` {into}")
+spark.sql(f"WITH q AS (SELECT k FROM parquet.`through rdd`) FROM q {into}")
+print("rows", spark.table("low").count(), spark.table("high").count())

@@ -1,0 +1,88 @@
+"""What a job on a real Spark tells of rows that outlive their plan, of statements with two writes, and of catalogs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def frames(jobs: Any) -> Any:
+    return jobs.run("frames.py", submit=False)
+
+
+@pytest.fixture(scope="module")
+def hive(jobs: Any) -> Any:
+    return jobs.run("hive.py", submit=False, lineage=False)
+
+
+def writing(job: Any, name: str) -> dict:
+    """Give the last event of the run that writes a thing of this name."""
+    return [e for e in job.queries() if [Path(o["name"]).name for o in e["outputs"]] == [name]][-1]
+
+
+def test_a_file_below_an_rdd_has_the_name_that_it_has_in_the_plan(frames: Any) -> None:
+    """Spark keeps the paths of what is scanned as URLs, in which a blank is `%20`."""
+    (written,) = writing(frames, "my table, 50%")["outputs"]
+    (read,) = writing(frames, "through rdd")["inputs"]
+
+    assert (read["namespace"], read["name"]) == (written["namespace"], written["name"])
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "batches"])
+def test_a_frame_that_is_joined_with_itself_keeps_its_lineage_on_both_sides(frames: Any, name: str) -> None:
+    """A checkpoint, or the frame of `foreachBatch`: of the second Spark makes the same rows anew, with other ids."""
+    event = writing(frames, name)
+    columns = event["outputs"][0]["facets"]["columnLineage"]["fields"]
+
+    sources = {
+        column: [
+            (Path(field["name"]).name, field["field"])
+            for field in lineage["inputFields"]
+            if {way["type"] for way in field["transformations"]} == {"DIRECT"}
+        ]
+        for column, lineage in columns.items()
+    }
+    assert sources == {column: [("my table, 50%", "k")] for column in ("first", "second")}
+    assert "extractionError" not in event["run"]["facets"]
+
+
+@pytest.mark.parametrize("begin", ["FROM", "WITH"])
+def test_a_statement_with_several_inserts_is_one_run(frames: Any, begin: str) -> None:
+    """Spark 3.5 runs them one by one."""
+    inserts = [e for e in frames.queries() if e["job"]["facets"].get("sql", {}).get("query", "").startswith(begin)]
+    outputs = inserts[-1]["outputs"]
+
+    assert [event["eventType"] for event in inserts] == ["START", "COMPLETE"]
+    assert len({event["run"]["runId"] for event in inserts}) == 1
+    assert [Path(output["name"]).name for output in outputs] == ["low", "high"]
+    assert [list(output["facets"]["columnLineage"]["fields"]) for output in outputs] == [["k"], ["k"]]
+    assert [Path(read["name"]).name for read in inserts[-1]["inputs"]] == ["through rdd"]
+
+
+def test_the_job_is_as_it_is_and_its_events_keep_the_rules(frames: Any, violations: Any) -> None:
+    assert (frames.code, frames.stdout) == (0, "rows 2 2\nrows 4 4\n")
+    assert violations(frames.events()) == []
+
+
+def test_a_job_on_paths_alone_opens_no_metastore_for_its_lineage(hive: Any) -> None:
+    assert hive.stdout.splitlines()[:2] == ["metastore False", "metastore True"]
+    assert [event["eventType"] for event in hive.queries("paths.ndjson")] == ["START", "COMPLETE"] * 2
+
+
+def test_a_table_has_the_same_metastore_in_its_event_as_without_being_run(hive: Any) -> None:
+    (written,) = [event["outputs"][0] for event in hive.queries("table.ndjson") if event["eventType"] == "COMPLETE"]
+    (link,) = written["facets"]["symlinks"]["identifiers"]
+
+    assert (link["namespace"], link["name"]) == ("hive://meta:9083", "default.t")
+    assert hive.stdout.splitlines()[2:] == ["symlinks hive://meta:9083 default.t"]
+
+
+def test_the_metastore_may_be_configured_in_hive_site(jobs: Any) -> None:
+    site = "<configuration><property><name>hive.metastore.uris</name><value>thrift://site:9083</value></property>"
+    done = jobs.run("facts.py", submit=False, lineage=False, files={"conf/hive-site.xml": f"{site}</configuration>"})
+
+    assert json.loads(done.stdout) == {"hive-site.xml": "thrift://site:9083", "spark": "thrift://own:9083"}
