@@ -245,7 +245,8 @@ public final class Probe extends SparkListener {
     long root = root(event);
     QueryExecution execution = SQLExecution.getQueryExecution(id);
     StringBuilder b = new StringBuilder("{\"k\":\"start\",\"id\":").append(id).append(",\"root\":").append(root).append(",\"time\":").append(event.time());
-    if (execution != null) plan(b, id, null, execution);
+    // Without any plan to show, its analysis may have failed: see `unresolved`.
+    if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(b, id, null, execution);
     put(b.append('}').toString());
   }
 
@@ -272,7 +273,8 @@ public final class Probe extends SparkListener {
       b.append(",\"stack\":\"\"}");
     }
     Object sent = plans.remove(id);
-    if (execution != null) {
+    if (execution != null && failed && "analyze".equals(action)) unresolved(b, execution);
+    else if (execution != null) {
       Object analyzed = analyzed(execution);
       if (sent == null || (analyzed != null && ((Integer) sent).intValue() != System.identityHashCode(analyzed))) plan(b, id.longValue(), action, execution);
       plans.remove(id);
@@ -302,14 +304,19 @@ public final class Probe extends SparkListener {
     }
   }
 
+  /**
+   * An analysis error, which Spark 4 tells as an execution of its own. Its plan must not be asked for: Spark would put
+   * the stack of whoever asks into the exception, which the user's thread has in its hands.
+   */
+  private static void unresolved(StringBuilder b, QueryExecution execution) {
+    b.append(",\"unresolved\":");
+    Json.text(b, execution.logical().getClass().getName());
+    sqlText(b, execution);
+  }
+
   private void analyzed(StringBuilder b, long id, String action, QueryExecution execution) {
     Object analyzed = analyzed(execution);
-    if (analyzed == null) { // an analysis error, which Spark 4 tells as an execution of its own
-      b.append(",\"unresolved\":");
-      Json.text(b, execution.logical().getClass().getName());
-      sqlText(b, execution);
-      return;
-    }
+    if (analyzed == null) { unresolved(b, execution); return; }
     LogicalPlan plan = (LogicalPlan) analyzed;
     boolean stream = Reflection.has(execution, "currentBatchId");
     b.append(",\"command\":").append(plan instanceof Command).append(",\"class\":");

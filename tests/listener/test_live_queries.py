@@ -112,8 +112,10 @@ def test_the_user_sees_the_same_exceptions(jobs: Any, failing: Any) -> None:
         "exists",
         "udf",
         "analysis",
+        "frames",
         "end",
     ]
+    assert "frames 0\n" in failing.stdout
 
 
 def test_only_a_statement_of_sql_has_its_text(statements: Any) -> None:

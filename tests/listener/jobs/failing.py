@@ -1,5 +1,7 @@
 """Fails in several ways, and prints what it sees of each."""
 
+import time
+
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession, functions
@@ -14,11 +16,21 @@ def broken(value):
     raise ValueError(f"broken on purpose for {value - value}")
 
 
+problems = []
+
+
 def attempt(name, action):
     try:
         action()
     except (PySparkException, Py4JError) as problem:
         print(name, type(problem).__name__)
+        problems.append(problem)
+
+
+def frames(problem):
+    """Give the classes in the Java stack trace of what was caught."""
+    thrown = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
+    return [] if thrown is None else [frame.getClassName() for frame in thrown.getStackTrace()]
 
 
 attempt("task", lambda: source.selectExpr("id", "cast(raise_error('in a task') AS string) AS e").write.parquet("task"))
@@ -33,4 +45,7 @@ attempt("exists", lambda: source.write.parquet("."))
 attempt("udf", lambda: source.coalesce(1).select(broken("id").alias("b")).write.parquet("udf"))
 attempt("analysis", lambda: spark.sql("INSERT INTO src SELECT nope FROM src"))
 source.write.parquet("good")
+# Behind the listener, since Spark puts the stack of whoever asks for a failed plan into the exception itself.
+time.sleep(2)
+print("frames", sum(name.startswith("openlineage") for problem in problems for name in frames(problem)))
 print("end")
