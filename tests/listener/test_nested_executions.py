@@ -16,6 +16,7 @@ NOW = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
 EXECUTION = "org.apache.spark.sql.execution."
 SAVE = EXECUTION + "datasources.SaveIntoDataSourceCommand"
 STREAMED = EXECUTION + "streaming.sources.WriteToMicroBatchDataSourceV1"
+FOREACH = EXECUTION + "streaming.sources.ForeachBatchSink"
 RELATION = EXECUTION + "datasources.LogicalRelation"
 FILES = EXECUTION + "datasources.HadoopFsRelation"
 
@@ -27,12 +28,15 @@ def runs(**more: Any) -> Runs:
 def plan(top: str, path: str | None = None, read: str = "/in", column: int = 1) -> dict[str, Any]:
     """Give what the probe sends of a plan that reads a directory, and writes one if it has a path."""
     encoded = {
-        "classes": [[top, "P", ["query", "path"]], [RELATION, "P", ["relation"]]],
+        "classes": [[top, "P", ["query", "sink" if top == STREAMED else "path"]], [RELATION, "P", ["relation"]]],
         "types": ["int"],
         "attributes": {str(column): ["a", 0]},
         "session": {"warehouse": "file:/w", "catalog": "in-memory"},
         "cut": False,
-        "nodes": [[0, [], [{"r": 1}, path], {}], [1, [column], [{"o": FILES, "rootPaths": [f"file:{read}"]}], {}]],
+        "nodes": [
+            [0, [], [{"r": 1}, {"o": FOREACH} if top == STREAMED else path], {}],
+            [1, [column], [{"o": FILES, "rootPaths": [f"file:{read}"]}], {}],
+        ],
     }
     return {"plan": encoded, "class": top, "command": True}
 
