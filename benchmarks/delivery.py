@@ -294,7 +294,7 @@ def main() -> int:
         send_until_killed(options.sender[0], Path(options.sender[1]), Path(options.sender[2]))
         return 0
     root = Path(tempfile.mkdtemp(prefix="delivery-"))
-    few = max(2, options.events // 5)
+    few = max(20, options.events // 20)
     scenarios = {
         "a receiver that is well": lambda: through_the_spool(options.events, root / "well"),
         "one that fails 30 %": lambda: through_the_spool(options.events, root / "failing", failing=0.3),
