@@ -10,6 +10,8 @@ from openlineage_pyspark.facets.run import Failure
 from openlineage_pyspark.facets.sql_tokens import TokenKind, tokens
 
 _WRITES = frozenset("CREATE REPLACE INSERT MERGE UPDATE DELETE".split())
+# What Spark says of the jobs that it cancels when it is stopped (DAGScheduler.cleanUpAfterSchedulerStop).
+_STOPPED = "because SparkContext was shut down"
 # What either a query or a statement that writes begins with: `WITH q AS (...) INSERT`, `FROM t INSERT`.
 _EITHER = frozenset(("WITH", "FROM"))
 
@@ -21,6 +23,18 @@ def failure_of(record: Mapping[str, Any]) -> Failure | None:
         return None
     language = "PYTHON" if error["class"].endswith(".PythonException") else "JAVA"
     return Failure(error["message"], language, error["stack"] or None)
+
+
+def end_with(failure: Failure | None) -> str:
+    """
+    The type of the event that ends a run: COMPLETE, FAIL, or ABORT where Spark was stopped while it ran.
+
+    Args:
+        failure: why it failed, if it did.
+    """
+    if failure is None:
+        return "COMPLETE"
+    return "ABORT" if _STOPPED in f"{failure.message}\n{failure.stack_trace}" else "FAIL"
 
 
 def sql_of(record: Mapping[str, Any]) -> str | None:

@@ -24,7 +24,7 @@ from openlineage_pyspark.listener.open_run import OpenRun
 from openlineage_pyspark.listener.plan import simple_name
 from openlineage_pyspark.listener.plan_reader import PlanReader
 from openlineage_pyspark.listener.rdd_jobs import counted_by, rdd_job
-from openlineage_pyspark.listener.records import failure_of, sql_of, time_of
+from openlineage_pyspark.listener.records import end_with, failure_of, sql_of, time_of
 from openlineage_pyspark.listener.undecided import Undecided
 
 _UNRESOLVED_WRITES = (
@@ -248,7 +248,7 @@ class Runs:
         if run is None or run.key != execution.key or execution.stream is not None:
             return states + self._analysis_error(execution, record)
         del self._runs[run.key]
-        state = self._state(run, "COMPLETE" if failure is None else "FAIL", time_of(record["time"]), failure)
+        state = self._state(run, end_with(failure), time_of(record["time"]), failure)
         return [*states, state]
 
     def _analysis_error(self, execution: Execution, record: Mapping[str, Any]) -> list[RunState]:
@@ -280,8 +280,7 @@ class Runs:
             return []
         states = [] if run.started else [self._state(run, "START", time_of(record["time"]))]
         failure = failure_of(record)
-        event = "COMPLETE" if failure is None else "FAIL"
-        return [*states, self._state(run, event, time_of(record["time"]), failure)]
+        return [*states, self._state(run, end_with(failure), time_of(record["time"]), failure)]
 
     def _batch(self, execution: Execution, understanding: Understanding) -> list[RunState]:
         """A micro-batch: the first one shows what its query reads and writes."""
@@ -335,7 +334,7 @@ class Runs:
         failure = failure_of(record)
         if failure is None:
             run.count(counted_by(record))
-        return [self._state(run, "COMPLETE" if failure is None else "FAIL", time_of(record["time"]), failure)]
+        return [self._state(run, end_with(failure), time_of(record["time"]), failure)]
 
     def _state(
         self, run: OpenRun, event_type: str, time: datetime.datetime, failure: Failure | None = None

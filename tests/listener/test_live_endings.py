@@ -155,27 +155,30 @@ def test_an_exit_that_was_caught_and_one_with_0_complete_the_application(jobs: A
     assert [event["eventType"] for event in job.application()] == ["START", "COMPLETE"]
 
 
-DONE = [("START", None), ("COMPLETE", None)]
-OPEN = ("ABORT", "the application ended before this run did")
+DONE = ["START", "COMPLETE"]
 
 
 @pytest.mark.parametrize(
     ("way", "number", "message", "queries"),
     [
-        ("writing", signal.SIGTERM, "the script was ended by SIGTERM", [*DONE, ("START", None), OPEN]),
+        ("writing", signal.SIGTERM, "the script was ended by SIGTERM", [*DONE, "START", "ABORT"]),
         # Not while it writes: in the middle of a call, Spark 3.5 often turns an interrupt into an error of its own.
         ("idle", signal.SIGINT, "KeyboardInterrupt", DONE),
     ],
 )
 def test_a_signal_aborts_what_is_open(
-    jobs: Any, way: str, number: signal.Signals, message: str, queries: list[tuple[str, str | None]]
+    jobs: Any, way: str, number: signal.Signals, message: str, queries: list[str]
 ) -> None:
-    """The process dies of the signal, as it does without the listener, and waits for no write to end."""
+    """
+    The process dies of the signal, as it does without the listener, and waits for no write to end.
+
+    The JVM gets the signal too, so that Spark may tell that it cancels the write before the application has ended.
+    """
     job = jobs.run("ending.py", way, submit=False, stop_by=number)
 
     assert job.code == -number
     assert job.stdout == "rows 10\n"
-    assert [(event["eventType"], failure(event).get("message")) for event in job.queries()] == queries
+    assert [event["eventType"] for event in job.queries()] == queries
     end = job.application()[-1]
     assert (end["eventType"], failure(end)["message"]) == ("ABORT", message)
     assert job.events()[-1] == end

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.listener.records import sql_of
+from openlineage_pyspark.facets.run import Failure
+from openlineage_pyspark.listener.records import end_with, sql_of
 
 
 @pytest.mark.parametrize(
@@ -44,3 +45,15 @@ def test_the_statements_own_text_goes_before_all() -> None:
 def test_many_comments_before_a_query_take_no_time() -> None:
     """A pattern that can divide them in several ways would take years, and hold the user's thread that long."""
     assert sql_of({"querySql": "/* a */ " * 10_000 + "SELECT 1"}) is None
+
+
+def test_what_spark_cancels_when_it_is_stopped_is_aborted_and_has_not_failed() -> None:
+    stopped = "Job 3 cancelled because SparkContext was shut down"
+
+    assert end_with(None) == "COMPLETE"
+    assert end_with(Failure(stopped, "JAVA")) == "ABORT"
+    assert (
+        end_with(Failure("Job aborted.", "JAVA", f"x\nCaused by: org.apache.spark.SparkException: {stopped}"))
+        == "ABORT"
+    )
+    assert end_with(Failure("Job 3 cancelled", "JAVA", None)) == "FAIL"
