@@ -287,6 +287,7 @@ def main() -> int:
     parser.add_argument("--outage", type=float, default=60.0, help="seconds that the receiver is away")
     parser.add_argument("--moments", type=int, default=20, help="how often the sender is killed")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument("--only", default="", metavar="TEXT", help="the scenarios whose name has this in it")
     parser.add_argument("--output", type=Path, help="a file for the figures, as JSON")
     parser.add_argument("--sender", nargs=3, metavar=("URL", "SPOOL", "LOG"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -308,6 +309,8 @@ def main() -> int:
     measured: dict[str, dict[str, Any]] = {}
     try:
         for name, run in scenarios.items():
+            if options.only not in name:
+                continue
             measured[name] = run()
             print(name, json.dumps(measured[name]), flush=True)
     finally:
