@@ -211,10 +211,12 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
         (folder / f"{name}.pem").write_text((folder / f"{name}.crt").read_text() + (folder / f"{name}.key").read_text())
 
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
-    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=private authority")
+    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=private authority",
+            "-addext", "keyUsage=critical,keyCertSign,cRLSign")  # fmt: skip
     names = {"server": "subjectAltName=IP:127.0.0.1,DNS:marquez.invalid", "client": "keyUsage=digitalSignature"}
     for name, extension in names.items():
-        (folder / f"{name}.cnf").write_text(extension + "\n")
+        # Python 3.13 and later ask for what RFC 5280 does.
+        (folder / f"{name}.cnf").write_text(f"{extension}\nauthorityKeyIdentifier=keyid\n")
         openssl("req", *key[:-2], "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN=the {name}")
         openssl(
             "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
