@@ -156,14 +156,11 @@ def through_the_spool(events: int, root: Path, *, failing: float = 0.0) -> dict[
             expected.append(as_event(one))
             delivery.submit(expected[-1])
         submitted = time.perf_counter() - begin
-        [directory] = directories(root)
-        on_disk = sum(file.stat().st_size for file in directory.iterdir())
         left = delivery.close(3600)
         seconds = time.perf_counter() - begin
         return _figures(expected, report(url), seconds) | {
             "left": left,
             "submitted per s": round(len(expected) / submitted),
-            "spool bytes when all were submitted": on_disk,
         }
 
 
@@ -182,13 +179,18 @@ def outage(events: int, root: Path, seconds: float) -> dict[str, Any]:
     for event in expected[third : 2 * third]:
         delivery.submit(event)
     time.sleep(seconds)
+    [directory] = directories(root)
+    on_disk = sum(file.stat().st_size for file in directory.iterdir())
     with receiver(port) as url:
         for event in expected[2 * third :]:
             delivery.submit(event)
         while delivery.flush(60):
             pass
         left = delivery.close(60)
-        return _figures(expected, taken + report(url), time.perf_counter() - begin) | {"left": left}
+        return _figures(expected, taken + report(url), time.perf_counter() - begin) | {
+            "left": left,
+            "spool bytes per event": round(on_disk / third),
+        }
 
 
 def killed(root: Path, moments: int, seed: int) -> dict[str, Any]:
