@@ -30,13 +30,12 @@ import attrs
 import requests
 from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.event import describe
-from openlineage_pyspark.facets.identity import event_id
 from openlineage_pyspark.facets.options import DescribeOptions
 from openlineage_pyspark.facets.run import Engine, Input, Job, Output, RunState
 from openlineage_pyspark.facets.serialise import serialise
+from openlineage_pyspark.listener.pipeline import event_of
 from openlineage_pyspark.transport import Delivery, Event, open_transport
 from openlineage_pyspark.transport.adoption import Inheritance
-from openlineage_pyspark.transport.event import dataset_key
 from openlineage_pyspark.transport.spool import Spool
 from openlineage_pyspark.transport.spool_place import directories
 
@@ -80,14 +79,7 @@ def state(run: str, event_type: str, second: int) -> RunState:
 
 def as_event(one: RunState) -> Event:
     """Give the event of a state, as the listener makes it."""
-    parent = None if one.run_id == _APPLICATION else _APPLICATION
-    body = serialise(describe(one, DescribeOptions()))
-    reads, writes = (
-        frozenset(dataset_key(each.dataset.identifier.namespace, each.dataset.identifier.name) for each in some)
-        for some in (one.inputs, one.outputs)
-    )
-    identity = event_id(one.run_id, one.event_type, one.event_time)
-    return Event(one.run_id, one.event_type, body, parent, identity, reads, writes)
+    return event_of(one, serialise(describe(one, DescribeOptions())), _APPLICATION)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.lineage import Understanding
-from openlineage_pyspark.facets.sql_tokens import TokenKind, tokens
+from openlineage_pyspark.facets.sql_tokens import outside_parentheses
 
 _SEVERAL = re.compile(r"(?is)\s*(?:with|from|--|/\*).*\binsert\b.*\binsert\b")
 
@@ -107,11 +107,8 @@ def _inserts(text: str) -> int:
     """How often a statement inserts, by the words outside of its parentheses."""
     if _SEVERAL.match(text) is None:
         return 0
-    depth, before, found = 0, "", 0
-    for token in tokens(text):
-        depth += (token.text == "(") - (token.text == ")")
-        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT) or depth > 0:
-            continue
+    before, found = "", 0
+    for token in outside_parentheses(text):
         word = token.text.upper()
         if not before and word not in ("WITH", "FROM"):
             return 0

@@ -251,12 +251,7 @@ class Pipeline:
         event = describe(state, self._options, tuple(contributions))
         self._events += 1
         body = serialise_within(event, self._options)
-        # The application's run is above all others, and its START goes first.
-        parent = None if state.run_id == self._application.run.run_id else self._application.run.run_id
-        identity = event_id(state.run_id, state.event_type, state.event_time)
-        reads = _datasets(each.dataset for each in state.inputs)
-        writes = _datasets(each.dataset for each in state.outputs)
-        self._delivery.submit(Event(state.run_id, state.event_type, body, parent, identity, reads, writes))
+        self._delivery.submit(event_of(state, body, self._application.run.run_id))
         self._remember(body)
 
     def _remember(self, body: bytes) -> None:
@@ -302,6 +297,22 @@ class Pipeline:
         if refused:
             remarks.append(NotUnderstood("delivery", f"{refused} events were refused by the receiver for good"))
         return tuple(remarks)
+
+
+def event_of(state: RunState, body: bytes, application: str) -> Event:
+    """
+    What is shipped of a state.
+
+    Args:
+        state: which is told.
+        body: as JSON.
+        application: id of the application's run, which is above all others, and whose START goes first.
+    """
+    parent = None if state.run_id == application else application
+    identity = event_id(state.run_id, state.event_type, state.event_time)
+    reads = _datasets(each.dataset for each in state.inputs)
+    writes = _datasets(each.dataset for each in state.outputs)
+    return Event(state.run_id, state.event_type, body, parent, identity, reads, writes)
 
 
 def _datasets(datasets: Iterable[Dataset]) -> frozenset[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from openlineage_pyspark.facets.run import Failure
-from openlineage_pyspark.facets.sql_tokens import TokenKind, tokens
+from openlineage_pyspark.facets.sql_tokens import TokenKind, outside_parentheses
 
 _WRITES = frozenset("CREATE REPLACE INSERT MERGE UPDATE DELETE".split())
 # What Spark says of the jobs that it cancels when it is stopped (DAGScheduler.cleanUpAfterSchedulerStop).
@@ -64,11 +64,7 @@ def _writes(text: str) -> bool:
 
 def _words(text: str) -> Iterator[str]:
     """The words outside of parentheses, in capitals."""
-    depth = 0
-    for token in tokens(text):
-        depth += (token.text == "(") - (token.text == ")")
-        if token.kind is TokenKind.WORD and depth <= 0:
-            yield token.text.upper()
+    return (token.text.upper() for token in outside_parentheses(text) if token.kind is TokenKind.WORD)
 
 
 def time_of(milliseconds: int) -> datetime.datetime:

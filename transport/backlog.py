@@ -88,8 +88,8 @@ class Backlog:
             victims = self._waiting.drop_finished(excess, event.run_id)
             cut = not victims
         size = max(len(event.body), 1)
-        entry = Entry(event.run_id, event.parent_run_id, event.event_type, size, event, spool=self._own)
-        entry.reads, entry.writes = event.reads, event.writes
+        of_run = (event.run_id, event.parent_run_id, event.event_type)
+        entry = Entry(*of_run, size, event, spool=self._own, reads=event.reads, writes=event.writes)
         cut = cut or not self._keep(entry)
         if cut:
             self._cut_runs.add(event.run_id)
@@ -179,8 +179,8 @@ class Backlog:
         self._left[spool] = len(events)
         self._inherited += len(events)
         for kept in events:
-            entry = Entry(kept.run_id, kept.parent_run_id, kept.event_type, 0, None, kept.number, spool, inherited=True)
-            entry.reads, entry.writes = kept.reads, kept.writes
+            of_run = (kept.run_id, kept.parent_run_id, kept.event_type)
+            entry = Entry(*of_run, 0, None, kept.number, spool, inherited=True, reads=kept.reads, writes=kept.writes)
             self._waiting.put(entry, first=True)
 
     def close(self) -> None:

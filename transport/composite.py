@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError, TransportError
+from openlineage_pyspark.transport.log_once import LogOnce
 from openlineage_pyspark.transport.options import (
     InnerOptions,
     flag_option,
@@ -35,8 +36,6 @@ _log = logging.getLogger(__name__)
 
 # Of events that wait for another attempt; of one that is forgotten, each part gets a repeat.
 _MOST_REMEMBERED = 10_000
-# A transport that words each failure anew must not fill the log.
-_MOST_KINDS = 20
 
 
 @attrs.frozen
@@ -83,7 +82,7 @@ class CompositeTransport(Transport):
         self._lock = threading.Lock()
         self._outcomes: OrderedDict[str, dict[int, TransportError | None]] = OrderedDict()
         self._breakers = [Breaker(RetryPolicy()) for _ in parts]
-        self._told: set[tuple[str, str]] = set()
+        self._told = LogOnce(_log, "said once")
         self._delivered = 0
         # Of each part, how many events were delivered before each of those that it may still hold.
         self._held: list[deque[int]] = [deque() for _ in parts]
@@ -215,12 +214,8 @@ class CompositeTransport(Transport):
     def _tell(self, problems: Mapping[int, TransportError]) -> None:
         """Log failures that are not the outcome, once per kind."""
         for number, problem in problems.items():
-            kind = (self.parts[number].name, problem.message)
-            with self._lock:
-                if kind in self._told or len(self._told) >= _MOST_KINDS:
-                    continue
-                self._told.add(kind)
-            _log.warning("the part %s of the composite transport: %s; said once", kind[0], problem)
+            name = self.parts[number].name
+            self._told.warn(f"{name}\n{problem.message}", "the part %s of the composite transport: %s", name, problem)
 
 
 def _configured(options: Mapping[str, object]) -> Iterator[tuple[str, InnerOptions]]:

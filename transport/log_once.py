@@ -14,10 +14,12 @@ class LogOnce:
 
     Args:
         log: where.
+        ending: what is said of the further ones.
     """
 
-    def __init__(self, log: logging.Logger) -> None:
+    def __init__(self, log: logging.Logger, ending: str = "further failures of this kind are only counted") -> None:
         self._log = log
+        self._ending = ending
         self._kinds: set[str] = set()
         self._mutex = threading.Lock()
 
@@ -33,4 +35,4 @@ class LogOnce:
             if kind in self._kinds or len(self._kinds) >= _MOST_KINDS:
                 return
             self._kinds.add(kind)
-        self._log.warning("%s; further failures of this kind are only counted", text % args)
+        self._log.warning("%s; %s", text % args, self._ending)
