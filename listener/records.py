@@ -10,8 +10,13 @@ from openlineage_pyspark.facets.run import Failure
 from openlineage_pyspark.facets.sql_tokens import TokenKind, outside_parentheses
 
 _WRITES = frozenset("CREATE REPLACE INSERT MERGE UPDATE DELETE".split())
-# What Spark says of the jobs that it cancels when it is stopped (DAGScheduler.cleanUpAfterSchedulerStop).
-_STOPPED = "because SparkContext was shut down"
+# What Spark says of what it cancels when it is stopped (DAGScheduler.cleanUpAfterSchedulerStop), and of what asks
+# for more once it is (SparkContext.assertNotStopped, SparkContext.runJob).
+_STOPPED = (
+    "because SparkContext was shut down",
+    "Cannot call methods on a stopped SparkContext",
+    "SparkContext has been shutdown",
+)
 # What either a query or a statement that writes begins with: `WITH q AS (...) INSERT`, `FROM t INSERT`.
 _EITHER = frozenset(("WITH", "FROM"))
 
@@ -34,7 +39,8 @@ def end_with(failure: Failure | None) -> str:
     """
     if failure is None:
         return "COMPLETE"
-    return "ABORT" if _STOPPED in f"{failure.message}\n{failure.stack_trace}" else "FAIL"
+    text = f"{failure.message}\n{failure.stack_trace}"
+    return "ABORT" if any(stopped in text for stopped in _STOPPED) else "FAIL"
 
 
 def sql_of(record: Mapping[str, Any]) -> str | None:

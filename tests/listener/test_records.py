@@ -47,13 +47,19 @@ def test_many_comments_before_a_query_take_no_time() -> None:
     assert sql_of({"querySql": "/* a */ " * 10_000 + "SELECT 1"}) is None
 
 
-def test_what_spark_cancels_when_it_is_stopped_is_aborted_and_has_not_failed() -> None:
-    stopped = "Job 3 cancelled because SparkContext was shut down"
-
-    assert end_with(None) == "COMPLETE"
+@pytest.mark.parametrize(
+    "stopped",
+    [
+        "Job 3 cancelled because SparkContext was shut down",
+        "Task serialization failed: java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.",
+        "SparkContext has been shutdown",
+    ],
+)
+def test_what_ends_because_spark_is_stopped_is_aborted_and_has_not_failed(stopped: str) -> None:
     assert end_with(Failure(stopped, "JAVA")) == "ABORT"
-    assert (
-        end_with(Failure("Job aborted.", "JAVA", f"x\nCaused by: org.apache.spark.SparkException: {stopped}"))
-        == "ABORT"
-    )
+    assert end_with(Failure("Job aborted.", "JAVA", f"x\nCaused by: org.apache.spark.Any: {stopped}")) == "ABORT"
+
+
+def test_what_ends_for_another_reason_is_complete_or_has_failed() -> None:
+    assert end_with(None) == "COMPLETE"
     assert end_with(Failure("Job 3 cancelled", "JAVA", None)) == "FAIL"
