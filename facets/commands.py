@@ -8,6 +8,7 @@ is named in the event.
 from __future__ import annotations
 
 from openlineage_pyspark.facets import naming
+from openlineage_pyspark.facets.delta import DELTA
 from openlineage_pyspark.facets.inserts import INSERTS
 from openlineage_pyspark.facets.relations import Session
 from openlineage_pyspark.facets.row_level import ROW_LEVEL
@@ -15,32 +16,33 @@ from openlineage_pyspark.facets.table_commands import TABLE_COMMANDS
 from openlineage_pyspark.facets.written import NOTHING, Found, Rule, Unnamed
 from openlineage_pyspark.listener.plan import Operator, Plan
 
-WRITES: dict[str, Rule] = {**INSERTS, **TABLE_COMMANDS, **ROW_LEVEL}
+WRITES: dict[str, Rule] = {**INSERTS, **TABLE_COMMANDS, **ROW_LEVEL, **DELTA}
 """Command -> what it writes."""
 
 QUIET = frozenset(
     """
-    AddArchivesCommand AddFilesCommand AddJarsCommand AlterDatabasePropertiesCommand AlterDatabaseSetLocationCommand
-    AlterTableSerDePropertiesCommand AlterViewSchemaBinding AlterViewSchemaBindingCommand AlterTableCollation
-    AlterTableClusterBy AddCheckConstraint AddConstraint DropConstraint AnalyzeColumn AnalyzeColumnCommand
-    AnalyzePartitionCommand AnalyzeTable AnalyzeTableCommand AnalyzeTables AnalyzeTablesCommand CacheTable
-    CacheTableAsSelect ClearCacheCommand CloseCursor CommandResult CommentOnNamespace CompoundBody
-    CreateDatabaseCommand CreateFunction CreateFunctionCommand CreateIndex CreateNamespace CreateSQLFunctionCommand
-    CreateTempViewUsing CreateUserDefinedFunction CreateVariable DeclareCursor DescribeColumn DescribeColumnCommand
-    DescribeDatabaseCommand DescribeFunction DescribeFunctionCommand DescribeNamespace DescribeProcedureCommand
-    DescribeQueryCommand DescribeRelation DescribeRelationJsonCommand DescribeTableCommand DescribeTablePartition
+    AddArchivesCommand AddCheckConstraint AddConstraint AddFilesCommand AddJarsCommand AlterDatabasePropertiesCommand
+    AlterDatabaseSetLocationCommand AlterTableAddConstraint AlterTableClusterBy AlterTableCollation
+    AlterTableDropConstraint AlterTableSerDePropertiesCommand AlterViewSchemaBinding AlterViewSchemaBindingCommand
+    AnalyzeColumn AnalyzeColumnCommand AnalyzePartitionCommand AnalyzeTable AnalyzeTableCommand AnalyzeTables
+    AnalyzeTablesCommand CacheTable CacheTableAsSelect ClearCacheCommand CloseCursor CommandResult CommentOnNamespace
+    CompoundBody CreateDatabaseCommand CreateFunction CreateFunctionCommand CreateIndex CreateNamespace
+    CreateSQLFunctionCommand CreateTempViewUsing CreateUserDefinedFunction CreateVariable DeclareCursor DescribeColumn
+    DescribeColumnCommand DescribeDatabaseCommand DescribeDeltaDetailCommand DescribeDeltaHistoryCommand
+    DescribeFunction DescribeFunctionCommand DescribeNamespace DescribeProcedureCommand DescribeQueryCommand
+    DescribeRelation DescribeRelationJsonCommand DescribeTableCommand DescribeTablePartition DropConstraint
     DropDatabaseCommand DropFunction DropFunctionCommand DropIndex DropNamespace DropTempViewCommand DropVariable
     ExplainCommand FetchCursor ListArchivesCommand ListFilesCommand ListJarsCommand NoopCommand OpenCursor
-    RecoverPartitions RefreshFunction RefreshFunctionCommand RefreshResource RefreshTable RefreshTableCommand
-    RepairTable RepairTableCommand ResetCommand SetCatalogAndNamespace SetCatalogCommand SetCommand
-    SetNamespaceCollationCommand SetNamespaceCommand SetNamespaceLocation SetNamespaceProperties SetPathCommand
-    SetVariable ShowCatalogsCommand ShowCollationsCommand ShowColumns ShowColumnsCommand ShowCreateTable
-    ShowCreateTableAsSerdeCommand ShowCreateTableCommand ShowCurrentNamespaceCommand ShowFunctions
-    ShowFunctionsCommand ShowNamespaces ShowNamespacesCommand ShowPartitions ShowPartitionsCommand
-    ShowPartitionsJsonCommand ShowProceduresCommand ShowTableExtended ShowTablePartition ShowTableProperties
-    ShowTablePropertiesCommand ShowTables ShowTablesCommand ShowTablesExtended ShowTablesJsonCommand ShowViews
-    ShowViewsCommand StreamingExplainCommand UncacheTable UnsetNamespacePropertiesCommand SetViewProperties
-    UnsetViewProperties
+    OptimizeTableCommand RecoverPartitions RefreshFunction RefreshFunctionCommand RefreshResource RefreshTable
+    RefreshTableCommand RepairTable RepairTableCommand ResetCommand SetCatalogAndNamespace SetCatalogCommand
+    SetCommand SetNamespaceCollationCommand SetNamespaceCommand SetNamespaceLocation SetNamespaceProperties
+    SetPathCommand SetVariable SetViewProperties ShowCatalogsCommand ShowCollationsCommand ShowColumns
+    ShowColumnsCommand ShowCreateTable ShowCreateTableAsSerdeCommand ShowCreateTableCommand
+    ShowCurrentNamespaceCommand ShowFunctions ShowFunctionsCommand ShowNamespaces ShowNamespacesCommand ShowPartitions
+    ShowPartitionsCommand ShowPartitionsJsonCommand ShowProceduresCommand ShowTableExtended ShowTablePartition
+    ShowTableProperties ShowTablePropertiesCommand ShowTables ShowTablesCommand ShowTablesExtended
+    ShowTablesJsonCommand ShowViews ShowViewsCommand StreamingExplainCommand UncacheTable
+    UnsetNamespacePropertiesCommand UnsetViewProperties VacuumTableCommand
     """.split()
 )
 """Commands that write no dataset: they make no event."""

@@ -175,6 +175,8 @@ class _Reading:
                 self._join(found, self.trace.expression(part.scope, part.value, part.kind))
             if write.in_place and _keeps_value(found, (write.dataset.identifier, column.name)):
                 continue
+            if write.keeps_rows:
+                found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, "")
             columns.append(OutputColumn(column.name, _edges(found)))
         rows = self._rows(write.reads)
         for part in write.rows:

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import attrs
 from openlineage_pyspark.facets.kinds import Kind
 from openlineage_pyspark.facets.relations import Session
 from openlineage_pyspark.facets.written import Assigned, Found, Rule, Scoped, Write, into_relation
 from openlineage_pyspark.listener.plan import AttributeRef, ExpressionRef, Operator, Plan, Value
+
+
+def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], operator: Operator) -> Write:
+    """
+    What a DELETE or an UPDATE writes.
+
+    Args:
+        found: the target.
+        target: index of the operator that it is.
+        assigned: columns with the expressions that they are set to; empty for a DELETE.
+        operator: the command, whose `condition` chooses the rows.
+    """
+    columns = tuple(Assigned(name, (Scoped(value, (target,)),)) for name, value in assigned)
+    return attrs.evolve(found, reads=(target,), columns=columns, rows=_chosen(operator, target), in_place=True)
 
 
 def _row_level(plan: Plan, operator: Operator, session: Session) -> Found:
@@ -15,8 +31,52 @@ def _row_level(plan: Plan, operator: Operator, session: Session) -> Found:
     found = into_relation(plan, target, None, session, None)
     if target is None or not isinstance(found, Write):
         return found
-    columns = tuple(_assignments(plan, operator.sequence("assignments"), (target,)))
-    return attrs.evolve(found, reads=(target,), columns=columns, rows=_chosen(operator, target), in_place=True)
+    return changed(found, target, _assigned(plan, operator.sequence("assignments")), operator)
+
+
+@attrs.frozen
+class Action:
+    """
+    What a MERGE does to some of the rows.
+
+    Args:
+        condition: which ones, besides the merge's own condition; None for all.
+        assigned: columns with the expressions that they are set to, but for those that keep their value.
+        deletes: whether it removes them.
+        inserts: whether it adds them.
+    """
+
+    condition: Value
+    assigned: tuple[tuple[str, Value], ...]
+    deletes: bool
+    inserts: bool
+
+
+def merged(found: Write, both: tuple[int, int], condition: Value, actions: Iterable[Action]) -> Write:
+    """
+    What a MERGE writes, by its actions.
+
+    One that does more than to insert goes over the rows that are there: a column that it sets keeps its value in those
+    that no action touches. Spark makes an append of one that only inserts.
+
+    Args:
+        found: the target.
+        both: indices of the operators that are the target and the source.
+        condition: of the merge.
+        actions: in order.
+    """
+    columns: dict[str, tuple[Scoped, ...]] = {}
+    rows = [Scoped(condition, both, Kind.JOIN)]
+    keeps = False
+    for action in actions:
+        keeps = keeps or not action.inserts
+        decides = (Scoped(action.condition, both, Kind.CONDITIONAL),) if action.condition is not None else ()
+        if action.deletes and action.condition is not None:
+            rows.append(Scoped(action.condition, both, Kind.FILTER))
+        for name, value in action.assigned:
+            columns[name] = (*columns.get(name, ()), Scoped(value, both), *decides)
+    made = tuple(Assigned(name, values) for name, values in columns.items())
+    return attrs.evolve(found, reads=both, columns=made, rows=tuple(rows), in_place=True, keeps_rows=keeps)
 
 
 def _merge(plan: Plan, operator: Operator, session: Session) -> Found:
@@ -25,29 +85,25 @@ def _merge(plan: Plan, operator: Operator, session: Session) -> Found:
     found = into_relation(plan, target, None, session, None)
     if target is None or source is None or not isinstance(found, Write):
         return found
-    both = (target, source)
-    columns: dict[str, tuple[Scoped, ...]] = {}
-    rows = [Scoped(operator.arguments.get("mergeCondition"), both, Kind.JOIN)]
-    for name in ("matchedActions", "notMatchedActions", "notMatchedBySourceActions"):
-        for action in (plan.expressions[v.index] for v in operator.sequence(name) if isinstance(v, ExpressionRef)):
-            given, condition = action.arguments.get("assignments"), action.arguments.get("condition")
-            decides = (Scoped(condition, both, Kind.CONDITIONAL),) if condition is not None else ()
-            if action.name == "DeleteAction" and condition is not None:
-                rows.append(Scoped(condition, both, Kind.FILTER))
-            for assigned in _assignments(plan, given if isinstance(given, tuple) else (), both):
-                columns[assigned.name] = (*columns.get(assigned.name, ()), *assigned.values, *decides)
-    made = tuple(Assigned(name, values) for name, values in columns.items())
-    return attrs.evolve(found, reads=both, columns=made, rows=tuple(rows), in_place=True)
+    actions = (
+        Action(
+            action.arguments.get("condition"),
+            tuple(_assigned(plan, action.sequence("assignments"))),
+            deletes=action.name == "DeleteAction",
+            inserts=name == "notMatchedActions",
+        )
+        for name in ("matchedActions", "notMatchedActions", "notMatchedBySourceActions")
+        for action in plan.expressions_of(operator.sequence(name))
+    )
+    return merged(found, (target, source), operator.arguments.get("mergeCondition"), actions)
 
 
-def _assignments(plan: Plan, values: tuple[Value, ...], scope: tuple[int, ...]) -> list[Assigned]:
-    found: list[Assigned] = []
-    for assignment in (plan.expressions[v.index] for v in values if isinstance(v, ExpressionRef)):
+def _assigned(plan: Plan, assignments: tuple[Value, ...]) -> Iterator[tuple[str, Value]]:
+    for assignment in plan.expressions_of(assignments):
         key, value = assignment.arguments.get("key"), assignment.arguments.get("value")
         # Spark adds an assignment to itself for each column that keeps its value.
         if isinstance(key, AttributeRef) and key.id in plan.attributes and value != key:
-            found.append(Assigned(plan.attributes[key.id].name, (Scoped(value, scope),)))
-    return found
+            yield plan.attributes[key.id].name, value
 
 
 def _rewritten(plan: Plan, operator: Operator, session: Session) -> Found:
@@ -58,7 +114,7 @@ def _rewritten(plan: Plan, operator: Operator, session: Session) -> Found:
         return found
     command = _command(plan, operator)
     if command == "DELETE":
-        return attrs.evolve(found, reads=(target,), columns=(), rows=_chosen(operator, target), in_place=True)
+        return changed(found, target, (), operator)
     written = _written(plan, operator, query)
     names = [column.name for column in plan.operators[target].output]
     if command != "UPDATE":
@@ -66,7 +122,7 @@ def _rewritten(plan: Plan, operator: Operator, session: Session) -> Found:
             Assigned(name, (Scoped(AttributeRef(plan.operators[query].output[at].id), (query,)),))
             for name, at in zip(names, written, strict=False)
         )
-        return attrs.evolve(found, columns=columns, in_place=True)
+        return attrs.evolve(found, columns=columns, in_place=True, keeps_rows=True)
     columns = tuple(Assigned(name, _updated(plan, query, at)) for name, at in zip(names, written, strict=False))
     return attrs.evolve(found, reads=(target,), columns=columns, rows=_chosen(operator, target), in_place=True)
 

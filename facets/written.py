@@ -58,6 +58,7 @@ class Write:
         label: the output's part of the job's name.
         sources: datasets that are read without being part of the plan.
         in_place: whether it changes rows that are there: a column that keeps its value is not written then.
+        keeps_rows: whether the columns that it sets keep their values in rows that it leaves alone, which is told.
         may_skip: whether it writes nothing where its target is there already, which what was counted shows.
         remark: what is not known of the dataset.
     """
@@ -71,6 +72,7 @@ class Write:
     label: str = ""
     sources: tuple[Dataset, ...] = ()
     in_place: bool = False
+    keeps_rows: bool = False
     may_skip: bool = False
     remark: str | None = None
 

@@ -99,6 +99,11 @@ class Expression:
     type: str | None = None
     sql: str | None = None
 
+    def sequence(self, name: str) -> tuple[Value, ...]:
+        """The sequence in that argument; empty where there is none."""
+        value = self.arguments.get(name)
+        return value if isinstance(value, tuple) else ()
+
 
 @attrs.frozen
 class Output:
@@ -184,6 +189,10 @@ class Plan:
     def top(self) -> Operator:
         """The operator at the top."""
         return self.operators[self.root]
+
+    def expressions_of(self, values: tuple[Value, ...]) -> Iterator[Expression]:
+        """The expressions among the values of a sequence, in order."""
+        return (self.expressions[value.index] for value in values if isinstance(value, ExpressionRef))
 
 
 def simple_name(class_name: str) -> str:

@@ -16,7 +16,7 @@ from openlineage_pyspark.listener.plan import (
 
 SALES = Described("HadoopFsRelation", {"rootPaths": ("file:/data/sales",)})
 SCHEMA = '{"type":"struct","fields":[{"name":"a","type":"integer","nullable":true,"metadata":{}}]}'
-DELTA = "org.apache.spark.sql.delta.commands.MergeIntoCommand"
+RESTORE = "org.apache.spark.sql.delta.commands.RestoreTableCommand"
 
 
 def understood(name, arguments, output=(), *, below="query"):
@@ -45,8 +45,8 @@ def saved(provider, **options):
 
 
 def test_a_command_of_a_connector_is_a_run_that_names_it_though_it_puts_out_columns():
-    found = understood(DELTA, {"isCommand": "MergeIntoCommand"}, (7, 8), below="source")
-    remark = f"{DELTA}: a command without a rule: what it writes is not known"
+    found = understood(RESTORE, {"isCommand": "RestoreTableCommand"}, (7, 8), below="source")
+    remark = f"{RESTORE}: a command without a rule: what it writes is not known"
     assert told(found) == ([], ["/data/sales"], [remark])
     assert (found.command, found.columns, found.quiet) == (None, None, False)
 

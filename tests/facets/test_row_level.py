@@ -23,9 +23,9 @@ PLANS = json.loads(Path(__file__).with_name("row_level_plans.json").read_text("u
 # WHEN NOT MATCHED BY SOURCE AND t.name = 'x' THEN DELETE
 MERGE = (
     {
-        "id": ["s.id IDENTITY"],
-        "name": ["s.name TRANSFORMATION", "t.pay CONDITIONAL"],
-        "pay": ["s.pay TRANSFORMATION", "t.pay CONDITIONAL", "t.pay TRANSFORMATION"],
+        "id": ["s.id IDENTITY", "t.id IDENTITY"],
+        "name": ["s.name TRANSFORMATION", "t.name IDENTITY", "t.pay CONDITIONAL"],
+        "pay": ["s.pay TRANSFORMATION", "t.pay CONDITIONAL", "t.pay IDENTITY", "t.pay TRANSFORMATION"],
     },
     ["s.id JOIN", "s.op FILTER", "s.pay FILTER", "t.id JOIN", "t.name FILTER"],
     ["s", "t"],
@@ -68,7 +68,12 @@ def words(edges, table: str) -> list[str]:
 @pytest.mark.parametrize("table", COMMANDS)
 @pytest.mark.parametrize("spark", ["3.5", "4.0"])
 def test_it_has_the_edges_of_the_statement_whichever_way_spark_rewrites_it(spark, table, statement):
-    """What is assigned and what decides; a column that keeps its value has no edge, and row ids are no columns."""
+    """
+    What is assigned and what decides.
+
+    A column that a MERGE sets keeps its value in the rows that no action touches; one that nothing sets has no edge,
+    and row ids are no columns.
+    """
     columns, rows, reads = STATEMENTS[statement]
     found = understood(f"{spark} {table} {statement}")
     (output,) = found.outputs

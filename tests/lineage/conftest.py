@@ -1,14 +1,20 @@
-"""One Spark session with the tables of tables.yaml."""
+"""One Spark session with the tables of tables.yaml, and the table formats that Spark does not bring with it."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
+import pyspark
 import pytest
 import yaml
 from pyspark.sql import SparkSession
 
 TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text(encoding="utf-8"))
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openlineage-pyspark-tests"
+PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 
 @pytest.fixture(scope="module")
@@ -29,3 +35,54 @@ def session(tmp_path_factory):
         spark.sql(f"CREATE TABLE {name} ({columns}) USING parquet")
     yield spark
     spark.stop()
+
+
+@pytest.fixture(scope="module")
+def packaged(tmp_path_factory):
+    """Give what fetches the jars that a format needs on the installed Spark: `spark.jars`, or a skip that says why."""
+
+    def fetch(by_spark: dict[str, tuple[str, ...]]) -> str:
+        artifacts = by_spark.get(pyspark.__version__[:3])
+        if artifacts is None:
+            pytest.skip(f"no such package is named here for Spark {pyspark.__version__}")
+        return ",".join(str(fetched(artifact, tmp_path_factory.mktemp("maven"))) for artifact in artifacts)
+
+    return fetch
+
+
+def fetched(artifact: str, folder: Path) -> Path:
+    """Give the jar of an artifact, from the cache or from Maven Central."""
+    _, name, version = artifact.split(":")
+    ready = CACHE / f"{name}-{version}.jar"
+    if ready.exists():
+        return ready
+    if shutil.which("mvn") is None:
+        pytest.skip(f"there is no {ready}, and no mvn command that fetches it from Maven Central")
+    command = ["mvn", "-B", "-q", PLUGIN, f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=900)
+    if done.returncode:
+        pytest.skip(f"{artifact} could not be fetched from Maven Central: {done.stdout[-300:]}")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    shutil.move(str(folder / ready.name), ready)
+    return ready
+
+
+def _short(dataset):
+    return dataset["name"].rpartition("/")[2]
+
+
+@pytest.fixture(scope="session")
+def said():
+    """Give what tells an event in short: what is read, the edges of each column, and those of all rows."""
+
+    def short(event):
+        (output,) = event["outputs"]
+        facet = output["facets"]["columnLineage"]
+
+        def edges(fields):
+            return sorted(f"{_short(f)}.{f['field']} {t['subtype']}" for f in fields for t in f["transformations"])
+
+        columns = {name: edges(column["inputFields"]) for name, column in facet["fields"].items()}
+        return sorted(map(_short, event["inputs"])), columns, edges(facet.get("dataset", []))
+
+    return short

@@ -1,0 +1,37 @@
+"""Rows of Delta's tables are changed, as SQL says it and as Delta's own interface does; then its other commands."""
+
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+PATH = str(Path(sys.argv[1]) / "paid")
+STATEMENTS = [
+    "CREATE TABLE news (id INT, name STRING, pay INT, op STRING) USING delta",
+    "INSERT INTO news VALUES (1, 'a', 5, 'u'), (2, 'b', 7, 'd'), (3, 'c', 9, 'u')",
+    "CREATE TABLE staff USING delta AS SELECT id, name, pay FROM news WHERE id < 3",
+    """MERGE INTO staff t
+    USING (SELECT id, upper(name) AS name, pay, op FROM news) s ON t.id = s.id
+    WHEN MATCHED AND s.op = 'd' THEN DELETE
+    WHEN MATCHED THEN UPDATE SET t.pay = t.pay + s.pay, t.name = s.name
+    WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, s.name)""",
+    "MERGE INTO staff t USING news s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, pay) VALUES (s.id, s.pay)",
+    "UPDATE staff SET pay = pay * 2 WHERE id = 1",
+    "DELETE FROM staff WHERE pay > 30 AND name = 'A'",
+    "OPTIMIZE staff",
+    "VACUUM staff",
+    "DESCRIBE HISTORY staff",
+    "DESCRIBE DETAIL staff",
+    "ALTER TABLE staff ADD CONSTRAINT known CHECK (id > 0)",
+    "RESTORE TABLE staff TO VERSION AS OF 1",
+]
+
+spark = SparkSession.builder.appName("delta").getOrCreate()
+for statement in STATEMENTS:
+    spark.sql(statement)
+spark.table("staff").write.format("delta").save(PATH)
+table = spark._jvm.io.delta.tables.DeltaTable.forPath(spark._jsparkSession, PATH)
+merge = getattr(table, "as")("t").merge(spark.table("news").alias("s")._jdf, "t.id = s.id")
+merge.whenMatched().updateExpr({"pay": "s.pay + t.pay"}).execute()
+print(sorted(tuple(row) for row in spark.read.format("delta").load(PATH).collect()))
+spark.stop()

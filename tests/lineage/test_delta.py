@@ -1,0 +1,88 @@
+"""What the events of a real job say of Delta Lake's tables, whose rows MERGE, UPDATE and DELETE change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+# Spark's version -> the Delta Lake that is tested with it.
+JARS = {
+    "3.5": ("io.delta:delta-spark_2.12:3.3.2", "io.delta:delta-storage:3.3.2"),
+    "4.0": ("io.delta:delta-spark_2.13:4.0.0", "io.delta:delta-storage:4.0.0"),
+}
+CATALOG = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # A table's log is read in fifty parts otherwise, and its folder listed in two hundred.
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    "spark.sql.shuffle.partitions": "1",
+}
+
+
+@pytest.fixture(scope="module")
+def job(packaged, spark_jobs, tmp_path_factory):
+    jobs = spark_jobs.Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
+    done = jobs.run("delta.py", str(tmp_path_factory.mktemp("lake")), conf={**CATALOG, "spark.jars": packaged(JARS)})
+    assert done.code == 0
+    return done
+
+
+@pytest.fixture(scope="module")
+def runs(job):
+    """Give the runs that were completed, by what they did and to what."""
+    found = {}
+    for event in job.queries():
+        if event["eventType"] == "COMPLETE":
+            found.setdefault(tuple(event["job"]["name"].split(".")[-2:]), []).append(event)
+    return found
+
+
+def test_merge_tells_what_it_assigns_and_what_decides(runs, said):
+    both, inserting = runs["execute_merge_into_command", "default_staff"]
+
+    assert said(both) == (
+        ["news", "staff"],
+        {
+            "id": ["news.id IDENTITY", "staff.id IDENTITY"],
+            "name": ["news.name TRANSFORMATION", "staff.name IDENTITY"],
+            "pay": ["news.pay TRANSFORMATION", "staff.pay IDENTITY", "staff.pay TRANSFORMATION"],
+        },
+        ["news.id JOIN", "news.op FILTER", "staff.id JOIN"],
+    )
+    assert said(inserting) == (
+        ["news", "staff"],
+        {"id": ["news.id IDENTITY"], "name": [], "pay": ["news.pay IDENTITY"]},
+        ["news.id JOIN", "staff.id JOIN"],
+    )
+
+
+def test_merge_by_deltas_own_interface_into_a_path_is_the_same(runs, said):
+    ((name, (merge,)),) = [(name, events) for name, events in runs.items() if "paid" in name[1] and "merge" in name[0]]
+
+    assert name[0] == "execute_merge_into_command"
+    assert said(merge) == (
+        ["news", "paid"],
+        {"pay": ["news.pay TRANSFORMATION", "paid.pay IDENTITY", "paid.pay TRANSFORMATION"]},
+        ["news.id JOIN", "paid.id JOIN"],
+    )
+
+
+def test_update_and_delete_tell_what_they_set_and_what_decides(runs, said):
+    (update,) = runs["execute_update_command", "default_staff"]
+    (delete,) = runs["execute_delete_command", "default_staff"]
+
+    assert said(update) == (["staff"], {"pay": ["staff.pay TRANSFORMATION"]}, ["staff.id FILTER"])
+    assert said(delete) == (["staff"], {}, ["staff.name FILTER", "staff.pay FILTER"])
+
+
+def test_what_looks_after_a_table_makes_no_run_and_what_is_not_known_is_named(job, runs, violations):
+    assert violations(job.events()) == []
+    unknown = {name: events for name, events in runs.items() if "extractionError" in events[0]["run"]["facets"]}
+    (restore,) = unknown.pop(("delta", "command"))
+    (error,) = restore["run"]["facets"]["extractionError"]["errors"]
+
+    assert unknown == {}
+    assert error["task"] == "org.apache.spark.sql.delta.commands.RestoreTableCommand"
+    assert len(runs) == 9
