@@ -133,11 +133,16 @@ class _Reading:
                 self._remark(plan.operators[at], target.remark)
         query = None if sinks else plan.root
         streamed = inserts.streamed_query(plan)
-        tops = [plan.root] if query is not None else [read for target in found for read in target.reads]
         if streamed is not None:
-            tops = [streamed]
+            tops = {streamed}
+        else:
+            tops = {plan.root} if query is not None else {read for target in found for read in target.reads}
         if writes:
-            tops += [top for at in sinks for top in self.trace.subqueries(at)]
+            tops.update(top for at in sinks for top in self.trace.subqueries(at))
+            # An UPDATE that Spark rewrites has its values anywhere in the query.
+            parts = [part for write in writes for column in write.columns for part in column.values]
+            tops.update(at for part in parts for at in part.scope)
+            tops.update(self.trace.subqueries_in(part.value for part in parts))
         reached = sorted({at for top in tops for at in self.trace.reachable(top)})
         self._read(reached)
         outputs = tuple(self._written(write) for write in writes)

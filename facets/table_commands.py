@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 from openlineage_pyspark.facets import naming, relations
+from openlineage_pyspark.facets.altered_columns import altered
 from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.relations import Session
 from openlineage_pyspark.facets.schema import field, fields_of, schema_fields
@@ -36,7 +37,7 @@ def _create_table(plan: Plan, operator: Operator, session: Session) -> Found:
 def _is_older(existing: Described, table: Described) -> bool:
     """Whether a table was there before this one was to be made; a Hive metastore keeps the seconds alone."""
     was, made = existing.values.get("created"), table.values.get("created")
-    return isinstance(was, int) and isinstance(made, int) and was // 1000 < made // 1000
+    return isinstance(was, int) and isinstance(made, int) and was < made and was != made // 1000 * 1000
 
 
 def _create_like(_: Plan, operator: Operator, session: Session) -> Found:
@@ -208,6 +209,7 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Found
         return _renamed(dataset, names)
     if location and operator.arguments.get("partitionSpec") is None and dataset.symlinks:
         dataset = attrs.evolve(dataset, identifier=naming.location(location))
+    dataset = attrs.evolve(dataset, fields=altered(plan, operator, dataset.fields))
     return Write(dataset, lifecycle=lifecycle, label=label_of(dataset))
 
 

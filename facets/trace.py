@@ -16,7 +16,6 @@ from openlineage_pyspark.facets.kinds import Kind, compose
 from openlineage_pyspark.facets.meanings import Computed, Meaning, Passed
 from openlineage_pyspark.facets.operators import meaning
 from openlineage_pyspark.listener.plan import (
-    Expression,
     ExpressionRef,
     OperatorRef,
     Plan,
@@ -115,23 +114,21 @@ class Trace:
     def subqueries(self, at: int) -> list[int]:
         """The operators that stand at the top of subqueries in an operator's expressions."""
         known = self._held.get(at)
-        if known is not None:
-            return known
-        found = self._held[at] = []
+        if known is None:
+            known = self._held[at] = self.subqueries_in(self.plan.operators[at].arguments.values())
+        return known
+
+    def subqueries_in(self, values: Iterable[Value]) -> list[int]:
+        """The operators that stand at the top of subqueries in expressions."""
+        found: list[int] = []
         seen: set[int] = set()
-        stack: list[ExpressionRef] = [
-            r
-            for value in self.plan.operators[at].arguments.values()
-            for r in references(value)
-            if isinstance(r, ExpressionRef)
-        ]
+        stack = [r for value in values for r in references(value) if isinstance(r, ExpressionRef)]
         while stack:
             reference = stack.pop()
             if reference.index in seen:
                 continue
             seen.add(reference.index)
-            expression: Expression = self.plan.expressions[reference.index]
-            for value in expression.arguments.values():
+            for value in self.plan.expressions[reference.index].arguments.values():
                 for r in references(value):
                     if isinstance(r, OperatorRef):
                         found.append(r.index)

@@ -91,6 +91,12 @@ DESCRIBED: dict[str, dict[str, str]] = {
         for end in ("Source", "Sink")
     },
     "org.apache.spark.rdd.RDD": {"id": "id", "sources": "#rddSources"},
+    "org.apache.spark.sql.catalyst.plans.logical.QualifiedColType": {
+        "path": "path",
+        "colName": "colName",
+        "dataType": "dataType",
+        "comment": "comment",
+    },
     "org.apache.spark.sql.catalyst.expressions.CommonExpressionId": {"id": "id"},
     "org.apache.spark.sql.catalyst.plans.UsingJoin": {"join": "tpe"},
     "org.apache.spark.sql.catalyst.expressions.CreateNamedStruct": {"structType": "dataType"},

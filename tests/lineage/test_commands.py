@@ -140,3 +140,24 @@ def test_a_plan_that_is_cut_anywhere_tells_what_stands_before(session):
         assert [output.write.dataset.symlinks[0].name for output in found.outputs] == ["default.report"]
         assert [remark.task for remark in found.not_understood if remark.task == "plan"] == ["plan"] * cut
     assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.emp", "default.former", "default.dept"]
+
+
+@pytest.mark.parametrize(
+    ("change", "columns"),
+    [
+        ("RENAME COLUMN NAME TO title", [("ID", "int", None), ("title", "string", None), ("PAY", "int", None)]),
+        (
+            "ADD COLUMNS (since DATE COMMENT 'first day')",
+            [("ID", "int", None), ("NAME", "string", None), ("PAY", "int", None), ("since", "date", "first day")],
+        ),
+        ("DROP COLUMNS (ID, PAY)", [("NAME", "string", None)]),
+        ("ALTER COLUMN PAY TYPE BIGINT", [("ID", "int", None), ("NAME", "string", None), ("PAY", "bigint", None)]),
+        ("ALTER COLUMN PAY COMMENT 'gross'", [("ID", "int", None), ("NAME", "string", None), ("PAY", "int", "gross")]),
+        ("REPLACE COLUMNS (only STRING)", [("only", "string", None)]),
+    ],
+)
+def test_an_altered_table_of_a_v2_catalog_has_its_columns_after_the_change(session, understood, change, columns):
+    session.sql("CREATE TABLE IF NOT EXISTS shop.APP.ALTERED (ID INT, NAME STRING, PAY INT)")
+    found = understood(f"ALTER TABLE shop.APP.ALTERED {change}")
+    assert one(found)[0] == "ALTER"
+    assert [(f.name, f.type, f.description) for f in found.outputs[0].write.dataset.fields] == columns

@@ -33,7 +33,7 @@ def test_merge_update_and_delete_tell_what_they_assign_and_what_decides(job, vio
     done = [
         e for e in job.queries() if e["eventType"] == "COMPLETE" and e["job"]["name"].endswith(f"{command}.db_{table}")
     ]
-    merge, update, delete = done
+    merge, update, delete, taken = done
     assert said(merge) == (
         sorted(["news", table]),
         {
@@ -45,5 +45,24 @@ def test_merge_update_and_delete_tell_what_they_assign_and_what_decides(job, vio
     )
     assert said(update) == ([table], {"pay": [f"{table}.pay TRANSFORMATION"]}, [f"{table}.id FILTER"])
     assert said(delete) == ([table], {}, sorted([f"{table}.name FILTER", f"{table}.pay FILTER"]))
+    assert said(taken) == (sorted(["news", table]), {"name": ["news.op AGGREGATION", "news.pay FILTER"]}, [])
     for event in done:
         assert "extractionError" not in event["run"]["facets"]
+
+
+def test_an_altered_table_has_its_columns_after_each_change_inside_of_structs_too(job):
+    def words(fields):
+        return [f"{f['name']} {f['type']} {words(f['fields'])}" if f.get("fields") else f["name"] for f in fields]
+
+    altered = [
+        words(event["outputs"][0]["facets"]["schema"]["fields"])[3:]
+        for event in job.queries()
+        if event["eventType"] == "START" and event["job"]["name"].endswith(("columns.db_copied", "column.db_copied"))
+    ]
+    assert altered == [
+        ["more struct ['a', 'b']", "list array [\"_element struct ['c']\"]"],
+        ["more struct ['z', 'b']", "list array [\"_element struct ['c']\"]"],
+        ["more struct ['z']", "list array [\"_element struct ['c']\"]"],
+        ["more struct ['z']", "list array [\"_element struct ['c', 'd']\"]"],
+        ["more struct ['z']", "list array [\"_element struct ['c', 'd']\"]"],
+    ]

@@ -17,7 +17,15 @@ for table in ("copied", "marked"):
         WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, s.name)""",
         f"UPDATE ice.db.{table} SET pay = pay * 2 WHERE id = 1",
         f"DELETE FROM ice.db.{table} WHERE pay > 3 AND name = 'A'",
+        f"UPDATE ice.db.{table} SET name = (SELECT max(op) FROM ice.db.news WHERE pay > 1)",
     ]
+STATEMENTS += [
+    "ALTER TABLE ice.db.copied ADD COLUMNS (more STRUCT<a: INT, b: STRING>, list ARRAY<STRUCT<c: INT>>)",
+    "ALTER TABLE ice.db.copied RENAME COLUMN more.a TO z",
+    "ALTER TABLE ice.db.copied DROP COLUMN more.b",
+    "ALTER TABLE ice.db.copied ADD COLUMN list.element.d STRING",
+    "ALTER TABLE ice.db.copied ALTER COLUMN list.element.c TYPE BIGINT",
+]
 
 spark = SparkSession.builder.appName("lake").getOrCreate()
 spark.sql("CREATE TABLE ice.db.news (id INT, name STRING, pay INT, op STRING) USING iceberg")
