@@ -138,6 +138,13 @@ def written(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
+@pytest.fixture
+def findings(events: list[Event]) -> Callable[[str], list[str]]:
+    """Give what takes from an output the lines about the run of `events`, each without the run's name at its end."""
+    end = f" [{events[0]['job']['name']}, run {events[0]['run']['runId']}]"
+    return lambda shown: [line.removesuffix(end) for line in shown.splitlines() if line.endswith(end)]
+
+
 @pytest.fixture(autouse=True)
 def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the width that the environment gives."""

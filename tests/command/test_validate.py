@@ -16,12 +16,6 @@ needs_schemas = pytest.mark.skipif(
 )
 RUN = "0190a000-0000-7000-8000-000000000002"
 JOB = "nightly.insert_into_hadoop_fs_relation_command.data_totals"
-OF_RUN = f" [{JOB}, run {RUN}]"
-
-
-def findings(shown):
-    """Return the lines about the run, without those about all of it."""
-    return [line for line in shown.splitlines() if OF_RUN in line]
 
 
 def test_a_sound_file_has_no_findings_and_what_was_checked_is_said(job, written, run):
@@ -52,7 +46,7 @@ def test_with_the_specifications_folder_its_schemas_are_used(job, written, run):
 
 
 @needs_schemas
-def test_the_schemas_find_what_the_classes_let_pass(events, written, run):
+def test_the_schemas_find_what_the_classes_let_pass(events, written, run, findings):
     events[1]["inputs"][0]["facets"]["dataSource"]["uri"] = "file"
     file = written(*events)
 
@@ -60,7 +54,7 @@ def test_the_schemas_find_what_the_classes_let_pass(events, written, run):
     code, shown, _ = run("validate", "--spec", str(SCHEMAS), file)
     assert code == 1
     assert findings(shown) == [
-        f"{file}:2: specification: inputs s3://shop warehouse/orders: dataSource: $.uri: 'file' is not a 'uri'{OF_RUN}"
+        f"{file}:2: specification: inputs s3://shop warehouse/orders: dataSource: $.uri: 'file' is not a 'uri'"
     ]
 
 
@@ -89,7 +83,7 @@ def test_lines_that_are_no_event_are_findings_and_the_rest_is_checked(events, wr
     ]
 
 
-def test_an_event_of_the_wrong_shape_is_found_and_keeps_its_place_in_the_run(events, written, run):
+def test_an_event_of_the_wrong_shape_is_found_and_keeps_its_place_in_the_run(events, written, run, findings):
     del events[0]["outputs"][0]["name"]
     events[0]["inputs"][0]["facets"] = []
     file = written(*events)
@@ -98,8 +92,8 @@ def test_an_event_of_the_wrong_shape_is_found_and_keeps_its_place_in_the_run(eve
 
     assert code == 1
     assert findings(shown) == [
-        f"{file}:1: specification: inputs[0].facets: is not an object{OF_RUN}",
-        f"{file}:1: specification: outputs[0]: 'name' is missing{OF_RUN}",
+        f"{file}:1: specification: inputs[0].facets: is not an object",
+        f"{file}:1: specification: outputs[0]: 'name' is missing",
     ]
     assert "  not checked: names and lineage of 1 events that break the specification" in shown.splitlines()
 
@@ -131,17 +125,17 @@ def test_events_that_were_sent_again_are_counted_and_not_judged(events, written,
     assert "  not checked: 3 repeats, which are allowed: the same event with the same id" in shown.splitlines()
 
 
-def test_an_event_that_has_the_id_of_another_and_is_another_is_judged(events, written, run):
+def test_an_event_that_has_the_id_of_another_and_is_another_is_judged(events, written, run, findings):
     again = {**events[0], "producer": "https://example.com/another"}
     file = written(events[0], again, events[1])
 
     code, shown, _ = run("validate", file)
 
     assert code == 1
-    assert findings(shown) == [f"{file}:2: order: 2 START events{OF_RUN}"]
+    assert findings(shown) == [f"{file}:2: order: 2 START events"]
 
 
-def test_an_event_that_is_there_twice_without_an_id_is_judged(events, written, run):
+def test_an_event_that_is_there_twice_without_an_id_is_judged(events, written, run, findings):
     """Nothing tells that it was meant to be one."""
     del events[0]["run"]["facets"]["pyspark_event"]
     file = written(events[0], *events)
@@ -149,7 +143,7 @@ def test_an_event_that_is_there_twice_without_an_id_is_judged(events, written, r
     code, shown, _ = run("validate", file)
 
     assert code == 1
-    assert findings(shown) == [f"{file}:2: order: 2 START events{OF_RUN}"]
+    assert findings(shown) == [f"{file}:2: order: 2 START events"]
 
 
 def test_a_line_that_was_cut_off_before_it_was_sent_again_is_a_finding(events, written, run):
@@ -178,7 +172,7 @@ def test_a_gzip_file_that_was_cut_off_is_found_and_what_is_there_is_checked(tmp_
     assert shown.splitlines()[1] == "1 finding in 2 events of 1 runs"
 
 
-def test_files_are_checked_as_one_stream_and_findings_stand_in_their_order(events, written, run):
+def test_files_are_checked_as_one_stream_and_findings_stand_in_their_order(events, written, run, findings):
     """What was rotated first comes first."""
     other = copy.deepcopy(events[0])
     other["run"]["facets"]["pyspark_event"]["id"] = "another"
@@ -188,8 +182,8 @@ def test_files_are_checked_as_one_stream_and_findings_stand_in_their_order(event
 
     assert code == 1
     assert findings(shown) == [
-        f"{second}:2: order: 2 START events{OF_RUN}",
-        f"{second}:2: order: START after FAIL{OF_RUN}",
+        f"{second}:2: order: 2 START events",
+        f"{second}:2: order: START after FAIL",
     ]
 
 
@@ -197,4 +191,4 @@ def test_the_installed_command_checks_standard_input(events, installed):
     code, shown, errors = installed("validate", "-", given=json.dumps(events[0]))
 
     assert (code, errors) == (1, "")
-    assert shown.splitlines()[0] == f"-:1: completeness: 0 terminal events{OF_RUN}"
+    assert shown.splitlines()[0] == f"-:1: completeness: 0 terminal events [{JOB}, run {RUN}]"
