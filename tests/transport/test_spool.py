@@ -138,7 +138,7 @@ from openlineage_pyspark.transport.spool_content import content
 directory = Path({str(spool.directory)!r})
 print(Spool.adopt(directory), content(directory).in_use, content(directory).waiting)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout == "None True 1\n"
     spool.close()
     taken = Spool.adopt(spool.directory)
@@ -409,7 +409,7 @@ print(left, [int(event.body) for event in transport.events] == list(range(50)))
 def test_a_forked_child_that_ends_normally_leaves_the_database_as_it_is(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORK, str(tmp_path)],
-        capture_output=True, text=True, check=True, timeout=90,
+        capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
     assert done.stdout == "0 True\n"
     assert list(tmp_path.iterdir()) == []
