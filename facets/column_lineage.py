@@ -29,7 +29,7 @@ class Edge:
 
     Args:
         dataset: the source.
-        field: its column, with a dotted path below it where one nested field alone is read.
+        field: its column; of a nested field, the column that it stands in.
         transformations: each way in which it arrives, sorted, at least one.
     """
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import attrs
 from openlineage_pyspark.facets.kinds import Kind, compose
-from openlineage_pyspark.facets.struct_fields import struct_field, updated_field
+from openlineage_pyspark.facets.struct_fields import accessed, held, selected
 from openlineage_pyspark.listener.plan import (
     AttributeRef,
     Expression,
@@ -124,7 +124,7 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
             if expression.name == "CommonExpressionRef":
                 stack.append((plan.common.get(common_id(expression)), how, inside))
                 continue
-            step = _subquery(plan, expression, how)
+            step = _subquery(plan, expression, how, inside)
             if step is None:
                 step = _outer(expression, how, inside)
             if step is not None:
@@ -138,33 +138,31 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
 
 def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Iterator[tuple[Value, Kind, Path]]:
     """The arguments of one expression, each with the kind and the path that it is read with."""
-    name = expression.name
-    if name == "GetStructField":
-        field = expression.arguments.get("field")
-        if isinstance(field, str):
-            yield expression.arguments.get("child"), how, (field, *inside)
-            return
+    name, field = expression.name, accessed(expression)
+    if field is not None:
+        kind = Kind.IDENTITY if name == "GetStructField" else Kind.TRANSFORMATION
+        yield expression.arguments.get("child"), compose(how, kind), (field, *inside)
     elif name in UNCHANGED or _is_same_type_cast(plan, expression) or _checks_length(expression):
         yield _only(expression), how, inside
-        return
-    elif name == "CreateNamedStruct" and inside:
-        chosen = struct_field(expression, inside[0])
-        if chosen is not None:
-            yield chosen, how, inside[1:]
-            return
     elif "replacement" in expression.arguments:
         mask = Kind.MASKED_TRANSFORMATION if name in MASKING else Kind.TRANSFORMATION
-        yield expression.arguments["replacement"], compose(how, mask), ()
-        return
-    elif name == "UpdateFields" and inside:
-        yield from ((value, how, rest) for value, rest in updated_field(plan, expression, inside))
-        return
-    rule = RULES.get(name, _function)
-    for part, kind in rule(plan, expression):
+        yield expression.arguments["replacement"], compose(how, mask), inside
+    elif inside and (chosen := selected(plan, expression, inside)):
+        yield from ((value, compose(how, kind), rest) for value, kind, rest in chosen)
+    else:
+        yield from _by_rule(plan, expression, how, inside)
+
+
+def _by_rule(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Iterator[tuple[Value, Kind, Path]]:
+    name, holding = expression.name, held(expression) if inside else frozenset()
+    for part, kind in RULES.get(name, _function)(plan, expression):
         if name in CHOOSING and inside and kind is Kind.TRANSFORMATION:
             yield part, how, inside
         else:
-            yield part, compose(how, kind), ()
+            yield part, compose(how, kind), inside if part in holding else ()
+    if name in ("Max", "Min"):
+        # Of structs, the other fields decide which one is the greatest.
+        yield from ((part, compose(how, Kind.CONDITIONAL), ()) for part in holding)
 
 
 def _checks_length(expression: Expression) -> bool:
@@ -291,6 +289,7 @@ RULES: dict[str, Rule] = {
     "PivotFirst": _pivot_first,
     "MaxBy": _chosen_by,
     "MinBy": _chosen_by,
+    "MaxMinByK": _chosen_by,
     "With": _with,
 }
 """Expression class -> which of its arguments are used how."""
@@ -321,7 +320,9 @@ def _outer(expression: Expression, how: Kind, inside: Path) -> tuple[list[Use], 
     return None
 
 
-def _subquery(plan: Plan, expression: Expression, how: Kind) -> tuple[list[Use], list[tuple[Value, Kind, Path]]] | None:
+def _subquery(
+    plan: Plan, expression: Expression, how: Kind, inside: Path
+) -> tuple[list[Use], list[tuple[Value, Kind, Path]]] | None:
     """What a subquery expression reads: its result and its rows; a semi-join's test reads no value but decides."""
     top = expression.arguments.get("plan")
     if not isinstance(top, OperatorRef):
@@ -332,6 +333,8 @@ def _subquery(plan: Plan, expression: Expression, how: Kind) -> tuple[list[Use],
         output = plan.operators[top.index].output
         if expression.name == "ScalarSubquery":
             output = output[:1]
-        found = [Use(Reach.RESULT, kind, column.id, top.index) for column in output] + found
+        else:
+            inside = ()
+        found = [Use(Reach.RESULT, kind, column.id, top.index, inside) for column in output] + found
     conditions = expression.arguments.get("joinCond")
     return found, [(conditions, compose(how, Kind.JOIN), ())] if conditions else []

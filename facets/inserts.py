@@ -9,6 +9,7 @@ from openlineage_pyspark.facets import naming, relations
 from openlineage_pyspark.facets.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.file_paths import is_absolute, stream_path
 from openlineage_pyspark.facets.relations import Session
+from openlineage_pyspark.facets.schema import schema_fields
 from openlineage_pyspark.facets.written import (
     NOTHING,
     Found,
@@ -52,10 +53,21 @@ def _create_table_as_select(plan: Plan, operator: Operator, session: Session) ->
     lifecycle = None if operator.text("mode") == "Append" else "CREATE"
     existing = operator.described("existing")
     if lifecycle is None and existing is not None:
-        # What is appended to lies where the catalog says, which the description of a table to be made doesn't know.
-        table = existing
+        # It lies where the catalog says, which the description of a table to be made doesn't know.
+        return _append(plan, operator, existing, session)
     names = texts(operator.sequence("outputColumnNames"))
     return _unless_there(operator, to_table(plan, table, query, names, session, lifecycle))
+
+
+def _append(plan: Plan, operator: Operator, table: Described, session: Session) -> Found:
+    """What saveAsTable appends to a table that is there, whose columns are of the same names in whatever case."""
+    query, fields = operator.operator("query"), schema_fields(table.text("schema"))
+    known = {field.name.casefold(): field.name for field in fields}
+    given = texts(operator.sequence("outputColumnNames")) or tuple(f.name for f in named_fields(plan, query, ()))
+    found = to_table(plan, table, query, tuple(known.get(n.casefold(), n) for n in given), session, None)
+    if not fields or not isinstance(found, Write):
+        return found
+    return attrs.evolve(found, dataset=attrs.evolve(found.dataset, fields=fields))
 
 
 def _unless_there(operator: Operator, found: Found) -> Found:
@@ -134,8 +146,10 @@ def _create_view(plan: Plan, operator: Operator, session: Session) -> Found:
 
 def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Found:
     """INSERT and writeTo into a DataSource V2 table."""
-    lifecycle = "OVERWRITE" if operator.name.startswith("Overwrite") else None
-    return into_relation(plan, operator.operator("table"), operator.operator("query"), session, lifecycle)
+    lifecycle = "OVERWRITE" if "Overwrite" in operator.name else None
+    target, query = operator.operator("table"), operator.operator("query")
+    by_name = operator.arguments.get("isByName") is True
+    return into_relation(plan, target, query, session, lifecycle, by_name=by_name)
 
 
 def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Found:
@@ -182,6 +196,7 @@ INSERTS: dict[str, Rule] = {
     "InsertOnlyMerge": _v2_insert,
     "OverwriteByExpression": _v2_insert,
     "OverwritePartitionsDynamic": _v2_insert,
+    "DeltaDynamicPartitionOverwriteCommand": _v2_insert,
     "WriteToMicroBatchDataSourceV1": _stream_to_files,
     "WriteToMicroBatchDataSource": _stream_to_table,
     "WriteToContinuousDataSource": _continuous,

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 import attrs
 from openlineage_pyspark.facets import commands, inserts, relations
 from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge, OutputColumn
-from openlineage_pyspark.facets.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.kinds import Kind, compose, transformation
 from openlineage_pyspark.facets.relations import Column, Relation, Session
 from openlineage_pyspark.facets.run import NotUnderstood
 from openlineage_pyspark.facets.schema import schema_fields
-from openlineage_pyspark.facets.trace import ROWS, Sources, Trace
+from openlineage_pyspark.facets.struct_fields import Path
+from openlineage_pyspark.facets.trace import ROWS, Origin, Sources, Trace
 from openlineage_pyspark.facets.written import Scoped, Unnamed, Write
 from openlineage_pyspark.listener.plan import AttributeRef, Operator, Plan, Value
 
@@ -186,8 +187,8 @@ class _Reading:
         rows = self._rows(write.reads)
         for part in write.rows:
             self._join(rows, self.trace.expression(part.scope, part.value, part.kind))
-        nested = [n for c in write.columns for n in self._nested(c.name, c.values)]
-        return WrittenDataset(write, ColumnLineage((*columns, *nested), _edges(rows)))
+        columns += [n for c in write.columns for n in self._nested(c.name, c.values)]
+        return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows)))
 
     def _rows(self, queries: tuple[int, ...]) -> Found:
         """What decides about the rows of queries, and about those that they go on with from an earlier plan."""
@@ -203,31 +204,39 @@ class _Reading:
         """The fields of a struct that the plan puts together, each with sources of its own."""
         if len(values) != 1 or len(values[0].scope) != 1 or not isinstance(values[0].value, AttributeRef):
             return []
-        operator, attribute = values[0].scope[0], values[0].value
-        known = self.plan.attributes.get(attribute.id)
-        if known is None or not known.type.startswith('{"type":"struct"'):
+        known = self.plan.attributes.get(values[0].value.id)
+        struct = schema_fields(known.type) if known is not None and known.type.startswith('{"type":"struct"') else ()
+        return self._fields(name, struct, Origin(values[0].scope[0], values[0].value.id), ())
+
+    def _fields(self, name: str, fields: tuple[Field, ...], struct: Origin, path: Path) -> list[OutputColumn]:
+        """The fields of a struct at a path of an operator's attribute; none where it is a stored one."""
+        whole = self._found(struct, path)
+        parts = [self._found(struct, (*path, field.name)) for field in fields]
+        # What is read of a stored struct comes from the whole of it, and is never the same value.
+        if all(part.keys() == whole.keys() and not any(Kind.IDENTITY in k for k in part.values()) for part in parts):
             return []
-        whole: Found = {}
-        self._join(whole, self.trace.column(operator, attribute.id))
-        columns = []
-        for field in schema_fields(known.type):
-            part: Found = {}
-            self._join(part, self.trace.column(operator, attribute.id, (field.name,)))
-            if part.keys() != whole.keys():
-                columns.append(OutputColumn(f"{name}.{field.name}", _edges(part)))
+        columns: list[OutputColumn] = []
+        for field, part in zip(fields, parts, strict=True):
+            columns.append(OutputColumn(f"{name}.{field.name}", _edges(part)))
+            if field.type == "struct":
+                columns += self._fields(f"{name}.{field.name}", field.fields, struct, (*path, field.name))
         return columns
 
+    def _found(self, column: Origin, path: Path = ()) -> Found:
+        found: Found = {}
+        self._join(found, self.trace.column(column.operator, column.id, path))
+        return found
+
     def _query_lineage(self, query: int, results: Mapping[int, Found]) -> ColumnLineage:
-        columns = (
-            OutputColumn(output.name, _edges(results[output.id])) for output in self.plan.operators[query].output
-        )
-        return ColumnLineage(tuple(columns), _edges(results[ROWS]))
+        output = self.plan.operators[query].output
+        columns = tuple(OutputColumn(column.name, _edges(results[column.id])) for column in output)
+        return ColumnLineage(columns, _edges(results[ROWS]))
 
     def _results(self, query: int | None) -> dict[int, Found]:
         found: dict[int, Found] = {}
         if query is not None:
             for output in self.plan.operators[query].output:
-                self._join(found.setdefault(output.id, {}), self.trace.column(query, output.id))
+                found[output.id] = self._found(Origin(query, output.id))
             found[ROWS] = self._rows((query,))
         return found
 

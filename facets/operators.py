@@ -191,7 +191,19 @@ def _generate(plan: Plan, operator: Operator) -> Meaning:
         defines = _stack(plan, generator, made)
     elif isinstance(generator, ExpressionRef) and plan.expressions[generator.index].name == "Inline":
         defines = _inline(plan, generator, made) or defines
+    elif isinstance(generator, ExpressionRef):
+        defines = {**defines, **_entries(plan, generator, made)}
     return Meaning(defines, operator.children)
+
+
+def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
+    """explode(map(key, value, ...)): keys from keys and values from values, where the map is made in place."""
+    child = plan.expressions[generator.index].arguments.get("child")
+    entries = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
+    if entries is None or entries.name != "CreateMap" or len(made) < 2:
+        return {}
+    children = entries.sequence("children")
+    return {id_: tuple(Computed(v, Kind.TRANSFORMATION) for v in children[at::2]) for at, id_ in enumerate(made[-2:])}
 
 
 def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:

@@ -15,6 +15,7 @@ from openlineage_pyspark.facets.expressions import Reach, Use, uses
 from openlineage_pyspark.facets.kinds import Kind, compose
 from openlineage_pyspark.facets.meanings import Computed, Meaning, Passed
 from openlineage_pyspark.facets.operators import meaning
+from openlineage_pyspark.facets.struct_fields import renamed
 from openlineage_pyspark.listener.plan import (
     ExpressionRef,
     OperatorRef,
@@ -233,7 +234,8 @@ class Trace:
                 for use in uses(self.plan, definition.value, definition.kind, path):
                     steps += self._use(operator, use, "" if use.kind is Kind.IDENTITY else text, self._scope(operator))
             elif definition.kind is Kind.IDENTITY:
-                steps += [(below, Kind.IDENTITY, "") for below in self._branches(definition, path)]
+                below = renamed(self.plan, id_, definition.id, path)
+                steps += [(branch, Kind.IDENTITY, "") for branch in self._branches(definition, below)]
             else:
                 steps.append((self._follow((definition.operator, definition.id, path)), definition.kind, ""))
         return list(dict.fromkeys(steps))
@@ -251,7 +253,8 @@ class Trace:
             made = self.meaning(cell[0]).defines.get(cell[1], ())
             handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
             if handed and len(handed) == len(made):
-                stack.extend(self._follow((d.operator, d.id, path)) for d in reversed(handed))
+                below = [(d.operator, d.id, renamed(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)]
+                stack.extend(map(self._follow, below))
             else:
                 found.append(cell)
         return found

@@ -203,8 +203,26 @@ def into(target: Described | None, query: int | None) -> Unnamed:
     return Unnamed(reads_of(query), None if target.simple_name in _KEEPS_NOTHING else target.class_name)
 
 
-def into_relation(plan: Plan, target: int | None, query: int | None, session: Session, lifecycle: str | None) -> Found:
-    """A write into the relation at an index of the plan; an Unnamed where it keeps nothing or can't be named."""
+def into_relation(
+    plan: Plan,
+    target: int | None,
+    query: int | None,
+    session: Session,
+    lifecycle: str | None,
+    *,
+    by_name: bool = False,
+) -> Found:
+    """
+    A write into the relation at an index of the plan; an Unnamed where it keeps nothing or can't be named.
+
+    Args:
+        plan: the plan.
+        target: index of the relation.
+        query: index of the operator whose rows go in.
+        session: what the session's configuration says.
+        lifecycle: OpenLineage's lifecycleStateChange.
+        by_name: whether a column goes into the one of its name, or else is a new one, rather than by its position.
+    """
     while target is not None and plan.operators[target].name == "SubqueryAlias":
         target = next(iter(plan.operators[target].children), None)
     if target is None:
@@ -216,4 +234,7 @@ def into_relation(plan: Plan, target: int | None, query: int | None, session: Se
         return into(table or Described(operator.class_name, {}), query)
     dataset = found.datasets[0]
     names = tuple(column.name for column in operator.output)
+    if by_name and query is not None:
+        known = {name.casefold(): name for name in names}
+        names = tuple(known.get(c.name.casefold(), c.name) for c in plan.operators[query].output)
     return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=label_of(dataset))

@@ -1,9 +1,9 @@
 """
 The one edge to the driver's JVM.
 
-Nothing else in the package touches py4j or a Java object. The probe (`Probe.java`) is compiled in the JVM with the
-Janino that Spark ships for its own code generation, gets a listener queue of its own, and is asked for its records:
-there is no callback server and no open port.
+Nothing else in the package touches py4j, and only `hadoop_files` other Java objects. The probe (`Probe.java`) is
+compiled in the JVM with the Janino that Spark ships for its own code generation, gets a listener queue of its own, and
+is asked for its records: there is no callback server and no open port.
 """
 
 from __future__ import annotations
@@ -18,6 +18,13 @@ from typing import Any
 import attrs
 from openlineage_pyspark.facets.addresses import without_credentials
 from openlineage_pyspark.listener import class_cache, vocabulary
+
+# Root of a parsed statement that Spark runs while it analyses it -> what that is.
+_RUN_BY_ANALYSIS = {
+    "Call": "a CALL",
+    "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
+    "CompoundBody": "a script",
+}
 
 
 class ProbeError(RuntimeError):
@@ -211,111 +218,8 @@ def context_facts(java_spark_context: Any) -> ContextFacts:
     )
 
 
-class HadoopFiles:
-    """
-    A location in a file system that is not local, through the driver's own Hadoop client.
-
-    It is the client that Spark reads and writes with, with the same configuration and credentials, but an instance of
-    its own, which neither the end of the SparkContext nor that of the JVM closes.
-    """
-
-    def __init__(self, gateway: Any, location: str) -> None:
-        """
-        Remember where; the first object asks for the rest, since there is no SparkContext yet.
-
-        Args:
-            gateway: py4j's gateway of the driver.
-            location: with its scheme, such as `s3a://bucket/lineage`.
-        """
-        self._jvm = gateway.jvm
-        self._location = location
-        self._client: Any = None
-        self._label = ""
-
-    def label(self) -> str:
-        """
-        Give the id of the application.
-
-        Raises:
-            OSError: it can't be asked for.
-        """
-        self._opened()
-        return self._label
-
-    def create(self, path: str, /) -> HadoopObject:
-        """
-        Begin an object.
-
-        Args:
-            path: in full, with its scheme.
-
-        Raises:
-            OSError: it can't be made, or is there already.
-        """
-        client, overwrite = self._opened(), False
-        with _as_os_error():
-            return HadoopObject(client.create(self._jvm.org.apache.hadoop.fs.Path(path), overwrite))
-
-    def close(self) -> None:
-        """
-        Close the client.
-
-        Raises:
-            OSError: it did not answer.
-        """
-        if self._client is not None:
-            with _as_os_error():
-                self._client.close()
-
-    def _opened(self) -> Any:
-        if self._client is None:
-            with _as_os_error():
-                active = getattr(getattr(self._jvm.org.apache.spark, "SparkContext$"), "MODULE$").getActive()
-                if not active.isDefined():
-                    raise OSError("there is no SparkContext")
-                hadoop = self._jvm.org.apache.hadoop
-                configuration = hadoop.conf.Configuration(active.get().hadoopConfiguration())
-                # The JVM may end, by a signal, before Python has written the last object.
-                configuration.set("fs.automatic.close", "false")
-                self._label = str(active.get().applicationId())
-                self._client = hadoop.fs.FileSystem.newInstance(hadoop.fs.Path(self._location).toUri(), configuration)
-        return self._client
-
-
-class HadoopObject:
-    """One object that is being written (FSDataOutputStream)."""
-
-    def __init__(self, stream: Any) -> None:
-        """Take over an open stream."""
-        self._stream = stream
-        with _as_os_error():
-            self.keeps = bool(stream.hasCapability("hflush"))
-
-    def write(self, data: bytes, /) -> None:
-        """
-        Append to the object, and wait until the file system has it, if it is one that can say so.
-
-        Raises:
-            OSError: the file system did not take it.
-        """
-        with _as_os_error():
-            self._stream.write(data)
-            if self.keeps:
-                self._stream.hflush()
-
-    def close(self) -> None:
-        """
-        Finish the object.
-
-        Raises:
-            OSError: the file system did not take it.
-        """
-        with _as_os_error():
-            self._stream.close()
-
-
 @contextlib.contextmanager
-def _as_os_error() -> Iterator[None]:
+def as_os_error() -> Iterator[None]:
     """Raise as OSError what a call to the JVM raises, where Java refuses and where the JVM is gone."""
     from py4j.protocol import Py4JError
 
@@ -330,12 +234,17 @@ def analyzed_plan(spark: Any, query: Any) -> Any:
     The analyzed plan of a DataFrame or of an SQL text, which is not run (nor is a command, which Spark runs eagerly).
 
     Raises:
+        ValueError: Spark runs the statement when it analyses it.
         TypeError: for anything else.
     """
     if isinstance(query, str):
         state = spark._jsparkSession.sessionState()
+        parsed = state.sqlParser().parsePlan(query)
+        statement = _RUN_BY_ANALYSIS.get(str(parsed.nodeName()))
+        if statement is not None:
+            raise ValueError(f"lineage() can't tell of {statement}: Spark runs it when it analyses the statement")
         skip = spark._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
-        return state.executePlan(state.sqlParser().parsePlan(query), skip).analyzed()
+        return state.executePlan(parsed, skip).analyzed()
     frame = getattr(query, "_jdf", None)
     if frame is None:
         raise TypeError(f"lineage() takes a DataFrame or the text of an SQL statement, not {type(query).__name__}")

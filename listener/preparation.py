@@ -107,7 +107,8 @@ class Preparation:
 
 
 def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) -> Prepared:
-    from openlineage_pyspark.listener.jvm import HadoopFiles, Probe, ProbeError, ProbeLimits
+    from openlineage_pyspark.listener.hadoop_files import HadoopFiles
+    from openlineage_pyspark.listener.jvm import Probe, ProbeError, ProbeLimits
     from openlineage_pyspark.listener.shipping import open_delivery
     from openlineage_pyspark.transport import TransportConfigError
     from openlineage_pyspark.transport.filesystem import offered

@@ -51,11 +51,6 @@ def sql_of(record: Mapping[str, Any]) -> str | None:
     return str(inner) if inner is not None and _writes(str(inner)) else None
 
 
-def first_word(text: str) -> str:
-    """The keyword that a statement begins with, in capitals; empty where there is none."""
-    return next(_words(text), "")
-
-
 def _writes(text: str) -> bool:
     """Whether a text is a statement that writes, by the words outside of its parentheses."""
     first = ""

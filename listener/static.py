@@ -10,7 +10,6 @@ from openlineage_pyspark.facets.lineage_table import Lineage, lineage_of
 from openlineage_pyspark.listener.decode import decode_plan
 from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan, context_facts
 from openlineage_pyspark.listener.plan_reader import session_of
-from openlineage_pyspark.listener.records import first_word
 
 _PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
 
@@ -29,12 +28,10 @@ def lineage(spark: Any, query: Any) -> Lineage:
     Raises:
         pyspark.errors.ParseException: the text is no SQL.
         pyspark.errors.AnalysisException: it names what isn't there, as running it would say.
-        ValueError: the text is a CALL.
+        ValueError: the text is of a statement that Spark runs when it analyses it: CALL, EXECUTE IMMEDIATE, a script.
         TypeError: `query` is neither a DataFrame nor text.
         ProbeError: the listener can't be put into this JVM.
     """
-    if isinstance(query, str) and first_word(query) == "CALL":
-        raise ValueError("lineage() can't tell of a CALL: Spark runs the procedure when it analyses the statement")
     gateway = spark.sparkContext._gateway
     probe = _PROBES.get(gateway)
     if probe is None:

@@ -51,6 +51,32 @@ def test_a_command_of_a_connector_is_a_run_that_names_it_though_it_puts_out_colu
     assert (found.command, found.columns, found.quiet) == (None, None, False)
 
 
+def test_what_is_appended_goes_into_the_columns_of_the_table_in_whatever_case():
+    fields = ",".join(
+        f'{{"name":"{name}","type":"integer","nullable":true,"metadata":{{}}}}' for name in ("Amount", "ID")
+    )
+    there = Described(
+        "CatalogTable",
+        {
+            "identifier": Described("TableIdentifier", {"table": "kept", "database": "shop"}),
+            "locationUri": "file:/lake/kept",
+            "schema": f'{{"type":"struct","fields":[{fields}]}}',
+        },
+    )
+    made = Described("CatalogTable", {"identifier": Described("TableIdentifier", {"table": "kept"})})
+    found = understood(
+        "CreateDataSourceTableAsSelectCommand",
+        {"table": made, "existing": there, "mode": "Append", "outputColumnNames": ("id", "AMOUNT")},
+    )
+    (output,) = found.outputs
+    assert told(found) == (["file /lake/kept"], ["/data/sales"], [])
+    assert [field.name for field in output.write.dataset.fields] == ["Amount", "ID"]
+    assert {c.name: [(e.dataset.name, e.field) for e in c.edges] for c in output.lineage.columns} == {
+        "ID": [("/data/sales", "id")],
+        "Amount": [("/data/sales", "amount")],
+    }
+
+
 def test_a_command_that_only_the_record_calls_so_is_one_too():
     plan = Plan((Operator("Optimize", "io.Optimize", {}, (Output(1, "path"),)),), (), {1: Attribute("path", "string")})
     found = understand(plan, Session(), is_command=True)

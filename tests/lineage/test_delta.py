@@ -77,6 +77,31 @@ def test_update_and_delete_tell_what_they_set_and_what_decides(runs, said):
     assert said(delete) == (["staff"], {}, ["staff.name FILTER", "staff.pay FILTER"])
 
 
+ALL = {
+    "id": ["news.id IDENTITY"],
+    "name": ["news.name IDENTITY"],
+    "total": ["news.pay IDENTITY"],
+    "d": ["news.id IDENTITY"],
+}
+
+
+def test_what_is_inserted_by_name_goes_into_the_columns_of_those_names(runs, said):
+    appended = [said(event) for event in runs["append_data", "default_parts"]]
+
+    some = {name: ALL[name] for name in ("id", "total")}
+    assert [(reads, {c: e for c, e in columns.items() if e}, rows) for reads, columns, rows in appended] == [
+        (["news"], columns, []) for columns in (some, ALL, ALL, some)
+    ]
+
+
+def test_partitions_that_are_overwritten_are_those_of_the_output(runs, said):
+    overwritten = runs["execute_delta_dynamic_partition_overwrite_command", "default_parts"]
+
+    assert [said(event) for event in overwritten] == [(["news"], ALL, [])] * 2
+    for event in overwritten:
+        assert event["outputs"][0]["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "OVERWRITE"
+
+
 def test_what_looks_after_a_table_makes_no_run_and_what_is_not_known_is_named(job, runs, violations):
     assert violations(job.events()) == []
     unknown = {name: events for name, events in runs.items() if "extractionError" in events[0]["run"]["facets"]}
@@ -85,4 +110,4 @@ def test_what_looks_after_a_table_makes_no_run_and_what_is_not_known_is_named(jo
 
     assert unknown == {}
     assert error["task"] == "org.apache.spark.sql.delta.commands.RestoreTableCommand"
-    assert len(runs) == 9
+    assert len(runs) == 12

@@ -24,6 +24,22 @@ def test_a_statement_is_not_run(session):
     assert jobs.jobsList(None).size() == before
 
 
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("EXECUTE IMMEDIATE 'DROP TABLE former'", "EXECUTE IMMEDIATE"),
+        ("BEGIN DROP TABLE former; END", "a script"),
+        ("CALL shop.forget('former')", "a CALL"),
+    ],
+)
+def test_a_statement_that_spark_runs_when_it_analyses_it_is_refused(session, statement, name):
+    if session.version < "4.1":
+        pytest.skip("Spark takes these statements, and runs them when it analyses them, from 4.1 on")
+    with pytest.raises(ValueError, match=rf"^lineage\(\) can't tell of {name}: Spark runs it when it analyses"):
+        lineage(session, statement)
+    assert session.catalog.tableExists("former")
+
+
 def test_a_text_that_is_no_sql_is_refused_as_running_it_would_be(session):
     with pytest.raises(ParseException, match=r"(?i)syntax error"):
         lineage(session, "SELEC id FROM emp")

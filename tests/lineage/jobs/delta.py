@@ -18,6 +18,11 @@ STATEMENTS = [
     "MERGE INTO staff t USING news s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, pay) VALUES (s.id, s.pay)",
     "UPDATE staff SET pay = pay * 2 WHERE id = 1",
     "DELETE FROM staff WHERE pay > 30 AND name = 'A'",
+    "CREATE TABLE parts (id INT, name STRING, total INT, d INT) USING delta PARTITIONED BY (d)",
+    "INSERT INTO parts (total, id) SELECT pay, id FROM news",
+    "INSERT INTO parts BY NAME SELECT pay AS total, id AS d, name, id FROM news",
+    "SET spark.sql.sources.partitionOverwriteMode = dynamic",
+    "INSERT OVERWRITE parts SELECT id, name, pay, id FROM news",
     "OPTIMIZE staff",
     "VACUUM staff",
     "DESCRIBE HISTORY staff",
@@ -29,6 +34,10 @@ STATEMENTS = [
 spark = SparkSession.builder.appName("delta").getOrCreate()
 for statement in STATEMENTS:
     spark.sql(statement)
+shuffled = spark.table("news").selectExpr("pay AS TOTAL", "id AS d", "name", "id")
+shuffled.writeTo("parts").append()
+shuffled.select("TOTAL", "id").write.format("delta").mode("append").saveAsTable("parts")
+shuffled.writeTo("parts").overwritePartitions()
 spark.table("staff").write.format("delta").save(PATH)
 table = spark._jvm.io.delta.tables.DeltaTable.forPath(spark._jsparkSession, PATH)
 merge = getattr(table, "as")("t").merge(spark.table("news").alias("s")._jdf, "t.id = s.id")
