@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -95,13 +96,19 @@ def _type(plan: Plan, value: Value) -> Value:
     return expression.arguments.get("structType") if expression is not None else None
 
 
-def _fields(type_: Value) -> list[tuple[str, Any]]:
+def _fields(type_: Value) -> tuple[tuple[str, Any], ...]:
     """The fields of a struct type with their types, or of the structs in an array; none of any other type."""
-    parsed: Any = json.loads(type_) if isinstance(type_, str) and type_.startswith("{") else None
+    return _parsed(type_) if isinstance(type_, str) and type_.startswith("{") else ()
+
+
+# A struct of a thousand columns is asked for each of them.
+@functools.lru_cache(maxsize=64)
+def _parsed(type_: str) -> tuple[tuple[str, Any], ...]:
+    parsed: Any = json.loads(type_)
     while isinstance(parsed, dict) and parsed.get("type") == "array":
         parsed = parsed["elementType"]
     is_struct = isinstance(parsed, dict) and parsed.get("type") == "struct"
-    return [(str(field["name"]).casefold(), field["type"]) for field in parsed["fields"]] if is_struct else []
+    return tuple((str(field["name"]).casefold(), field["type"]) for field in parsed["fields"]) if is_struct else ()
 
 
 def struct_field(expression: Expression, field: str) -> Value:
@@ -109,8 +116,8 @@ def struct_field(expression: Expression, field: str) -> Value:
     type_, children = expression.arguments.get("structType"), expression.arguments.get("children")
     if not isinstance(type_, str) or not isinstance(children, tuple):
         return None
-    names = [f["name"].lower() for f in json.loads(type_)["fields"]]
-    return children[2 * names.index(field.lower()) + 1] if field.lower() in names else None
+    names = [name for name, _ in _fields(type_)]
+    return children[2 * names.index(field.casefold()) + 1] if field.casefold() in names else None
 
 
 def updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[tuple[Value, Path]]:
