@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import attrs
 from openlineage_pyspark.facets.kinds import Kind, compose
-from openlineage_pyspark.facets.struct_fields import accessed, held, selected
+from openlineage_pyspark.facets.struct_fields import Path, accessed, held, selected
 from openlineage_pyspark.listener.plan import (
     AttributeRef,
     Expression,
@@ -52,7 +52,6 @@ class Use:
     path: tuple[str, ...] = ()
 
 
-Path = tuple[str, ...]
 Part = tuple[Value, Kind]
 Rule = Callable[[Plan, Expression], "list[Part]"]
 

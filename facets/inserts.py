@@ -21,6 +21,7 @@ from openlineage_pyspark.facets.written import (
     mode_lifecycle,
     named_fields,
     reads_of,
+    spelt_as,
     table_label,
     texts,
     to_path,
@@ -62,9 +63,8 @@ def _create_table_as_select(plan: Plan, operator: Operator, session: Session) ->
 def _append(plan: Plan, operator: Operator, table: Described, session: Session) -> Found:
     """What saveAsTable appends to a table that is there, whose columns are of the same names in whatever case."""
     query, fields = operator.operator("query"), schema_fields(table.text("schema"))
-    known = {field.name.casefold(): field.name for field in fields}
     given = texts(operator.sequence("outputColumnNames")) or tuple(f.name for f in named_fields(plan, query, ()))
-    found = to_table(plan, table, query, tuple(known.get(n.casefold(), n) for n in given), session, None)
+    found = to_table(plan, table, query, spelt_as((field.name for field in fields), given), session, None)
     if not fields or not isinstance(found, Write):
         return found
     return attrs.evolve(found, dataset=attrs.evolve(found.dataset, fields=fields))

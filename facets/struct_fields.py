@@ -64,10 +64,10 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
         each value that it may be, how it goes in, and the path that is left to go; empty for any other expression.
     """
     if expression.name == "CreateNamedStruct":
-        chosen = struct_field(expression, path[0])
+        chosen = _struct_field(expression, path[0])
         return ((chosen, Kind.IDENTITY, path[1:]),) if chosen is not None else ()
     if expression.name == "UpdateFields":
-        return tuple((value, Kind.IDENTITY, rest) for value, rest in updated_field(plan, expression, path))
+        return tuple((value, Kind.IDENTITY, rest) for value, rest in _updated_field(plan, expression, path))
     if expression.name in ("Cast", "AnsiCast"):
         child = expression.arguments.get("child")
         # A cast of structs goes by position.
@@ -111,7 +111,7 @@ def _parsed(type_: str) -> tuple[tuple[str, Any], ...]:
     return tuple((str(field["name"]).casefold(), field["type"]) for field in parsed["fields"]) if is_struct else ()
 
 
-def struct_field(expression: Expression, field: str) -> Value:
+def _struct_field(expression: Expression, field: str) -> Value:
     """The value that a CreateNamedStruct gives to a field; None where it has no such field."""
     type_, children = expression.arguments.get("structType"), expression.arguments.get("children")
     if not isinstance(type_, str) or not isinstance(children, tuple):
@@ -120,7 +120,7 @@ def struct_field(expression: Expression, field: str) -> Value:
     return children[2 * names.index(field.casefold()) + 1] if field.casefold() in names else None
 
 
-def updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[tuple[Value, Path]]:
+def _updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[tuple[Value, Path]]:
     """
     What a field is after `withField` and `dropFields` (UpdateFields).
 
@@ -132,10 +132,8 @@ def updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[tu
     Yields:
         the value that it was set to last, or the struct that it was not set in; with the path that is left to go.
     """
-    operations = expression.arguments.get("fieldOps")
-    for operation in reversed(operations if isinstance(operations, tuple) else ()):
-        change = plan.expressions[operation.index] if isinstance(operation, ExpressionRef) else None
-        if change is not None and str(change.arguments.get("name")).lower() == path[0].lower():
+    for change in plan.expressions_of(expression.sequence("fieldOps")[::-1]):
+        if str(change.arguments.get("name")).lower() == path[0].lower():
             yield change.arguments.get("valExpr"), path[1:]
             return
     yield expression.arguments.get("structExpr"), path

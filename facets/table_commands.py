@@ -173,9 +173,8 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Found:
 
 def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:
     """The columns that a CREATE TABLE lists: a schema before Spark 4, definitions from then on."""
-    listed = [plan.expressions[c.index] for c in operator.sequence("columns") if isinstance(c, ExpressionRef)]
     found = []
-    for definition in listed:
+    for definition in plan.expressions_of(operator.sequence("columns")):
         name, type_, comment = (definition.arguments.get(key) for key in ("name", "dataType", "comment"))
         if isinstance(name, str) and isinstance(type_, str):
             found.append(field(name, type_, comment if isinstance(comment, str) else None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import attrs
 from openlineage_pyspark.facets import relations
@@ -107,6 +107,12 @@ def by_position(plan: Plan, query: int | None, names: tuple[str, ...] = ()) -> t
         Assigned(names[at] if at < len(names) else column.name, (Scoped(AttributeRef(column.id), (query,)),))
         for at, column in enumerate(output)
     )
+
+
+def spelt_as(names: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:
+    """The given names as those of a table are spelt, whose case does not count; one that it has not, as it is."""
+    known = {name.casefold(): name for name in names}
+    return tuple(known.get(name.casefold(), name) for name in given)
 
 
 def texts(values: tuple[Value, ...]) -> tuple[str, ...]:
@@ -235,6 +241,5 @@ def into_relation(
     dataset = found.datasets[0]
     names = tuple(column.name for column in operator.output)
     if by_name and query is not None:
-        known = {name.casefold(): name for name in names}
-        names = tuple(known.get(c.name.casefold(), c.name) for c in plan.operators[query].output)
+        names = spelt_as(names, (column.name for column in plan.operators[query].output))
     return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=label_of(dataset))
