@@ -10,20 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.lineage_table import Lineage, LineageEdge
-    from openlineage_pyspark.listener.preparation import RegistrationError
-    from openlineage_pyspark.listener.registration import Handle, register
+    from openlineage_pyspark.facets.report import Lineage, LineageEdge
+    from openlineage_pyspark.listener.start.prepare import RegistrationError
+    from openlineage_pyspark.listener.start.register import Handle, register
     from openlineage_pyspark.listener.static import lineage
 
 __all__ = ["Handle", "Lineage", "LineageEdge", "RegistrationError", "lineage", "register"]
 
 _HOMES = {
-    "Handle": "listener.registration",
+    "Handle": "listener.start.register",
     "Lineage": "facets.lineage_table",
     "LineageEdge": "facets.lineage_table",
-    "RegistrationError": "listener.preparation",
+    "RegistrationError": "listener.start.prepare",
     "lineage": "listener.static",
-    "register": "listener.registration",
+    "register": "listener.start.register",
 }
 
 

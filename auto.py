@@ -5,6 +5,6 @@ It stands before the first session is made; on one that runs already, the listen
 listens only where the configuration says so.
 """
 
-from openlineage_pyspark.listener.activation import install
+from openlineage_pyspark.listener.start.hook import install
 
 install()

@@ -1,8 +1,8 @@
-"""Ships the `.pth` file at the root of the wheel, for which setuptools has no setting."""
+"""Ships the `.pth` file at the root of the wheel, and names the packages: setuptools has no setting for either."""
 
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 HOOK = "openlineage_pyspark.pth"
@@ -35,4 +35,11 @@ class BuildWithHook(build_py):
         return str(Path(self.build_lib) / HOOK)
 
 
-setup(cmdclass={"build_py": BuildWithHook})
+# The repository's root is the package `openlineage_pyspark` itself.
+ROOMS = ("command", "facets", "listener", "transport")
+PACKAGES = find_packages(include=[pattern for room in ROOMS for pattern in (room, f"{room}.*")])
+
+setup(
+    cmdclass={"build_py": BuildWithHook},
+    packages=["openlineage_pyspark", *(f"openlineage_pyspark.{name}" for name in PACKAGES)],
+)

@@ -22,15 +22,15 @@ from statistics import median
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.event import describe
-from openlineage_pyspark.facets.lineage import understand
-from openlineage_pyspark.facets.options import DescribeOptions
-from openlineage_pyspark.facets.relations import Session
-from openlineage_pyspark.facets.run import Engine, RunReference, RunState
-from openlineage_pyspark.facets.serialise import serialise
-from openlineage_pyspark.listener.decode import decode_plan
-from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan
-from openlineage_pyspark.listener.runs import Application, Runs
+from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.encode import serialise
+from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.model.run import Engine, RunReference, RunState
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan
+from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.listener.runs.assemble import Application, Runs
 from pyspark.sql import SparkSession
 from workloads import WORKLOADS, Scene
 
@@ -89,7 +89,7 @@ def _parts(samples: list[Sample], probe: Probe, java_session: Any) -> dict[str, 
         "encode": lambda: [probe.encode(sample.java_plan, java_session) for sample in samples],
         "parse": lambda: [json.loads(sample.encoded) for sample in samples],
         "decode": lambda: [decode_plan(sample.parsed) for sample in samples],
-        "understand": lambda: [understand(plan, session) for plan in plans],
+        "understand": lambda: [lineage_of_plan(plan, session) for plan in plans],
         "describe": lambda: [describe(sample.state, options) for sample in samples],
         "serialise": lambda: [serialise(event) for event in events],
     }

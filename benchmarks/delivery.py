@@ -28,16 +28,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import requests
-from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier
-from openlineage_pyspark.facets.event import describe
-from openlineage_pyspark.facets.options import DescribeOptions
-from openlineage_pyspark.facets.run import Engine, Input, Job, Output, RunState
-from openlineage_pyspark.facets.serialise import serialise
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.encode import serialise
+from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.model.run import Engine, Input, Job, Output, RunState
 from openlineage_pyspark.listener.pipeline import event_of
 from openlineage_pyspark.transport import Delivery, Event, open_transport
-from openlineage_pyspark.transport.adoption import Inheritance
-from openlineage_pyspark.transport.spool import Spool
-from openlineage_pyspark.transport.spool_place import directories
+from openlineage_pyspark.transport.spool.adoption import Inheritance
+from openlineage_pyspark.transport.spool.place import directories
+from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

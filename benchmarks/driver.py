@@ -64,7 +64,7 @@ def main() -> None:
     spark.stop()
     _report["stopped"] = time.monotonic()
     _report["stop seconds"] = _report["stopped"] - begin
-    _report["listened"] = "openlineage_pyspark.listener.registration" in sys.modules
+    _report["listened"] = "openlineage_pyspark.listener.start.register" in sys.modules
 
 
 main()

@@ -63,7 +63,7 @@ def job(queries: int, steps: int) -> None:
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.appName("many queries").getOrCreate()
-    registration = sys.modules.get("openlineage_pyspark.listener.registration")
+    registration = sys.modules.get("openlineage_pyspark.listener.start.register")
     handle = registration.handle_of(spark.sparkContext) if registration is not None else None
     begin = time.monotonic()
     for number in range(queries + 1):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 from openlineage_pyspark.command.spark_conf import SparkConf, SparkPlace, find_spark, read_conf
-from openlineage_pyspark.listener.settings import Settings, default_search, load
+from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
 from openlineage_pyspark.transport import Transport, open_transport
 from openlineage_pyspark.transport.composite import CompositeTransport
-from openlineage_pyspark.transport.file import FileTransport
-from openlineage_pyspark.transport.filesystem import offered
+from openlineage_pyspark.transport.file.filesystem import offered
+from openlineage_pyspark.transport.file.transport import FileTransport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from openlineage_pyspark.command import doctor_delivery, doctor_runtime
 from openlineage_pyspark.command.configured import add_options, read
 from openlineage_pyspark.command.diagnosis import PROBLEM
 from openlineage_pyspark.command.screen import Column, Screen
-from openlineage_pyspark.listener.setting_sources import PREFIX
+from openlineage_pyspark.listener.settings.sources import PREFIX
 
 if TYPE_CHECKING:
     import argparse

@@ -11,17 +11,17 @@ import attrs
 from openlineage_pyspark.command.configured import needs_driver, open_without_driver
 from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
 from openlineage_pyspark.command.spool import contents, unreadable
-from openlineage_pyspark.listener.setting_catalog import find_key
-from openlineage_pyspark.listener.setting_kinds import LIST, OPTIONAL_UUID
-from openlineage_pyspark.listener.setting_sources import SPARK_CONF, read_sources
-from openlineage_pyspark.listener.shipping import spool_root
+from openlineage_pyspark.listener.settings.catalog import find_key
+from openlineage_pyspark.listener.settings.kinds import LIST, OPTIONAL_UUID
+from openlineage_pyspark.listener.settings.sources import SPARK_CONF, read_sources
+from openlineage_pyspark.listener.start.delivery import spool_root
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import Reached, Transport, TransportConfigError, TransportError
 from openlineage_pyspark.transport.composite import CompositeTransport
-from openlineage_pyspark.transport.fan_out import lanes
-from openlineage_pyspark.transport.file import FileTransport
-from openlineage_pyspark.transport.spool import DEAD_LETTER_SECONDS
-from openlineage_pyspark.transport.spool_place import SpoolError
+from openlineage_pyspark.transport.delivery.fan_out import lanes
+from openlineage_pyspark.transport.file.transport import FileTransport
+from openlineage_pyspark.transport.spool.place import SpoolError
+from openlineage_pyspark.transport.spool.store import DEAD_LETTER_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.command.configured import Configured
     from openlineage_pyspark.command.spark_conf import SparkConf
-    from openlineage_pyspark.listener.settings import Settings
-    from openlineage_pyspark.transport.spool_content import Content
+    from openlineage_pyspark.listener.settings.settings import Settings
+    from openlineage_pyspark.transport.spool.content import Content
 
 _JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 _JAVA_JAR = "openlineage-spark"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DISTRIBUTION = "openlineage-pyspark"
 _HOOK = "openlineage_pyspark.pth"
 _LAUNCHER = "openlineage-pyspark-python"
-_ACTIVATION = "openlineage_pyspark.listener.activation"
+_ACTIVATION = "openlineage_pyspark.listener.start.hook"
 _OLDEST_SPARK, _NEWEST_SPARK = (3, 5), (4, 3)
 _JAVA_SECONDS = 60
 # The driver's Python, the strongest first, as spark-submit looks for it.

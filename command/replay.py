@@ -14,15 +14,15 @@ from openlineage_pyspark.command.configured import add_options, needs_driver, op
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.spool import add_spool_option, contents, root_for
 from openlineage_pyspark.transport import Delivery, TransportConfigError
-from openlineage_pyspark.transport.adoption import Inheritance
 from openlineage_pyspark.transport.attempt import attempt
-from openlineage_pyspark.transport.fan_out import FanOut, lanes
-from openlineage_pyspark.transport.spool_place import SpoolError, holds
+from openlineage_pyspark.transport.delivery.fan_out import FanOut, lanes
+from openlineage_pyspark.transport.spool.adoption import Inheritance
+from openlineage_pyspark.transport.spool.place import SpoolError, holds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from openlineage_pyspark.listener.settings import Settings
+    from openlineage_pyspark.listener.settings.settings import Settings
     from openlineage_pyspark.transport import DeliveryCounts, Transport
 
 _DESCRIPTION = """\
@@ -148,7 +148,7 @@ def _options(settings: Settings, to: str | None) -> Mapping[str, Any]:
     if to.lower().startswith(_FILE):
         path = to[len(_FILE) :]
         return {"type": "file", "location": to if path.startswith("/") else path}
-    from openlineage_pyspark.transport.http_client import same_server
+    from openlineage_pyspark.transport.http.client import same_server
 
     configured = settings.transport
     # Whatever logs in at the one server is nobody's business at another.

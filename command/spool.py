@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.configured import add_options, read
 from openlineage_pyspark.command.screen import Column, Screen, complain
-from openlineage_pyspark.listener.shipping import named_root
-from openlineage_pyspark.transport.spool_content import Content, content, dead_letters
-from openlineage_pyspark.transport.spool_place import UNREADABLE, SpoolError, default_root, directories
+from openlineage_pyspark.listener.start.delivery import named_root
+from openlineage_pyspark.transport.spool.content import Content, content, dead_letters
+from openlineage_pyspark.transport.spool.place import UNREADABLE, SpoolError, default_root, directories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from openlineage_pyspark.listener.settings import Settings
+    from openlineage_pyspark.listener.settings.settings import Settings
 
 _DESCRIPTION = "Looks into the spool, in which events wait until the receiver has them."
 _LS = """\

@@ -12,11 +12,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.facets import commands, expressions, operators
-from openlineage_pyspark.listener.setting_catalog import NOT_YET
-from openlineage_pyspark.listener.setting_keys import DONE, NAMESPACE, PYTHON, WORKING, Key, as_text
-from openlineage_pyspark.listener.setting_options import OPTIONS
-from openlineage_pyspark.listener.setting_sources import PREFIX
+from openlineage_pyspark.facets.commands import registry
+from openlineage_pyspark.facets.trace import expressions, operators
+from openlineage_pyspark.listener.settings.catalog import NOT_YET
+from openlineage_pyspark.listener.settings.keys import DONE, NAMESPACE, PYTHON, WORKING, Key, as_text
+from openlineage_pyspark.listener.settings.sources import PREFIX
+from openlineage_pyspark.listener.settings.transport_keys import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -93,7 +94,7 @@ def operator_table() -> str:
 
 def command_table() -> str:
     """What each command writes, for the README."""
-    return _table(("Command", "Spark's classes"), _by_rule(commands.WRITES))
+    return _table(("Command", "Spark's classes"), _by_rule(registry.WRITES))
 
 
 def sentence(rule: Callable[..., Any]) -> str:
@@ -131,7 +132,7 @@ def _reference() -> str:
             _code(sorted(expressions.RANKING)) + ".",
             "\n## Commands that write no dataset\n",
             "They make no event:",
-            _code(sorted(commands.QUIET)) + ".",
+            _code(sorted(registry.QUIET)) + ".",
             "",
         ]
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 import attrs
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.redaction import Redaction
+    from openlineage_pyspark.facets.redaction.redact import Redaction
 
 LOG = logging.getLogger("openlineage_pyspark")
 
@@ -85,7 +85,7 @@ class Guard:
     def _shown(self, text: str) -> str:
         if self.redaction is None:
             # Imported here, because the hook on the context imports this module on the user's thread.
-            from openlineage_pyspark.facets.redaction import Redaction
+            from openlineage_pyspark.facets.redaction.redact import Redaction
 
             self.redaction = Redaction()
         return self.redaction.message(text)

@@ -14,21 +14,20 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 import attrs
-from openlineage_pyspark.facets.custom import Provider, contribute, failed
-from openlineage_pyspark.facets.dataset import Dataset
-from openlineage_pyspark.facets.event import describe
-from openlineage_pyspark.facets.identity import event_id
-from openlineage_pyspark.facets.options import DescribeOptions
-from openlineage_pyspark.facets.redaction import redacted
-from openlineage_pyspark.facets.run import Failure, Job, NotUnderstood, Parent, RunState
-from openlineage_pyspark.facets.size import serialise_within
-from openlineage_pyspark.listener.exit_status import Outcome
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.ids import event_id
+from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.providers import Provider, contribute, failed
+from openlineage_pyspark.facets.events.size import serialise_within
+from openlineage_pyspark.facets.model.dataset import Dataset
+from openlineage_pyspark.facets.model.run import Failure, Gap, Job, Outcome, Parent, RunState
+from openlineage_pyspark.facets.redaction.redact import redacted
 from openlineage_pyspark.listener.guard import LOG, Caught, Guard
-from openlineage_pyspark.listener.jvm import Probe
-from openlineage_pyspark.listener.runs import Application, Runs
+from openlineage_pyspark.listener.probe.client import Probe
+from openlineage_pyspark.listener.runs.assemble import Application, Runs
 from openlineage_pyspark.transport import Delivery, Event
+from openlineage_pyspark.transport.delivery.fan_out import FanOut
 from openlineage_pyspark.transport.event import dataset_key
-from openlineage_pyspark.transport.fan_out import FanOut
 
 _WAIT_MILLISECONDS = 100
 _CAPACITY = f"spark.scheduler.listenerbus.eventqueue.{Probe.QUEUE}.capacity"
@@ -107,7 +106,7 @@ class Pipeline:
         self._taken: deque[str] = deque()
         self._told_start = self._told_end = False
         self._failures = 0
-        self._remarks: dict[NotUnderstood, None] = {}
+        self._remarks: dict[Gap, None] = {}
 
     @property
     def application_id(self) -> str:
@@ -259,7 +258,7 @@ class Pipeline:
         if _ERRORS.encode() not in body or len(self._remarks) >= _MOST_REMARKS:
             return
         for error in json.loads(body)["run"]["facets"].get(_ERRORS, {}).get("errors", ()):
-            self._remarks[NotUnderstood(error["task"], error["errorMessage"])] = None
+            self._remarks[Gap(error["task"], error["errorMessage"])] = None
 
     def _abandon(self) -> None:
         for state in self._runs.abandon(_now(), self._dropped):
@@ -278,24 +277,22 @@ class Pipeline:
             failure = Failure(outcome.message, "PYTHON", outcome.stack_trace)
         state = self._application_state(outcome.event_type, failure)
         self._lost = self.guard.run("counting lost records", self._probe.lost) or 0
-        return attrs.evolve(state, not_understood=self._counted(), operators=self._records)
+        return attrs.evolve(state, gaps=self._counted(), operators=self._records)
 
-    def _counted(self) -> tuple[NotUnderstood, ...]:
+    def _counted(self) -> tuple[Gap, ...]:
         """What was caught, dropped or refused so far."""
-        remarks = [NotUnderstood(kind, f"{count} times") for kind, count in self.counts.caught]
+        remarks = [Gap(kind, f"{count} times") for kind, count in self.counts.caught]
         if self._dropped:
             said = f"Spark dropped {self._dropped} events because the listener's queue was full: raise {_CAPACITY}"
-            remarks.append(NotUnderstood("events", said))
+            remarks.append(Gap("events", said))
         if self._lost:
-            remarks.append(
-                NotUnderstood("records", f"{self._lost} records of the probe were dropped: nobody took them in time")
-            )
+            remarks.append(Gap("records", f"{self._lost} records of the probe were dropped: nobody took them in time"))
         shipped = self._delivery.counts()
-        remarks.extend(NotUnderstood("delivery", f"{n} events: {reason.value}") for reason, n in shipped.drops.items())
+        remarks.extend(Gap("delivery", f"{n} events: {reason.value}") for reason, n in shipped.drops.items())
         # What earlier applications left behind is no fault of this one.
         refused = shipped.failed - shipped.inherited_failed
         if refused:
-            remarks.append(NotUnderstood("delivery", f"{refused} events were refused by the receiver for good"))
+            remarks.append(Gap("delivery", f"{refused} events were refused by the receiver for good"))
         return tuple(remarks)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from openlineage_pyspark.facets.lineage import understand
-from openlineage_pyspark.facets.lineage_table import Lineage, lineage_of
-from openlineage_pyspark.listener.decode import decode_plan
-from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan, context_facts
-from openlineage_pyspark.listener.plan_reader import session_of
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.report import Lineage, lineage_of
+from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan, context_facts
+from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.listener.runs.memory import session_of
 
 _PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
 
@@ -38,4 +38,4 @@ def lineage(spark: Any, query: Any) -> Lineage:
         probe = _PROBES[gateway] = Probe(gateway, ProbeLimits())
     plan = decode_plan(probe.encode(analyzed_plan(spark, query), spark._jsparkSession))
     metastore = context_facts(spark.sparkContext._jsc).metastore
-    return lineage_of(understand(plan, session_of(plan, metastore)))
+    return lineage_of(lineage_of_plan(plan, session_of(plan, metastore)))

@@ -15,14 +15,14 @@ from openlineage_pyspark.command.event_file import Line, Place
 from openlineage_pyspark.command.rules import COMPLETENESS, ORDER
 from openlineage_pyspark.command.specification import Schemas, facets_of
 from openlineage_pyspark.command.validate import Check
-from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge, OutputColumn, Transformation
-from openlineage_pyspark.facets.dataset import Catalog, Dataset, Field, Identifier, Statistics, Symlink
-from openlineage_pyspark.facets.run import (
+from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Statistics, Symlink
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.run import (
     Engine,
     Failure,
+    Gap,
     Input,
     Job,
-    NotUnderstood,
     Output,
     Parent,
     RunReference,
@@ -228,7 +228,7 @@ def full_run() -> tuple[RunState, RunState]:
         parent=Parent(application, RunReference("0190a000-0000-7000-8000-000000000000", "airflow", "dag")),
         inputs=(Input(ORDERS), Input(RATES)),
         outputs=(Output(TOTALS, lifecycle="OVERWRITE", lineage=TOTALS_LINEAGE),),
-        not_understood=(NotUnderstood("MyOperator", "all inputs are taken to reach all outputs"),),
+        gaps=(Gap("MyOperator", "all inputs are taken to reach all outputs"),),
         operators=9,
     )
     end = attrs.evolve(

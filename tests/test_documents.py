@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from openlineage_pyspark.facets import commands, expressions, operators
-from openlineage_pyspark.listener.setting_catalog import find_key
-from openlineage_pyspark.listener.setting_keys import DONE
+from openlineage_pyspark.facets.commands import registry
+from openlineage_pyspark.facets.trace import expressions, operators
+from openlineage_pyspark.listener.settings.catalog import find_key
+from openlineage_pyspark.listener.settings.keys import DONE
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -85,7 +86,7 @@ def test_a_readme_without_a_place_for_a_table_is_refused(tmp_path: Path):
         GENERATE.documents(tmp_path)
 
 
-@pytest.mark.parametrize("rules", [operators.RULES, expressions.RULES, commands.WRITES], ids=["op", "expr", "write"])
+@pytest.mark.parametrize("rules", [operators.RULES, expressions.RULES, registry.WRITES], ids=["op", "expr", "write"])
 def test_every_class_with_a_rule_stands_in_a_table(rules: dict):
     pages = "".join((REPOSITORY / path).read_text("utf-8") for path in ("README.md", "docs/operators.md"))
     assert [name for name in rules if f"`{name}`" not in pages] == []

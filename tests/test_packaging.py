@@ -16,7 +16,7 @@ HOOK = "openlineage_pyspark.pth"
 SCRIPTS = {"openlineage-pyspark", "openlineage-pyspark-python"}
 NOT_SHIPPED = {"tests", "benchmarks", "demo", "docs", "build", "dist"}
 MODULES_OF_THE_ROOT = ("__init__.py", "__main__.py", "auto.py")
-ACTIVATION = "openlineage_pyspark.listener.activation"
+ACTIVATION = "openlineage_pyspark.listener.start.hook"
 HEAVY = {"pyspark", "py4j", "openlineage", "requests", "yaml", "attr", "attrs", "pandas"}
 
 DISTRIBUTION = importlib.metadata.distribution("openlineage-pyspark")
@@ -160,7 +160,7 @@ def run(code: str) -> tuple[str, str]:
             {
                 "__init__.py": "",
                 "listener/__init__.py": "",
-                "listener/activation.py": "def spec_of(name, path): 1 / 0",
+                "listener/start/hook.py": "def spec_of(name, path): 1 / 0",
             },
             id="spec_of raising",
         ),
@@ -180,7 +180,7 @@ def test_the_hook_asks_for_the_context_module_alone(tmp_path: Path) -> None:
     package = {
         "__init__.py": "",
         "listener/__init__.py": "",
-        "listener/activation.py": "def spec_of(name, path): print(name, len(path))",
+        "listener/start/hook.py": "def spec_of(name, path): print(name, len(path))",
     }
     code = laid_out(tmp_path, package) + "import json, pyspark\nprint('then')\nimport pyspark.core.context"
 
@@ -190,7 +190,7 @@ def test_the_hook_asks_for_the_context_module_alone(tmp_path: Path) -> None:
 def test_only_the_module_that_makes_the_class_gets_the_listener(tmp_path: Path) -> None:
     """Spark 4 keeps a module of the old name, which passes the class on."""
     package = {
-        name: (ROOT / name).read_text() for name in ("__init__.py", "listener/__init__.py", "listener/activation.py")
+        name: (ROOT / name).read_text() for name in ("__init__.py", "listener/__init__.py", "listener/start/hook.py")
     }
     code = laid_out(tmp_path, package)
     made = """
@@ -228,7 +228,7 @@ HOOKED = """
 once = getattr(SparkContext.stop, "__wrapped__", None)
 print([once is not None, hasattr(once, "__wrapped__")])
 """
-REAL = ("__init__.py", "auto.py", "listener/__init__.py", "listener/activation.py")
+REAL = ("__init__.py", "auto.py", "listener/__init__.py", "listener/start/hook.py")
 
 
 def with_the_import(folder: Path) -> str:

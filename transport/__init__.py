@@ -5,8 +5,8 @@ here knows of Spark: what goes in is a finished event as bytes.
 """
 
 from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
-from openlineage_pyspark.transport.counts import DeliveryCounts
-from openlineage_pyspark.transport.delivery import Delivery
+from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
+from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.registry import open_transport
 

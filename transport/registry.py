@@ -17,21 +17,21 @@ ENTRY_POINT_GROUP = "openlineage_pyspark.transports"
 _HERE = "openlineage_pyspark.transport"
 # Import paths and not classes: whoever writes to a file does not pay for the import of an HTTP client.
 _BUILT_IN = {
-    "amazon_datazone_api": f"{_HERE}.adapter:DataZoneTransport",
+    "amazon_datazone_api": f"{_HERE}.openlineage.adapter:DataZoneTransport",
     # What openlineage-python's own one does in the background, the delivery does for every transport.
-    "async_http": f"{_HERE}.http:HttpTransport",
+    "async_http": f"{_HERE}.http.transport:HttpTransport",
     "composite": f"{_HERE}.composite:CompositeTransport",
     "console": f"{_HERE}.console:ConsoleTransport",
-    "datadog": f"{_HERE}.adapter:DatadogTransport",
-    "file": f"{_HERE}.file:FileTransport",
-    "gcplineage": f"{_HERE}.adapter:GcpLineageTransport",
-    "http": f"{_HERE}.http:HttpTransport",
+    "datadog": f"{_HERE}.openlineage.adapter:DatadogTransport",
+    "file": f"{_HERE}.file.transport:FileTransport",
+    "gcplineage": f"{_HERE}.openlineage.adapter:GcpLineageTransport",
+    "http": f"{_HERE}.http.transport:HttpTransport",
     "kafka": f"{_HERE}.kafka:KafkaTransport",
     "memory": f"{_HERE}.memory:MemoryTransport",
     "noop": f"{_HERE}.noop:NoopTransport",
 }
 _CLASS_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_OF_A_CLASS = f"{_HERE}.adapter:ClassTransport"
+_OF_A_CLASS = f"{_HERE}.openlineage.adapter:ClassTransport"
 _OF_OTHER_CLIENTS = frozenset({"dataplex", "gcs", "kinesis", "msk-iam", "s3", "transform"})
 
 

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.facets.event import describe
-from openlineage_pyspark.facets.options import DescribeOptions
-from openlineage_pyspark.facets.serialise import serialise
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.encode import serialise
+from openlineage_pyspark.facets.events.options import DescribeOptions
 from openlineage_pyspark.transport import Event as Shipped
-from openlineage_pyspark.transport.spool import Spool
+from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openlineage_pyspark.facets.run import RunState
+    from openlineage_pyspark.facets.model.run import RunState
 
 Event = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING
 from openlineage_pyspark.transport import Event
-from openlineage_pyspark.transport.spool import Spool
+from openlineage_pyspark.transport.spool.store import Spool
 
 LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 CANARY = "hunter2butlonger"

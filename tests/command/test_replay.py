@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.transport.spool import Spool
-from openlineage_pyspark.transport.spool_place import DATABASE, directories, is_held
+from openlineage_pyspark.transport.spool.place import DATABASE, directories, is_held
+from openlineage_pyspark.transport.spool.store import Spool
 
 
 @pytest.fixture

@@ -166,7 +166,7 @@ def test_what_looks_like_a_credential_is_found_and_not_repeated(events, written,
         "OPTIONS (password '?', secret '***')",
         "jdbc:sqlserver://db;password=xxxx;user=shop",
         "https://shop:***@example.com/",
-        "a basic understanding of internationalization",
+        "a basic plan_lineage of internationalization",
         "s3a://bucket/key=1/day=2026-01-01",
     ],
 )

@@ -6,8 +6,8 @@ import re
 
 import pytest
 from openlineage_pyspark.command.spool import age
-from openlineage_pyspark.transport.spool import Spool
-from openlineage_pyspark.transport.spool_place import DATABASE, UNREADABLE, directories
+from openlineage_pyspark.transport.spool.place import DATABASE, UNREADABLE, directories
+from openlineage_pyspark.transport.spool.store import Spool
 
 
 def test_what_each_application_has_in_the_spool_is_listed(root, run, leave, run_of):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from openlineage_pyspark.facets.lineage import understand
-from openlineage_pyspark.facets.relations import Session, jdbc_dataset
-from openlineage_pyspark.listener.plan import (
+from openlineage_pyspark.facets.datasets.resolve import Session, jdbc_dataset
+from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
     Described,
@@ -13,6 +12,7 @@ from openlineage_pyspark.listener.plan import (
     Output,
     Plan,
 )
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 
 SALES = Described("HadoopFsRelation", {"rootPaths": ("file:/data/sales",)})
 SCHEMA = '{"type":"struct","fields":[{"name":"a","type":"integer","nullable":true,"metadata":{}}]}'
@@ -27,7 +27,7 @@ def understood(name, arguments, output=(), *, below="query"):
     columns = tuple(Output(id_, f"c{id_}") for id_ in output)
     top = Operator(name.rpartition(".")[2], name, {**arguments, below: OperatorRef(1)}, columns)
     attributes = {1: Attribute("id", "int"), 2: Attribute("amount", "int")}
-    return understand(Plan((top, source), (), attributes), Session("file:/warehouse"))
+    return lineage_of_plan(Plan((top, source), (), attributes), Session("file:/warehouse"))
 
 
 def told(found):
@@ -36,7 +36,7 @@ def told(found):
     return (
         [f"{i.namespace} {i.name}" for i in written],
         [d.identifier.name for d in found.inputs],
-        [f"{r.task}: {r.message}" for r in found.not_understood],
+        [f"{r.task}: {r.message}" for r in found.gaps],
     )
 
 
@@ -79,7 +79,7 @@ def test_what_is_appended_goes_into_the_columns_of_the_table_in_whatever_case():
 
 def test_a_command_that_only_the_record_calls_so_is_one_too():
     plan = Plan((Operator("Optimize", "io.Optimize", {}, (Output(1, "path"),)),), (), {1: Attribute("path", "string")})
-    found = understand(plan, Session(), is_command=True)
+    found = lineage_of_plan(plan, Session(), is_command=True)
     assert told(found) == ([], [], ["io.Optimize: a command without a rule: what it writes is not known"])
     assert (found.command, found.columns, found.quiet) == (None, None, False)
 
@@ -151,13 +151,13 @@ def test_a_table_that_the_catalog_knew_no_more_has_its_name_alone():
     gone = {"tableMetadata": None, "tableIdentifier": identifier, "tablePath": "file:/warehouse/shop.db/orders"}
     remark = "the catalog knew the table no more when it was asked: where it lay is not known"
     for name in ("DropTableCommand", "TruncateTableCommand", "AlterTableAddColumnsCommand"):
-        found = understand(Plan((Operator(name, name, gone),), (), {}), Session("file:/warehouse"))
+        found = lineage_of_plan(Plan((Operator(name, name, gone),), (), {}), Session("file:/warehouse"))
         assert told(found) == (["file:/warehouse shop.orders"], [], [f"{name}: {remark}"])
 
 
 def test_a_dropped_table_that_was_not_there_is_nothing():
     drop = Operator("DropTableCommand", "DropTableCommand", {"tableMetadata": None, "ifExists": True})
-    found = understand(Plan((drop,), (), {}), Session("file:/warehouse"))
+    found = lineage_of_plan(Plan((drop,), (), {}), Session("file:/warehouse"))
     assert (told(found), found.quiet) == (([], [], []), True)
 
 
@@ -172,7 +172,7 @@ def named(catalog, name, *namespace):
 def made(resolved, **arguments):
     """Give the dataset that a CREATE TABLE makes."""
     make = Operator("CreateTable", "CreateTable", {"name": OperatorRef(1), "tableSchema": SCHEMA, **arguments})
-    (output,) = understand(Plan((make, resolved), (), {}), Session("file:/warehouse")).outputs
+    (output,) = lineage_of_plan(Plan((make, resolved), (), {}), Session("file:/warehouse")).outputs
     return output.write.dataset
 
 
@@ -190,7 +190,7 @@ def test_a_table_that_a_catalog_makes_is_what_the_table_is_called_later_too():
     relation = {"table": table, "catalog": ICE, "identifier": identifier}
     read = Operator("DataSourceV2Relation", "DataSourceV2Relation", relation, (Output(1, "a"),))
     plan = Plan((read,), (), {1: Attribute("a", "int")})
-    (later,) = understand(plan, Session("file:/warehouse")).inputs
+    (later,) = lineage_of_plan(plan, Session("file:/warehouse")).inputs
     links = [(link.namespace, link.name) for link in later.symlinks]
     assert (later.identifier.namespace, later.identifier.name) == ("s3://lake", "db/t")
     assert links == [("file:/warehouse", "db.t"), (first.namespace, first.name)]
@@ -211,7 +211,7 @@ def test_a_renamed_table_of_a_catalog_that_lies_somewhere_stays_there():
     resolved = named(ICE, "t", "db")
     resolved = Operator("ResolvedTable", "ResolvedTable", {**resolved.arguments, "table": table})
     rename = Operator("RenameTable", "RenameTable", {"child": OperatorRef(1), "newName": ("ice", "db", "z")})
-    (output,) = understand(Plan((rename, resolved), (), {}), Session("file:/warehouse")).outputs
+    (output,) = lineage_of_plan(Plan((rename, resolved), (), {}), Session("file:/warehouse")).outputs
     write = output.write
     assert (write.dataset.identifier.namespace, write.dataset.identifier.name) == ("s3://lake", "v1.2/t")
     assert [link.name for link in write.dataset.symlinks] == ["db.z", "db.z"]
@@ -237,7 +237,7 @@ def test_bins_have_their_share_of_what_is_distributed_and_their_range():
         tuple(outputs[i] for i in (1, 2, 4, 5, 6, 7)),
     )
     attributes = {id_: Attribute(name, "int") for id_, name in ids.items()}
-    found = understand(Plan((bins, source), (), attributes), Session())
+    found = lineage_of_plan(Plan((bins, source), (), attributes), Session())
     columns = {
         c.name: [f"{e.field} {t.subtype}" for e in c.edges for t in e.transformations] for c in found.columns.columns
     }
@@ -250,12 +250,12 @@ def test_bins_have_their_share_of_what_is_distributed_and_their_range():
         "bin_end": share,
         "bin_distribute_ratio": share,
     }
-    assert found.not_understood == ()
+    assert found.gaps == ()
 
 
 def test_the_table_of_a_memory_sink_is_no_dataset_and_a_changed_watermark_is_no_riddle():
     memory = Operator("MemoryPlan", "m", {}, (Output(1, "id"),))
     watermark = Operator("UpdateEventTimeWatermarkColumn", "w", {"child": OperatorRef(1)}, (Output(1, "id"),))
-    found = understand(Plan((watermark, memory), (), {1: Attribute("id", "int")}), Session())
+    found = lineage_of_plan(Plan((watermark, memory), (), {1: Attribute("id", "int")}), Session())
     assert told(found) == ([], [], [])
     assert [(c.name, c.edges) for c in found.columns.columns] == [("id", ())]

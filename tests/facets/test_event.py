@@ -11,12 +11,12 @@ from importlib import metadata
 import attrs
 import pytest
 from openlineage_pyspark.command.specification import facets_of
-from openlineage_pyspark.facets.dataset import Identifier, Statistics, Symlink
-from openlineage_pyspark.facets.event import describe
-from openlineage_pyspark.facets.options import DescribeOptions, Owner, Tag
-from openlineage_pyspark.facets.producer import PRODUCER, VERSION
-from openlineage_pyspark.facets.run import Engine, Job, RunReference, RunState
-from openlineage_pyspark.facets.serialise import serialise
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.encode import serialise
+from openlineage_pyspark.facets.events.ids import PRODUCER, VERSION
+from openlineage_pyspark.facets.events.options import DescribeOptions, Owner, Tag
+from openlineage_pyspark.facets.model.dataset import Identifier, Statistics, Symlink
+from openlineage_pyspark.facets.model.run import Engine, Job, RunReference, RunState
 
 CHOSEN = DescribeOptions(
     owners=(Owner("team:data", "MAINTAINER"), Owner("user:eve")),
@@ -57,8 +57,8 @@ def test_the_producer_is_this_package_at_its_version(full_run):
 
 def test_the_values_and_options_do_not_load_openlineage_python():
     program = (
-        "import sys, openlineage_pyspark.facets.run, openlineage_pyspark.facets.options, "
-        "openlineage_pyspark.facets.namespace; print([m for m in sys.modules if m[:12] == 'openlineage.'])"
+        "import sys, openlineage_pyspark.facets.model.run, openlineage_pyspark.facets.events.options, "
+        "openlineage_pyspark.facets.events.marquez; print([m for m in sys.modules if m[:12] == 'openlineage.'])"
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
@@ -135,13 +135,13 @@ def test_failed_tasks_are_never_more_than_all_tasks(full_run):
 
 
 def test_a_run_that_was_understood_has_no_extraction_error(full_run):
-    event = as_json(attrs.evolve(full_run[0], not_understood=()))
+    event = as_json(attrs.evolve(full_run[0], gaps=()))
     assert "extractionError" not in event["run"]["facets"]
 
 
 def test_a_source_location_that_marquez_can_not_store_is_left_out_and_named(full_run):
     job = attrs.evolve(full_run[0].job, source_location="file:///" + "d" * 250)
-    event = as_json(attrs.evolve(full_run[0], job=job, not_understood=()))
+    event = as_json(attrs.evolve(full_run[0], job=job, gaps=()))
     assert "sourceCodeLocation" not in event["job"]["facets"]
     messages = [error["errorMessage"] for error in event["run"]["facets"]["extractionError"]["errors"]]
     assert messages == ["sourceCodeLocation left out: its url is 258 characters, over 255"]
@@ -160,7 +160,7 @@ def test_a_disabled_facet_is_not_named_as_left_out(full_run):
     job = attrs.evolve(full_run[0].job, source_location="file:///" + "d" * 250)
     disabled = frozenset({"columnLineage", "sourceCodeLocation"})
     options = DescribeOptions(schema_size_limit=1, disabled=disabled)
-    event = as_json(attrs.evolve(full_run[0], job=job, not_understood=()), options)
+    event = as_json(attrs.evolve(full_run[0], job=job, gaps=()), options)
     assert "extractionError" not in event["run"]["facets"]
 
 

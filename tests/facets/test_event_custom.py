@@ -15,11 +15,11 @@ from openlineage.client.facet_v2 import (
     documentation_job,
 )
 from openlineage_pyspark.command.specification import facets_of
-from openlineage_pyspark.facets.custom import CustomFacets, Provider, contribute, failed, providers
-from openlineage_pyspark.facets.dataset import Identifier
-from openlineage_pyspark.facets.event import describe
-from openlineage_pyspark.facets.options import DescribeOptions
-from openlineage_pyspark.facets.serialise import serialise
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.encode import serialise
+from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.providers import CustomFacets, Provider, contribute, failed, providers
+from openlineage_pyspark.facets.model.dataset import Identifier
 
 ORDERS = Identifier("s3://shop", "warehouse/orders")
 TOTALS = Identifier("file", "/data/totals")
@@ -81,7 +81,7 @@ def test_a_facet_of_a_provider_takes_the_place_of_one_of_the_same_name(full_run)
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        ({}, TypeError, r"it gave a dict: give a openlineage_pyspark\.facets\.custom\.CustomFacets"),
+        ({}, TypeError, r"it gave a dict: give a openlineage_pyspark\.facets\.events\.providers\.CustomFacets"),
         (
             CustomFacets(run={"a": JobFacet()}),
             TypeError,
@@ -104,7 +104,7 @@ def test_an_answer_that_can_not_be_sent_is_refused_with_what_is_wrong(full_run, 
 
 
 def test_a_provider_that_failed_is_named_and_the_event_is_whole(full_run, specification):
-    state = attrs.evolve(full_run[0], not_understood=())
+    state = attrs.evolve(full_run[0], gaps=())
     event = as_json(state, failed(gives(None), "KeyError"))
     assert specification.violations([event]) == []
     facet = event["run"]["facets"]["extractionError"]
@@ -118,7 +118,7 @@ def test_providers_are_found_by_entry_point_in_the_order_of_their_names(full_run
     """A broken one is found as well, and raises only when it is asked."""
     (tmp_path / "shop_facets.py").write_text(
         "from openlineage.client.facet_v2 import RunFacet\n"
-        "from openlineage_pyspark.facets.custom import CustomFacets\n"
+        "from openlineage_pyspark.facets.events.providers import CustomFacets\n"
         "def night(state):\n"
         "    return CustomFacets(run={'shop_' + state.event_type: RunFacet()})\n"
     )

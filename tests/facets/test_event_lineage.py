@@ -6,12 +6,12 @@ import json
 
 import attrs
 import pytest
-from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge, OutputColumn, Transformation
-from openlineage_pyspark.facets.dataset import Identifier
-from openlineage_pyspark.facets.event import describe
-from openlineage_pyspark.facets.lineage_facet import column_lineage_facet
-from openlineage_pyspark.facets.options import DescribeOptions
-from openlineage_pyspark.facets.serialise import serialise
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.column_lineage import column_lineage_facet
+from openlineage_pyspark.facets.events.encode import serialise
+from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 
 T = Identifier("file", "/t")
 COPY = Transformation("DIRECT", "IDENTITY", "a")
@@ -78,7 +78,7 @@ def test_two_columns_of_one_name_share_an_entry_that_has_the_edges_of_both():
 
 @pytest.mark.parametrize(("limit", "shown"), [(3, True), (2, False)])
 def test_an_output_with_more_columns_than_the_limit_has_no_lineage_and_says_so(full_run, limit, shown):
-    state = attrs.evolve(full_run[0], not_understood=())
+    state = attrs.evolve(full_run[0], gaps=())
     event = json.loads(serialise(describe(state, DescribeOptions(schema_size_limit=limit))))
     assert ("columnLineage" in event["outputs"][0]["facets"]) is shown
     errors = event["run"]["facets"].get("extractionError", {}).get("errors", [])

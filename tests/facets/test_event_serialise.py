@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openlineage.client.serde import Serde
-from openlineage_pyspark.facets.event import describe
-from openlineage_pyspark.facets.options import DescribeOptions
-from openlineage_pyspark.facets.serialise import serialise
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.encode import serialise
+from openlineage_pyspark.facets.events.options import DescribeOptions
 
 
 @attrs.define

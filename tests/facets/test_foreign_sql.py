@@ -6,10 +6,10 @@ import logging
 
 import pytest
 import sqlglot
-from openlineage_pyspark.facets.dataset import Field, Identifier
-from openlineage_pyspark.facets.foreign_sql import jdbc_relation, jdbc_tables
-from openlineage_pyspark.facets.relations import Column
-from openlineage_pyspark.listener.plan import Described, Operator, Output
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_relation, jdbc_tables
+from openlineage_pyspark.facets.datasets.resolve import Column
+from openlineage_pyspark.facets.model.dataset import Field, Identifier
+from openlineage_pyspark.facets.model.plan import Described, Operator, Output
 
 POSTGRES = "jdbc:postgresql://db:5432/shop?password=s3cr3t"
 ORDERS = Identifier("postgres://db:5432", "shop.public.orders")

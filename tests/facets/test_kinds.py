@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from openlineage_pyspark.facets.kinds import Kind, compose, transformation
+from openlineage_pyspark.facets.model.lineage import Kind, compose, transformation
 
 PAIRS = tuple(product(Kind, repeat=2))
 DIRECT = tuple(kind for kind in Kind if kind.direct)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.facets.messages import shown_message
-from openlineage_pyspark.facets.phrases import phrase
+from openlineage_pyspark.facets.redaction.errors import shown_message
+from openlineage_pyspark.facets.redaction.text import phrase
 
 PYTHON = """Traceback (most recent call last):
   File "/app/job.py", line 3, in <module>

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.facets import naming
-from openlineage_pyspark.facets.dataset import Identifier
+from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.model.dataset import Identifier
 
 LOCATIONS = [
     ("/data/orders", "file", "/data/orders"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.facets.phrases import phrase, secrets_in
+from openlineage_pyspark.facets.redaction.text import phrase, secrets_in
 
 HIDDEN = [
     ("no login with password=s3cr3t at once", "no login with password=*** at once"),

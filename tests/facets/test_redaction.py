@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
-from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge, OutputColumn, Transformation
-from openlineage_pyspark.facets.custom import Contribution
-from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier
-from openlineage_pyspark.facets.event import describe
-from openlineage_pyspark.facets.namespace import accepted_namespace
-from openlineage_pyspark.facets.options import DescribeOptions
-from openlineage_pyspark.facets.redaction import Redaction, redacted
-from openlineage_pyspark.facets.run import Engine, Failure, Input, NotUnderstood, Output
-from openlineage_pyspark.facets.serialise import serialise
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.encode import serialise
+from openlineage_pyspark.facets.events.marquez import accepted_namespace
+from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.providers import Contribution
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Input, Output
+from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.run import RunState
+    from openlineage_pyspark.facets.model.run import RunState
 
 URL = "https://alice:s3cr3t@host/x"
 KNOWN = "k9-known-value"
@@ -53,7 +53,7 @@ def state(full_run: tuple[RunState, RunState]) -> RunState:
         failure=Failure(
             f"no login at {URL} with s3cr3t, {KNOWN}, plain", "JAVA", f"X: no login at {URL}, plain\n\tat a.b(C.java:1)"
         ),
-        not_understood=(NotUnderstood("SomeOperator", f"what it reads at {URL} is not known"),),
+        gaps=(Gap("SomeOperator", f"what it reads at {URL} is not known"),),
     )
 
 

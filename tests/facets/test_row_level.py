@@ -10,9 +10,9 @@ import json
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.facets.lineage import understand
-from openlineage_pyspark.facets.relations import Session
-from openlineage_pyspark.listener.decode import decode_plan
+from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.listener.probe.decode import decode_plan
 
 PLANS = json.loads(Path(__file__).with_name("row_level_plans.json").read_text("utf-8"))
 
@@ -53,7 +53,7 @@ COMMANDS = {"copied": "replace_data", "marked": "write_delta"}
 
 
 def understood(key: str):
-    return understand(decode_plan(PLANS[key]), Session("file:/lake/warehouse"))
+    return lineage_of_plan(decode_plan(PLANS[key]), Session("file:/lake/warehouse"))
 
 
 def short(name: str, table: str) -> str:
@@ -81,7 +81,7 @@ def test_it_has_the_edges_of_the_statement_whichever_way_spark_rewrites_it(spark
     assert {c.name: words(c.edges, table) for c in output.lineage.columns} == columns
     assert words(output.lineage.dataset, table) == rows
     assert sorted(short(d.identifier.name, table) for d in found.inputs) == reads
-    assert found.not_understood == ()
+    assert found.gaps == ()
     assert found.command == ("append_data" if statement == "insert-only merge" else COMMANDS[table])
 
 
@@ -92,8 +92,8 @@ def test_a_plan_that_is_cut_anywhere_is_understood_as_far_as_it_goes(key):
     command = understood(key).outputs[0].write.dataset.identifier
     for kept in range(1, len(whole["nodes"])):
         nodes = [node if at < kept else None for at, node in enumerate(whole["nodes"])]
-        found = understand(decode_plan({**whole, "nodes": nodes, "cut": True}), Session("file:/lake/warehouse"))
+        found = lineage_of_plan(decode_plan({**whole, "nodes": nodes, "cut": True}), Session("file:/lake/warehouse"))
         assert ("plan", "the plan was larger than its bounds and was cut") in {
-            (remark.task, remark.message) for remark in found.not_understood
+            (remark.task, remark.message) for remark in found.gaps
         }
         assert {output.write.dataset.identifier for output in found.outputs} <= {command}

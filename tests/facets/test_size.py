@@ -8,15 +8,14 @@ import attrs
 import pytest
 from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, JobFacet, RunFacet
 from openlineage_pyspark.command import specification
-from openlineage_pyspark.facets.column_lineage import ColumnLineage, Edge, OutputColumn, Transformation
-from openlineage_pyspark.facets.custom import Contribution, CustomFacets
-from openlineage_pyspark.facets.cuts import OWN
-from openlineage_pyspark.facets.dataset import Dataset, Field, Identifier, Symlink
-from openlineage_pyspark.facets.event import describe
-from openlineage_pyspark.facets.options import DescribeOptions, Owner, Tag
-from openlineage_pyspark.facets.run import Failure, Input, Job, NotUnderstood, Output
-from openlineage_pyspark.facets.serialise import serialise
-from openlineage_pyspark.facets.size import serialise_within
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.encode import serialise
+from openlineage_pyspark.facets.events.options import DescribeOptions, Owner, Tag
+from openlineage_pyspark.facets.events.providers import Contribution, CustomFacets
+from openlineage_pyspark.facets.events.size import OWN, serialise_within
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.run import Failure, Gap, Input, Job, Output
 
 TEXT = "x" * 600
 USER = Identifier("file", "/data/" + "user" * 60)
@@ -88,7 +87,7 @@ def large_state(full_run):
         inputs=(*full_run[1].inputs, Input(source), *(Input(Dataset(Identifier("file", f"/{n}"))) for n in range(30))),
         outputs=(written, *(Output(Dataset(Identifier("file", f"/out/{n}"))) for n in range(30))),
         failure=Failure("message " + "m" * 9_000, "PYTHON", "first\n" + "t" * 9_000 + "\nlast"),
-        not_understood=tuple(NotUnderstood(f"Operator{n}", "r" * 700) for n in range(30)),
+        gaps=tuple(Gap(f"Operator{n}", "r" * 700) for n in range(30)),
     )
 
 
@@ -325,7 +324,7 @@ def test_without_the_facet_nothing_is_said_and_the_event_is_as_small(large_state
 
 
 def test_an_event_without_remarks_gets_the_facet_for_what_was_cut(full_run, specification):
-    state = attrs.evolve(full_run[0], not_understood=(), operators=0)
+    state = attrs.evolve(full_run[0], gaps=(), operators=0)
     whole = describe(state, DescribeOptions())
     event = within(whole, len(serialise(whole)) - 1, DescribeOptions())
     facet = event["run"]["facets"]["extractionError"]

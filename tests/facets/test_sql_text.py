@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.facets.phrases import phrase
-from openlineage_pyspark.facets.sql_text import shown_sql
-from openlineage_pyspark.facets.sql_tokens import TokenKind, tokens
+from openlineage_pyspark.facets.redaction.sql import shown_sql
+from openlineage_pyspark.facets.redaction.text import phrase
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 
 
 def shown(text: str) -> str:

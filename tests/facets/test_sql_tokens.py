@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.facets.sql_tokens import Token, TokenKind, content, quoted, tokens
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, content, quoted, tokens
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

@@ -7,9 +7,8 @@ from itertools import count
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openlineage_pyspark.facets.kinds import Kind, compose
-from openlineage_pyspark.facets.trace import Origin, Trace
-from openlineage_pyspark.listener.plan import (
+from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
     Expression,
@@ -19,6 +18,7 @@ from openlineage_pyspark.listener.plan import (
     Output,
     Plan,
 )
+from openlineage_pyspark.facets.trace.solve import Origin, Trace
 
 
 class Building:

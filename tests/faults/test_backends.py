@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 from openlineage_pyspark.transport import Event, open_transport
-from openlineage_pyspark.transport.spool import Spool
-from openlineage_pyspark.transport.spool_content import content
-from openlineage_pyspark.transport.spool_place import UNREADABLE, directories
+from openlineage_pyspark.transport.spool.content import content
+from openlineage_pyspark.transport.spool.place import UNREADABLE, directories
+from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.transport.spool_content import content
-from openlineage_pyspark.transport.spool_place import directories
+from openlineage_pyspark.transport.spool.content import content
+from openlineage_pyspark.transport.spool.place import directories
 
 pytestmark = pytest.mark.skipif(
     importlib.metadata.version("pyspark").startswith("3."),

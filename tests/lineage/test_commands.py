@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from openlineage_pyspark.facets.lineage import understand
-from openlineage_pyspark.listener.decode import decode_plan
-from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan
-from openlineage_pyspark.listener.plan_reader import session_of
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan
+from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.listener.runs.memory import session_of
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def understood(session):
 
     def understood(query):
         plan = decode_plan(probe.encode(analyzed_plan(session, query), session._jsparkSession))
-        return understand(plan, session_of(plan, None))
+        return lineage_of_plan(plan, session_of(plan, None))
 
     return understood
 
@@ -28,9 +28,9 @@ def warehouse(session):
     return session.conf.get("spark.sql.warehouse.dir").removeprefix("file:")
 
 
-def one(understanding):
+def one(plan_lineage):
     """Give the only thing that a command does: lifecycle, the dataset's name and its other one, the one before."""
-    (output,) = understanding.outputs
+    (output,) = plan_lineage.outputs
     write = output.write
     names = [link.name for link in write.dataset.symlinks]
     before = write.renamed_from.name if write.renamed_from is not None else None
@@ -77,7 +77,7 @@ def test_a_dropped_view_is_no_path(session, understood):
 @pytest.mark.parametrize("statement", ["DROP TABLE IF EXISTS never_made", "DROP VIEW IF EXISTS never_made"])
 def test_dropping_what_is_not_there_is_nothing(understood, statement):
     found = understood(statement)
-    assert (found.outputs, found.quiet, found.not_understood) == ((), True, ())
+    assert (found.outputs, found.quiet, found.gaps) == ((), True, ())
 
 
 def test_a_table_that_is_there_is_not_made_again(understood, warehouse):
@@ -103,7 +103,7 @@ def test_a_table_of_another_catalog_has_the_columns_that_are_listed(understood):
 @pytest.mark.parametrize("statement", ["SHOW TABLES", "CREATE TEMPORARY VIEW passing AS SELECT id FROM emp"])
 def test_a_command_that_keeps_nothing_is_quiet(understood, statement):
     found = understood(statement)
-    assert (found.outputs, found.inputs, found.quiet, found.not_understood) == ((), (), True, ())
+    assert (found.outputs, found.inputs, found.quiet, found.gaps) == ((), (), True, ())
 
 
 def test_directories_with_a_dot_in_their_names_are_each_a_dataset(session, understood, tmp_path):
@@ -136,9 +136,9 @@ def test_a_plan_that_is_cut_anywhere_tells_what_stands_before(session):
         nodes = [node if at < kept else None for at, node in enumerate(whole["nodes"])]
         cut = kept < len(nodes)
         plan = decode_plan({**whole, "nodes": nodes, "cut": cut})
-        found = understand(plan, session_of(plan, None))
+        found = lineage_of_plan(plan, session_of(plan, None))
         assert [output.write.dataset.symlinks[0].name for output in found.outputs] == ["default.report"]
-        assert [remark.task for remark in found.not_understood if remark.task == "plan"] == ["plan"] * cut
+        assert [remark.task for remark in found.gaps if remark.task == "plan"] == ["plan"] * cut
     assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.emp", "default.former", "default.dept"]
 
 

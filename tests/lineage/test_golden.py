@@ -107,7 +107,7 @@ def test_every_edge_of_a_case_is_found_and_no_other(session, case, tmp_path):
     result = lineage(spark, query)
     assert _outputs_of(result) == _expected_of(case)
     assert sorted(_short(dataset.identifier.name) for dataset in result.inputs) == _read_by(case)
-    assert [f"{remark.task}: {remark.message}" for remark in result.not_understood] == []
+    assert [f"{remark.task}: {remark.message}" for remark in result.gaps] == []
 
 
 def test_every_case_has_an_id_of_its_own():

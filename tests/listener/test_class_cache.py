@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from openlineage_pyspark.listener import class_cache
+from openlineage_pyspark.listener.probe import class_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from openlineage_pyspark.listener.decode import decode_plan
-from openlineage_pyspark.listener.plan import (
+from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
     Described,
@@ -16,6 +15,7 @@ from openlineage_pyspark.listener.plan import (
     OperatorRef,
     Output,
 )
+from openlineage_pyspark.listener.probe.decode import decode_plan
 
 PACKAGE = "org.apache.spark.sql.catalyst.plans.logical."
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BEGIN = """
 import atexit, sys, threading
-from openlineage_pyspark.listener.exit_status import ScriptEnd, on_terminate
+from openlineage_pyspark.listener.start.script_end import ScriptEnd, on_terminate
 end = ScriptEnd()
 def tell(): print(end.outcome().event_type, "|", end.outcome().message)
 atexit.register(tell)

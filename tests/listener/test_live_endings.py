@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
-from openlineage_pyspark.facets.identity import run_id
+from openlineage_pyspark.facets.events.ids import run_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable

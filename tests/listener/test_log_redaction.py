@@ -8,7 +8,7 @@ import sys
 PROGRAM = """
 import importlib, logging, pkgutil, sys
 from openlineage_pyspark.listener.guard import LOG
-from openlineage_pyspark.listener.log_redaction import hide_in_logs
+from openlineage_pyspark.listener.start.secrets import hide_in_logs
 from openlineage_pyspark.transport import open_transport
 
 logging.basicConfig(format="%(name)s: %(message)s", stream=sys.stdout)
@@ -38,7 +38,7 @@ def test_every_logger_of_the_package_hides_what_is_known_and_what_is_named_a_sec
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=120)
     url, *rest = done.stdout.splitlines()
     assert url.startswith(
-        "openlineage_pyspark.transport.http_settings: spark.openlineage.transport.url has the path /***/*** and no"
+        "openlineage_pyspark.transport.http.settings: spark.openlineage.transport.url has the path /***/*** and no"
     )
     assert rest == [
         "openlineage_pyspark: *** and 1, password=***",

@@ -7,9 +7,9 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from openlineage_pyspark.facets.run import Engine, RunReference
-from openlineage_pyspark.listener.open_run import MOST_PARTS
-from openlineage_pyspark.listener.runs import Application, Runs
+from openlineage_pyspark.facets.model.run import Engine, RunReference
+from openlineage_pyspark.listener.runs.assemble import Application, Runs
+from openlineage_pyspark.listener.runs.open_run import MOST_PARTS
 
 RUN = RunReference("01941f29-7c00-7000-8000-000000000001", "team", "app")
 NOW = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
@@ -170,7 +170,7 @@ def test_a_run_of_very_many_different_writes_tells_the_first_and_that_there_are_
     (state,) = found.feed({"k": "stream", "event": "QueryTerminatedEvent", "time": 9000, "run": "s"})
 
     assert len(state.outputs) == MOST_PARTS
-    assert [remark.message for remark in state.not_understood if remark.task == "nested writes"] == [
+    assert [remark.message for remark in state.gaps if remark.task == "nested writes"] == [
         "only the first 1000 of this run's different writes are told: there are more"
     ]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from openlineage_pyspark.facets.lineage import understand
-from openlineage_pyspark.facets.relations import Session
-from openlineage_pyspark.listener import class_cache
-from openlineage_pyspark.listener.decode import decode_plan
-from openlineage_pyspark.listener.jvm import Probe, ProbeLimits, analyzed_plan, load_class
+from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.listener.probe import class_cache
+from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan, load_class
+from openlineage_pyspark.listener.probe.decode import decode_plan
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
@@ -177,7 +177,7 @@ def test_a_plan_larger_than_the_bound_in_nodes_is_cut_with_a_mark(encode):
     assert cut.cut
     assert len(json.loads(encode(query, max_nodes=50))["nodes"]) >= 50
     assert sum(node is not None for node in json.loads(encode(query, max_nodes=50))["nodes"]) == 50
-    assert [r.task for r in understand(cut, Session()).not_understood].count("plan") == 1
+    assert [r.task for r in lineage_of_plan(cut, Session()).gaps].count("plan") == 1
 
 
 def test_a_plan_larger_than_the_bound_in_bytes_is_cut_with_a_mark(encode):
@@ -217,7 +217,7 @@ def test_a_union_of_five_thousand_branches_is_encoded_and_traced(spark, encode, 
     decoded = decode_plan(encode(catalyst.union_of([one] + [catalyst.project(two) for _ in range(4_999)])))
     assert len(decoded.top.sequence("children")) == 5_000
     assert decoded.broken == ()
-    columns = understand(decoded, Session()).columns
+    columns = lineage_of_plan(decoded, Session()).columns
     assert columns is not None
     assert [edge.field for edge in columns.columns[0].edges] == ["id", "salary"]
 
@@ -231,7 +231,7 @@ def test_five_hundred_nested_unions_are_encoded_and_traced(spark, encode, cataly
     decoded = decode_plan(encode(plan))
     assert len(named(decoded, "Union")) == 500
     assert decoded.broken == ()
-    columns = understand(decoded, Session()).columns
+    columns = lineage_of_plan(decoded, Session()).columns
     assert columns is not None
     assert [edge.field for edge in columns.columns[0].edges] == ["id", "salary"]
 
@@ -244,7 +244,7 @@ def test_five_thousand_projections_are_encoded_and_traced(spark, encode, catalys
     decoded = decode_plan(encode(plan))
     assert len(named(decoded, "Project")) == 5_001
     assert decoded.broken == ()
-    columns = understand(decoded, Session()).columns
+    columns = lineage_of_plan(decoded, Session()).columns
     assert columns is not None
     assert [[edge.field for edge in column.edges] for column in columns.columns] == [["id"], ["salary"]]
 
@@ -257,7 +257,7 @@ def test_an_expression_five_thousand_deep_is_encoded_and_traced(spark, encode, c
     decoded = decode_plan(encode(catalyst.filter(condition, frame)))
     assert sum(expression.name == "Not" for expression in decoded.expressions) == 5_000
     assert decoded.broken == ()
-    columns = understand(decoded, Session()).columns
+    columns = lineage_of_plan(decoded, Session()).columns
     assert columns is not None
     assert [edge.field for edge in columns.dataset] == ["salary"]
 
@@ -283,10 +283,10 @@ def test_an_operator_that_refuses_to_answer_costs_that_operator_alone(spark, enc
         "LogicalRelation",
     ]
     assert decoded.broken == (f"strange.{name}: java.lang.{problem}",)
-    found = understand(decoded, Session())
+    found = lineage_of_plan(decoded, Session())
     assert [Path(dataset.identifier.name).name for dataset in found.inputs] == ["emp"]
     assert [edge.field for edge in found.columns.dataset] == ["salary"]
-    (remark,) = found.not_understood
+    (remark,) = found.gaps
     assert (remark.task, remark.message) == (
         f"strange.{name}",
         f"could not be read (java.lang.{problem}): what comes through it is not known",
@@ -303,7 +303,7 @@ def test_the_lineage_of_an_expression_three_thousand_deep_is_found(spark, encode
     decoded = decode_plan(encode(catalyst.projected(catalyst.alias(value, like), frame)))
     assert sum(expression.name == "Not" for expression in decoded.expressions) == 3_000
     assert decoded.broken == ()
-    columns = understand(decoded, Session()).columns
+    columns = lineage_of_plan(decoded, Session()).columns
     assert [(column.name, [edge.field for edge in column.edges]) for column in columns.columns] == [
         ("deep", ["salary"])
     ]
@@ -313,7 +313,7 @@ def test_each_of_five_thousand_columns_has_its_source(spark, encode):
     names = [f"c{number}" for number in range(5_000)]
     decoded = decode_plan(encode(spark.table("emp").selectExpr(*(f"salary + {name[1:]} AS {name}" for name in names))))
     assert not decoded.cut
-    columns = understand(decoded, Session()).columns
+    columns = lineage_of_plan(decoded, Session()).columns
     assert [column.name for column in columns.columns] == names
     assert {edge.field for column in columns.columns for edge in column.edges} == {"salary"}
 
@@ -337,7 +337,7 @@ def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path,
     """And compiled anew where the kept ones are no classes."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     jvm = spark._jvm
-    source = importlib.resources.files("openlineage_pyspark.listener").joinpath("Probe.java").read_text("utf-8")
+    source = importlib.resources.files("openlineage_pyspark.listener.probe").joinpath("Probe.java").read_text("utf-8")
     load_class(jvm, source)
     (kept,) = (tmp_path / "openlineage-pyspark").iterdir()
     classes, written = class_cache.load(kept.parent, kept.name), kept.stat().st_ino

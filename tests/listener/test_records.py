@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.facets.run import Failure
-from openlineage_pyspark.listener.records import end_with, sql_of
+from openlineage_pyspark.facets.model.run import Failure
+from openlineage_pyspark.listener.probe.records import end_with, sql_of
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from openlineage_pyspark.facets.run import Engine, RunReference
+from openlineage_pyspark.facets.model.run import Engine, RunReference
 from openlineage_pyspark.listener.guard import Guard
-from openlineage_pyspark.listener.runs import Application, Runs
+from openlineage_pyspark.listener.runs.assemble import Application, Runs
 
 RUN = RunReference("01941f29-7c00-7000-8000-000000000001", "team", "app")
 NOW = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
@@ -36,7 +36,7 @@ def rdd_start(**more: Any) -> dict[str, Any]:
 
 def told(states: list[Any]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Give the type of each state and its remarks."""
-    return [(s.event_type, [(remark.task, remark.message) for remark in s.not_understood]) for s in states]
+    return [(s.event_type, [(remark.task, remark.message) for remark in s.gaps]) for s in states]
 
 
 def test_a_command_whose_plan_the_probe_could_not_read_is_a_run_that_says_so() -> None:
@@ -105,7 +105,7 @@ def test_a_job_of_rdds_has_inputs_an_output_and_what_was_counted() -> None:
     (output,) = state.outputs
     assert (output.dataset.identifier.name, output.dataset.file_format, output.lineage) == ("/data/out", "text", None)
     assert (output.statistics.rows, output.statistics.bytes) == (4, 80)
-    assert state.not_understood == ()
+    assert state.gaps == ()
 
 
 def test_an_end_of_a_job_that_is_no_run_gives_nothing() -> None:

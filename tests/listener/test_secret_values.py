@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 
 import pytest
-from openlineage_pyspark.facets.redaction import Redaction
+from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.guard import Guard
-from openlineage_pyspark.listener.secret_values import secret_values
+from openlineage_pyspark.listener.start.secrets import secret_values
 
 
 def values(**given: object) -> tuple[str, ...]:

@@ -4,16 +4,16 @@ import re
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.listener.setting_catalog import FACETS, FACETS_NOT_YET, KEYS, find_key
-from openlineage_pyspark.listener.setting_keys import DONE, KNOWN, WORKING, as_text
-from openlineage_pyspark.listener.setting_options import OPTIONS
-from openlineage_pyspark.listener.settings import load
-from openlineage_pyspark.transport.adapter import DatadogTransport, DataZoneTransport, GcpLineageTransport
+from openlineage_pyspark.listener.settings.catalog import FACETS, FACETS_NOT_YET, KEYS, find_key
+from openlineage_pyspark.listener.settings.keys import DONE, KNOWN, WORKING, as_text
+from openlineage_pyspark.listener.settings.settings import load
+from openlineage_pyspark.listener.settings.transport_keys import OPTIONS
 from openlineage_pyspark.transport.base import Transport
 from openlineage_pyspark.transport.composite import CompositeTransport
-from openlineage_pyspark.transport.file import FileTransport
-from openlineage_pyspark.transport.http import HttpTransport
+from openlineage_pyspark.transport.file.transport import FileTransport
+from openlineage_pyspark.transport.http.transport import HttpTransport
 from openlineage_pyspark.transport.kafka import KafkaTransport
+from openlineage_pyspark.transport.openlineage.adapter import DatadogTransport, DataZoneTransport, GcpLineageTransport
 
 CONF = Path(__file__).parents[2] / "conf"
 SPARK = (CONF / "spark-defaults.conf").read_text("utf-8")

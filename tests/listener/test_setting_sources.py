@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.facets.run import RunReference
-from openlineage_pyspark.listener.setting_kinds import Tag
-from openlineage_pyspark.listener.settings import Settings, default_search, load
+from openlineage_pyspark.facets.model.run import RunReference
+from openlineage_pyspark.listener.settings.kinds import Tag
+from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
 
 
 def conf(**keys: str) -> dict[str, str]:
@@ -218,7 +218,7 @@ def test_without_a_yaml_file_no_yaml_parser_and_never_spark_is_imported(tmp_path
     program = """
 import sys
 from pathlib import Path
-from openlineage_pyspark.listener.settings import is_configured, load
+from openlineage_pyspark.listener.settings.settings import is_configured, load
 file = Path(sys.argv[1])
 conf = {"spark.openlineage.transport.type": "file"}
 assert is_configured(conf, {}, [file]) and load(conf, {}, [file]).transport == {"type": "file"}

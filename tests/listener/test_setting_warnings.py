@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.listener.setting_catalog import KEYS
-from openlineage_pyspark.listener.setting_kinds import Tag
-from openlineage_pyspark.listener.setting_sources import parse_yaml, read_sources
-from openlineage_pyspark.listener.settings import Settings, is_configured, load
+from openlineage_pyspark.listener.settings.catalog import KEYS
+from openlineage_pyspark.listener.settings.kinds import Tag
+from openlineage_pyspark.listener.settings.settings import Settings, is_configured, load
+from openlineage_pyspark.listener.settings.sources import parse_yaml, read_sources
 
 CANARY = "hunter2-canary"
 

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.facets.run import RunReference
-from openlineage_pyspark.listener.setting_kinds import Tag
-from openlineage_pyspark.listener.settings import Settings, is_configured, load
+from openlineage_pyspark.facets.model.run import RunReference
+from openlineage_pyspark.listener.settings.kinds import Tag
+from openlineage_pyspark.listener.settings.settings import Settings, is_configured, load
 
 PARENT = RunReference("01941f29-7c00-7000-8000-000000000002", "airflow", "sales.load")
 ROOT = RunReference("01941f29-7c00-7000-8000-000000000003", "airflow", "sales")

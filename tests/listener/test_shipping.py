@@ -6,11 +6,11 @@ import logging
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.listener.settings import load
-from openlineage_pyspark.listener.shipping import open_delivery, spool_root
+from openlineage_pyspark.listener.settings.settings import load
+from openlineage_pyspark.listener.start.delivery import open_delivery, spool_root
 from openlineage_pyspark.transport import Event, open_transport
-from openlineage_pyspark.transport.spool_content import content
-from openlineage_pyspark.transport.spool_place import default_root, directories
+from openlineage_pyspark.transport.spool.content import content
+from openlineage_pyspark.transport.spool.place import default_root, directories
 
 NOWHERE = {"transport.type": "http", "transport.url": "http://127.0.0.1:9"}
 

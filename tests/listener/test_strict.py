@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 BEGIN = """
 import atexit, os, sys
-from openlineage_pyspark.listener.exit_status import ScriptEnd
-from openlineage_pyspark.listener.strict import Strict
+from openlineage_pyspark.listener.start.script_end import ScriptEnd
+from openlineage_pyspark.listener.start.strict import Strict
 atexit.register(print, "registered first")
 strict, end = Strict(), ScriptEnd()
 def judge():

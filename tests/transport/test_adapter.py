@@ -13,7 +13,7 @@ from openlineage.client.event_v2 import RunEvent
 from openlineage.client.facet_v2 import parent_run
 from openlineage.client.serde import Serde
 from openlineage_pyspark.transport import Delivery, Event, TransportConfigError, TransportError, open_transport
-from openlineage_pyspark.transport.run_event import run_event
+from openlineage_pyspark.transport.openlineage.run_event import run_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from openlineage_pyspark.transport import (
     TransportError,
     open_transport,
 )
-from openlineage_pyspark.transport.backlog import DropReason
+from openlineage_pyspark.transport.delivery.backlog import DropReason
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.retry import RetryPolicy
 
@@ -310,7 +310,7 @@ def test_a_receiver_that_is_away_gets_one_attempt_at_the_end_and_a_second_at_mos
 FORK = """
 import os, sys, threading, time
 from openlineage_pyspark.transport import Delivery, DeliveryCounts, Event, open_transport
-from openlineage_pyspark.transport.file import FileTransport
+from openlineage_pyspark.transport.file.transport import FileTransport
 
 class SlowFile(FileTransport):
     def send(self, event):

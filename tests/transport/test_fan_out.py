@@ -7,10 +7,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.transport import Delivery, Event, TransportError, open_transport
-from openlineage_pyspark.transport.adoption import Inheritance
-from openlineage_pyspark.transport.fan_out import FanOut, lanes
+from openlineage_pyspark.transport.delivery.fan_out import FanOut, lanes
 from openlineage_pyspark.transport.memory import MemoryTransport
-from openlineage_pyspark.transport.spool import Spool
+from openlineage_pyspark.transport.spool.adoption import Inheritance
+from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:
     from pathlib import Path

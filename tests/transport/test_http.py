@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import requests
 from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
-from openlineage_pyspark.transport.http_answer import seconds_to_wait
+from openlineage_pyspark.transport.http.answer import seconds_to_wait
 
 EVENT = Event("r", "START", '{"name":"größe"}'.encode())
 PREFIX = "spark.openlineage.transport"

@@ -11,9 +11,9 @@ from urllib.parse import parse_qs
 
 import pytest
 from openlineage_pyspark.transport import Delivery, Event, TransportConfigError, TransportError, open_transport
-from openlineage_pyspark.transport.http_auth import TokenLogin, TokenRequest
-from openlineage_pyspark.transport.http_client import HttpClient
-from openlineage_pyspark.transport.http_tls import TlsSettings
+from openlineage_pyspark.transport.http.auth import TokenLogin, TokenRequest
+from openlineage_pyspark.transport.http.client import HttpClient
+from openlineage_pyspark.transport.http.tls import TlsSettings
 
 EVENT = Event("r", "START", b"{}")
 PREFIX = "spark.openlineage.transport"

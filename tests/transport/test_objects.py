@@ -20,10 +20,10 @@ from openlineage_pyspark.transport import (
     TransportError,
     open_transport,
 )
-from openlineage_pyspark.transport.adoption import Inheritance
-from openlineage_pyspark.transport.filesystem import offered
-from openlineage_pyspark.transport.spool import Spool
-from openlineage_pyspark.transport.spool_content import content
+from openlineage_pyspark.transport.file.filesystem import offered
+from openlineage_pyspark.transport.spool.adoption import Inheritance
+from openlineage_pyspark.transport.spool.content import content
+from openlineage_pyspark.transport.spool.store import Spool
 
 LOCATION = "lake://bucket/lineage"
 

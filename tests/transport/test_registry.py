@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openlineage_pyspark.transport import TransportConfigError, open_transport
-from openlineage_pyspark.transport.http import HttpTransport
+from openlineage_pyspark.transport.http.transport import HttpTransport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.transport import Delivery, DeliveryCounts, Event, TransportError
-from openlineage_pyspark.transport.adoption import Inheritance
-from openlineage_pyspark.transport.backlog import MEMORY_BYTES, Backlog, DropReason
+from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES, Backlog, DropReason
 from openlineage_pyspark.transport.memory import MemoryTransport
-from openlineage_pyspark.transport.spool import Kept, Spool
-from openlineage_pyspark.transport.spool_content import content, dead_letters
-from openlineage_pyspark.transport.spool_place import DATABASE, SpoolError, default_root, directories
+from openlineage_pyspark.transport.spool.adoption import Inheritance
+from openlineage_pyspark.transport.spool.content import content, dead_letters
+from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, default_root, directories
+from openlineage_pyspark.transport.spool.store import Kept, Spool
 
 START = Event("r", "START", '{"größe":1}'.encode(), "app", "id-1")
 COMPLETE = Event("r", "COMPLETE", b"{}", "app", "id-2", frozenset({"in", "also"}), frozenset({"out"}))
@@ -113,8 +113,8 @@ def test_a_new_directory_is_held_before_anybody_looks_at_it(tmp_path: Path) -> N
     """Twenty applications that start together look for what others left while each makes its own."""
     program = f"""
 from pathlib import Path
-from openlineage_pyspark.transport.adoption import Adoption, Inheritance
-from openlineage_pyspark.transport.spool import Spool
+from openlineage_pyspark.transport.spool.adoption import Adoption, Inheritance
+from openlineage_pyspark.transport.spool.store import Spool
 root = Path({str(tmp_path)!r})
 for n in range(100):
     spool = Spool.create(root, "there")
@@ -133,8 +133,8 @@ def test_nobody_takes_a_directory_whose_owner_lives_not_even_in_the_same_process
     assert Spool.adopt(spool.directory) is None
     program = f"""
 from pathlib import Path
-from openlineage_pyspark.transport.spool import Spool
-from openlineage_pyspark.transport.spool_content import content
+from openlineage_pyspark.transport.spool.store import Spool
+from openlineage_pyspark.transport.spool.content import content
 directory = Path({str(spool.directory)!r})
 print(Spool.adopt(directory), content(directory).in_use, content(directory).waiting)
 """
@@ -155,7 +155,7 @@ import os, sys
 from pathlib import Path
 from openlineage_pyspark.transport import Delivery, Event, TransportError
 from openlineage_pyspark.transport.memory import MemoryTransport
-from openlineage_pyspark.transport.spool import Spool
+from openlineage_pyspark.transport.spool.store import Spool
 class Away(MemoryTransport):
     destination = "MemoryTransport"
     def send(self, event):
@@ -389,7 +389,7 @@ import os, sys
 from pathlib import Path
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.memory import MemoryTransport
-from openlineage_pyspark.transport.spool import Spool
+from openlineage_pyspark.transport.spool.store import Spool
 transport = MemoryTransport()
 delivery = Delivery(transport, spool=Spool.create(Path(sys.argv[1]), transport.destination))
 for n in range(50):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.transport.waiting import Entry, Waiting
+from openlineage_pyspark.transport.delivery.order import Entry, Waiting
 
 
 def entry(

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import openlineage_pyspark.auto
-from openlineage_pyspark.transport.http import HttpTransport
+from openlineage_pyspark.transport.http.transport import HttpTransport
 from pyspark.sql import SparkSession
 
 

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from openlineage_pyspark.listener.jvm import context_facts
+from openlineage_pyspark.listener.probe.client import context_facts
 from pyspark import SparkConf, SparkContext
 
 os.environ["SPARK_CONF_DIR"] = str(Path("conf").absolute())

@@ -5,8 +5,8 @@ import sys
 import time
 from pathlib import Path
 
-from openlineage_pyspark.transport.spool_content import content
-from openlineage_pyspark.transport.spool_place import directories
+from openlineage_pyspark.transport.spool.content import content
+from openlineage_pyspark.transport.spool.place import directories
 from pyspark.sql import SparkSession
 
 way, spool, expected = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])

@@ -1,0 +1,66 @@
+"""The commands that Delta Lake makes of MERGE, UPDATE and DELETE, which are no longer Spark's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from openlineage_pyspark.facets.commands.row_level import Action, changed, merged
+from openlineage_pyspark.facets.commands.target import Found, Rule, Write, into_relation
+from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, Operator, Plan, Value
+
+_CLAUSES = ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses")
+
+
+def _merge(plan: Plan, operator: Operator, session: Session) -> Found:
+    """MERGE of Delta Lake: each clause's actions, one for each column of the table."""
+    target, source = operator.operator("target"), operator.operator("source")
+    found = into_relation(plan, target, None, session, None)
+    if target is None or source is None or not isinstance(found, Write):
+        return found
+    kept = _columns(plan, target)
+    actions = (
+        Action(
+            clause.arguments.get("condition"),
+            tuple(_assigned(plan, clause, kept)),
+            deletes=clause.name.endswith("DeleteClause"),
+            inserts=name == "notMatchedClauses",
+        )
+        for name in _CLAUSES
+        for clause in plan.expressions_of(operator.sequence(name))
+    )
+    return merged(found, (target, source), operator.arguments.get("condition"), actions)
+
+
+def _assigned(plan: Plan, clause: Expression, kept: dict[int, str]) -> Iterator[tuple[str, Value]]:
+    for action in plan.expressions_of(clause.sequence("actions")):
+        parts, value = action.sequence("targetColNameParts"), action.arguments.get("expr")
+        name = parts[0] if parts else None
+        if isinstance(name, str) and not _keeps(kept, name, value):
+            yield name, value
+
+
+def _row_level(plan: Plan, operator: Operator, session: Session) -> Found:
+    """DELETE and UPDATE of Delta Lake: an expression for each column of the table, and the condition."""
+    target = operator.operator("target")
+    found = into_relation(plan, target, None, session, None)
+    if target is None or not isinstance(found, Write):
+        return found
+    kept = _columns(plan, target)
+    names = (column.name for column in plan.operators[target].output)
+    values = operator.sequence("updateExpressions")
+    assigned = ((name, value) for name, value in zip(names, values, strict=False) if not _keeps(kept, name, value))
+    return changed(found, target, assigned, operator)
+
+
+def _columns(plan: Plan, target: int) -> dict[int, str]:
+    return {column.id: column.name for column in plan.operators[target].output}
+
+
+def _keeps(kept: dict[int, str], name: str, value: Value) -> bool:
+    """Whether a column of the table is set to itself: Delta says so of each that keeps its value."""
+    return isinstance(value, AttributeRef) and kept.get(value.id, "").casefold() == name.casefold()
+
+
+DELTA: dict[str, Rule] = {"MergeIntoCommand": _merge, "UpdateCommand": _row_level, "DeleteCommand": _row_level}
+"""Command -> what it writes."""

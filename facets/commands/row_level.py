@@ -1,0 +1,191 @@
+"""The commands that change rows of a table in place: DELETE, UPDATE, MERGE, as written and as Spark rewrites them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+from openlineage_pyspark.facets.commands.target import Assigned, Found, Rule, Scoped, Write, into_relation
+from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.plan import AttributeRef, ExpressionRef, Operator, Plan, Value
+
+
+def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], operator: Operator) -> Write:
+    """
+    What a DELETE or an UPDATE writes.
+
+    Args:
+        found: the target.
+        target: index of the operator that it is.
+        assigned: columns with the expressions that they are set to; empty for a DELETE.
+        operator: the command, whose `condition` chooses the rows.
+    """
+    columns = tuple(Assigned(name, (Scoped(value, (target,)),)) for name, value in assigned)
+    return attrs.evolve(found, reads=(target,), columns=columns, rows=_chosen(operator, target), in_place=True)
+
+
+def _row_level(plan: Plan, operator: Operator, session: Session) -> Found:
+    """DELETE and UPDATE: the columns that are set, and the condition that chooses the rows."""
+    target = operator.operator("table")
+    found = into_relation(plan, target, None, session, None)
+    if target is None or not isinstance(found, Write):
+        return found
+    return changed(found, target, _assigned(plan, operator.sequence("assignments")), operator)
+
+
+@attrs.frozen
+class Action:
+    """
+    What a MERGE does to some of the rows.
+
+    Args:
+        condition: which ones, besides the merge's own condition; None for all.
+        assigned: columns with the expressions that they are set to, but for those that keep their value.
+        deletes: whether it removes them.
+        inserts: whether it adds them.
+    """
+
+    condition: Value
+    assigned: tuple[tuple[str, Value], ...]
+    deletes: bool
+    inserts: bool
+
+
+def merged(found: Write, both: tuple[int, int], condition: Value, actions: Iterable[Action]) -> Write:
+    """
+    What a MERGE writes, by its actions.
+
+    One that does more than to insert goes over the rows that are there: a column that it sets keeps its value in those
+    that no action touches. Spark makes an append of one that only inserts.
+
+    Args:
+        found: the target.
+        both: indices of the operators that are the target and the source.
+        condition: of the merge.
+        actions: in order.
+    """
+    columns: dict[str, tuple[Scoped, ...]] = {}
+    rows = [Scoped(condition, both, Kind.JOIN)]
+    keeps = False
+    for action in actions:
+        keeps = keeps or not action.inserts
+        decides = (Scoped(action.condition, both, Kind.CONDITIONAL),) if action.condition is not None else ()
+        if action.deletes and action.condition is not None:
+            rows.append(Scoped(action.condition, both, Kind.FILTER))
+        for name, value in action.assigned:
+            columns[name] = (*columns.get(name, ()), Scoped(value, both), *decides)
+    made = tuple(Assigned(name, values) for name, values in columns.items())
+    return attrs.evolve(found, reads=both, columns=made, rows=tuple(rows), in_place=True, keeps_rows=keeps)
+
+
+def _merge(plan: Plan, operator: Operator, session: Session) -> Found:
+    """MERGE: each action's assignments, which its own condition decides about; the merge condition joins."""
+    target, source = operator.operator("targetTable"), operator.operator("sourceTable")
+    found = into_relation(plan, target, None, session, None)
+    if target is None or source is None or not isinstance(found, Write):
+        return found
+    actions = (
+        Action(
+            action.arguments.get("condition"),
+            tuple(_assigned(plan, action.sequence("assignments"))),
+            deletes=action.name == "DeleteAction",
+            inserts=name == "notMatchedActions",
+        )
+        for name in ("matchedActions", "notMatchedActions", "notMatchedBySourceActions")
+        for action in plan.expressions_of(operator.sequence(name))
+    )
+    return merged(found, (target, source), operator.arguments.get("mergeCondition"), actions)
+
+
+def _assigned(plan: Plan, assignments: tuple[Value, ...]) -> Iterator[tuple[str, Value]]:
+    for assignment in plan.expressions_of(assignments):
+        key, value = assignment.arguments.get("key"), assignment.arguments.get("value")
+        # Spark adds an assignment to itself for each column that keeps its value.
+        if isinstance(key, AttributeRef) and key.id in plan.attributes and value != key:
+            yield plan.attributes[key.id].name, value
+
+
+def _rewritten(plan: Plan, operator: Operator, session: Session) -> Found:
+    """DELETE, UPDATE and MERGE of a table whose source changes rows: the same as if they stood as they were written."""
+    target, query = operator.operator("originalTable"), operator.operator("query")
+    found = into_relation(plan, target, query, session, None)
+    if target is None or query is None or not isinstance(found, Write):
+        return found
+    command = _command(plan, operator)
+    if command == "DELETE":
+        return changed(found, target, (), operator)
+    written = _written(plan, operator, query)
+    names = [column.name for column in plan.operators[target].output]
+    if command != "UPDATE":
+        columns = tuple(
+            Assigned(name, (Scoped(AttributeRef(plan.operators[query].output[at].id), (query,)),))
+            for name, at in zip(names, written, strict=False)
+        )
+        return attrs.evolve(found, columns=columns, in_place=True, keeps_rows=True)
+    columns = tuple(Assigned(name, _updated(plan, query, at)) for name, at in zip(names, written, strict=False))
+    return attrs.evolve(found, reads=(target,), columns=columns, rows=_chosen(operator, target), in_place=True)
+
+
+def _command(plan: Plan, operator: Operator) -> str | None:
+    """Which of the three commands it was, as the table around the target says."""
+    around = operator.operator("table")
+    table = plan.operators[around].described("table") if around is not None else None
+    return table.text("command") if table is not None else None
+
+
+def _chosen(operator: Operator, target: int) -> tuple[Scoped, ...]:
+    condition = operator.arguments.get("condition")
+    return (Scoped(condition, (target,), Kind.FILTER),) if condition is not None else ()
+
+
+def _written(plan: Plan, operator: Operator, query: int) -> tuple[int, ...]:
+    """The places of the table's columns in the query's output; before Spark 4 a replacement has them at its head."""
+    projections = operator.described("projections")
+    found = projections.values.get("ordinals") if projections is not None else None
+    width = len(plan.operators[query].output)
+    places = found if isinstance(found, tuple) else tuple(range(width))
+    return tuple(at for at in places if isinstance(at, int) and at < width)
+
+
+def _updated(plan: Plan, at: int, place: int) -> tuple[Scoped, ...]:
+    """What an UPDATE sets a column to, where the rows that are kept go through the same query."""
+    while True:
+        operator = plan.operators[at]
+        if place >= len(operator.output):
+            return ()
+        id_ = operator.output[place].id
+        if operator.name == "Union" and operator.children:
+            # The rows that are kept are the other branch.
+            at = operator.children[0]
+            continue
+        if operator.name != "Project" or not operator.children:
+            return (Scoped(AttributeRef(id_), (at,)),)
+        below = operator.children[0]
+        value = operator.sequence("projectList")[place]
+        if isinstance(value, AttributeRef):
+            places = [n for n, column in enumerate(plan.operators[below].output) if column.id == id_]
+            if not places:
+                return ()
+            at, place = below, places[0]
+            continue
+        chosen = _if_changed(plan, value)
+        return (Scoped(value if chosen is None else chosen, (below,)),)
+
+
+def _if_changed(plan: Plan, value: Value) -> Value:
+    """The value of the rows that the condition chooses: `if (condition) value else column` stands in the query."""
+    alias = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
+    child = alias.arguments.get("child") if alias is not None and alias.name == "Alias" else None
+    inner = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
+    return inner.arguments.get("trueValue") if inner is not None and inner.name == "If" else None
+
+
+ROW_LEVEL: dict[str, Rule] = {
+    "DeleteFromTable": _row_level,
+    "UpdateTable": _row_level,
+    "MergeIntoTable": _merge,
+    "ReplaceData": _rewritten,
+    "WriteDelta": _rewritten,
+}
+"""Command -> what it writes."""

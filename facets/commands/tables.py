@@ -1,0 +1,392 @@
+"""The commands on a table as a whole: made, altered, renamed, emptied, dropped, loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import attrs
+from openlineage_pyspark.facets.commands.target import (
+    NOTHING,
+    Found,
+    Rule,
+    Write,
+    by_position,
+    into,
+    label_of,
+    named_fields,
+    reads_of,
+    table_label,
+    texts,
+    to_table,
+)
+from openlineage_pyspark.facets.datasets import naming, resolve
+from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Value
+from openlineage_pyspark.facets.model.schema import field, fields_of, schema_fields
+
+_Change = Callable[[Field | None], Field | None]
+"""From a field as it was, or None where there was none, to what it is now."""
+
+
+def altered(plan: Plan, operator: Operator, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """
+    The columns after a command.
+
+    Args:
+        plan: which it stands in.
+        operator: the command; AddColumns, ReplaceColumns, DropColumns, RenameColumn, AlterColumn and AlterColumns
+            change columns, and after any other one they are the same.
+        fields: those before.
+    """
+    if operator.name == "ReplaceColumns":
+        fields = ()
+    for path, change in _changes(plan, operator):
+        fields = _changed(fields, path, change)
+    return fields
+
+
+def _changes(plan: Plan, operator: Operator) -> Iterator[tuple[tuple[str, ...], _Change]]:
+    """The path of each field that is changed, with what becomes of it."""
+    for value in operator.sequence("columnsToAdd"):
+        column = _arguments(plan, value)
+        name, type_ = column.get("colName"), column.get("dataType")
+        if isinstance(name, str) and isinstance(type_, str):
+            yield (*_path(plan, column.get("path")), name), _becoming(field(name, type_, _text(column.get("comment"))))
+    for value in operator.sequence("columnsToDrop"):
+        yield _path(plan, value), _becoming(None)
+    if operator.name == "RenameColumn":
+        yield _path(plan, operator.arguments.get("column")), _with_name(operator.text("newName"))
+    if operator.name == "AlterColumn":
+        given = operator.arguments
+        yield _path(plan, given.get("column")), _retyped(given.get("dataType"), given.get("comment"))
+    for spec in plan.expressions_of(operator.sequence("specs")):
+        given = spec.arguments
+        yield _path(plan, given.get("column")), _retyped(given.get("newDataType"), given.get("newComment"))
+
+
+def _arguments(plan: Plan, value: Value) -> Mapping[str, Value]:
+    """What is known of a column that is added: an expression, or before Spark 4 a value."""
+    if isinstance(value, ExpressionRef):
+        return plan.expressions[value.index].arguments
+    return value.values if isinstance(value, Described) else {}
+
+
+def _path(plan: Plan, name: Value) -> tuple[str, ...]:
+    """The names down to a field that the analyzer has found (ResolvedFieldName); empty for any other value."""
+    resolved = _arguments(plan, name)
+    around, found = resolved.get("path"), resolved.get("field")
+    last = found.text("name") if isinstance(found, Described) else None
+    return (*(part for part in around if isinstance(part, str)), last) if isinstance(around, tuple) and last else ()
+
+
+def _text(value: Value) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _becoming(new: Field | None) -> _Change:
+    return lambda _: new
+
+
+def _with_name(name: str | None) -> _Change:
+    return lambda old: old if old is None or name is None else attrs.evolve(old, name=name)
+
+
+def _retyped(type_: Value, comment: Value) -> _Change:
+    def change(old: Field | None) -> Field | None:
+        if old is None:
+            return None
+        said = comment if isinstance(comment, str) else old.description
+        return field(old.name, type_, said) if isinstance(type_, str) else attrs.evolve(old, description=said)
+
+    return change
+
+
+def _changed(fields: tuple[Field, ...], path: tuple[str, ...], change: _Change) -> tuple[Field, ...]:
+    """The fields with what a change makes of the one at a path; without a path, as they are."""
+    if not path:
+        return fields
+    # Spark calls an array's elements `element`.
+    wanted = {path[0].casefold(), f"_{path[0]}".casefold() if path[0] == "element" else ""}
+    place = next((n for n, known in enumerate(fields) if known.name.casefold() in wanted), None)
+    old = None if place is None else fields[place]
+    if len(path) == 1:
+        new = change(old)
+    elif old is None:
+        return fields
+    else:
+        new = attrs.evolve(old, fields=_changed(old.fields, path[1:], change))
+    made = () if new is None else (new,)
+    return (*fields, *made) if place is None else (*fields[:place], *made, *fields[place + 1 :])
+
+
+def _create_table(plan: Plan, operator: Operator, session: Session) -> Found:
+    """CREATE TABLE without a query."""
+    table, existing = operator.described("table"), operator.described("existing")
+    if table is None:
+        return into(None, None)
+    there = operator.arguments.get("ignoreIfExists") is True and existing is not None and _is_older(existing, table)
+    return to_table(plan, table, None, (), session, None if there else "CREATE")
+
+
+def _is_older(existing: Described, table: Described) -> bool:
+    """Whether a table was there before this one was to be made; a Hive metastore keeps the seconds alone."""
+    was, made = existing.values.get("created"), table.values.get("created")
+    return isinstance(was, int) and isinstance(made, int) and was < made and was != made // 1000 * 1000
+
+
+def _create_like(_: Plan, operator: Operator, session: Session) -> Found:
+    """CREATE TABLE LIKE: the columns of another table, none of its rows."""
+    return _existing(operator, session, "CREATE", "target", "source")
+
+
+def _existing(
+    operator: Operator, session: Session, lifecycle: str, reading: str = "table", schema_of: str = "table"
+) -> Found:
+    """A command on a table that is named only: what the catalog says of it, or else where it would lie."""
+    table = operator.described(f"{reading}Metadata")
+    identifier = operator.described(f"{reading}Identifier")
+    other = operator.described(f"{schema_of}Metadata")
+    fields = schema_fields(other.text("schema")) if other is not None else ()
+    if table is None:
+        path = operator.text(f"{reading}Path")
+        table = Described("CatalogTable", {"identifier": identifier, "defaultPath": path})
+    dataset = resolve.catalog_table(table, session, fields)
+    if dataset is None:
+        return into(None, None)
+    label = table_label(dataset, resolve.table_name(table.values.get("identifier")))
+    return Write(dataset, lifecycle=lifecycle, label=label)
+
+
+def _named(operator: Operator, session: Session, lifecycle: str) -> Found:
+    """A command on a table that must be there: one of which the catalog says nothing has its name alone."""
+    if operator.described("tableMetadata") is not None:
+        return _existing(operator, session, lifecycle)
+    return _gone(operator.described("tableIdentifier"), session, lifecycle)
+
+
+def _gone(identifier: Described | None, session: Session, lifecycle: str) -> Found:
+    dataset = resolve.catalog_table(Described("CatalogTable", {"identifier": identifier}), session)
+    if dataset is None:
+        return into(None, None)
+    remark = "the catalog knew the table no more when it was asked: where it lay is not known"
+    return Write(dataset, lifecycle=lifecycle, label=label_of(dataset), remark=remark)
+
+
+def _drop(_: Plan, operator: Operator, session: Session) -> Found:
+    """DROP TABLE, DROP VIEW."""
+    if operator.described("tableMetadata") is None and operator.arguments.get("ifExists") is True:
+        return NOTHING
+    return _named(operator, session, "DROP")
+
+
+def _truncate(_: Plan, operator: Operator, session: Session) -> Found:
+    """TRUNCATE TABLE."""
+    return _named(operator, session, "TRUNCATE")
+
+
+def _alter(_: Plan, operator: Operator, session: Session) -> Found:
+    """ALTER TABLE: with the columns that it adds."""
+    found = _named(operator, session, "ALTER")
+    if not isinstance(found, Write):
+        return found
+    known = {f.name.lower() for f in found.dataset.fields}
+    added = tuple(
+        field(str(column.text("name")), str(column.text("type")), column.text("comment"))
+        for column in operator.sequence("colsToAdd")
+        if isinstance(column, Described) and str(column.text("name")).lower() not in known
+    )
+    return attrs.evolve(found, dataset=attrs.evolve(found.dataset, fields=(*found.dataset.fields, *added)))
+
+
+def _set_location(_: Plan, operator: Operator, session: Session) -> Found:
+    """ALTER TABLE SET LOCATION: the table is what lies there from now on; a partition's changes nothing of that."""
+    found, location = _named(operator, session, "ALTER"), operator.text("location")
+    if not isinstance(found, Write) or not location or operator.arguments.get("partitionSpec") is not None:
+        return found
+    metadata = operator.described("tableMetadata")
+    values = metadata.values if metadata is not None else {"identifier": operator.described("tableIdentifier")}
+    moved = resolve.catalog_table(Described("CatalogTable", {**values, "locationUri": location}), session)
+    return found if moved is None else attrs.evolve(found, dataset=moved, remark=None)
+
+
+def _rename(_: Plan, operator: Operator, session: Session) -> Found:
+    """ALTER TABLE RENAME: the new identity, with the old one beside it."""
+    before, after = operator.described("oldIdentifier"), operator.described("newIdentifier")
+    if before is None or after is None:
+        return into(None, None)
+    metadata, there = operator.described("oldMetadata"), operator.described("newMetadata")
+    paths = [_place(metadata, operator.text("oldPath")), _place(there, operator.text("newPath"))]
+    if after.text("database") is None:
+        # It is in the old one's database, while the catalog was asked for one in the session's.
+        after = attrs.evolve(after, values={**after.values, "database": before.text("database")})
+        there, paths[1] = None, f"{naming.parent(paths[0] or '')}/{(after.text('table') or '').lower()}"
+    known = metadata or there or Described("CatalogTable", {})
+    if known.text("kind") in ("EXTERNAL", "VIEW"):
+        # The catalog moves what lies at its own place for a table, and nothing else.
+        paths = [known.text("locationUri")] * 2
+    old, new = (
+        resolve.catalog_table(
+            attrs.evolve(known, values={**known.values, "identifier": name, "locationUri": path}), session
+        )
+        for name, path in zip((before, after), paths, strict=True)
+    )
+    if old is None or new is None:
+        return into(None, None)
+    link = next((Identifier(link.namespace, link.name) for link in old.symlinks), old.identifier)
+    was = link if old.identifier == new.identifier else old.identifier
+    return Write(new, lifecycle="RENAME", renamed_from=was, label=table_label(new, resolve.table_name(after)))
+
+
+def _place(metadata: Described | None, path: str | None) -> str | None:
+    return (metadata.text("locationUri") if metadata is not None else None) or path
+
+
+def _load_data(_: Plan, operator: Operator, session: Session) -> Found:
+    """LOAD DATA: files are moved into a table."""
+    lifecycle = "OVERWRITE" if operator.arguments.get("isOverwrite") is True else None
+    found = _named(operator, session, "OVERWRITE")
+    path = operator.text("path")
+    sources = (resolve.at_location(path),) if path else ()
+    return attrs.evolve(found, lifecycle=lifecycle, sources=sources) if isinstance(found, Write) else found
+
+
+def _v2_create(plan: Plan, operator: Operator, session: Session) -> Found:
+    """CREATE or REPLACE TABLE, with or without a query, in a DataSource V2 catalog."""
+    name, query = operator.operator("name"), operator.operator("query")
+    if name is None:
+        return into(None, query)
+    fields = named_fields(plan, query, ()) or _columns(plan, operator)
+    dataset = _resolved(plan, plan.operators[name], session, fields, _spec(plan, operator, "location"))
+    if dataset is None:
+        return into(None, query)
+    lifecycle = "OVERWRITE" if operator.name.startswith("Replace") else "CREATE"
+    may_skip = query is not None and operator.arguments.get("ignoreIfExists") is True
+    made = Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset))
+    return attrs.evolve(made, may_skip=may_skip)
+
+
+def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:
+    """The columns that a CREATE TABLE lists: a schema before Spark 4, definitions from then on."""
+    found = []
+    for definition in plan.expressions_of(operator.sequence("columns")):
+        name, type_, comment = (definition.arguments.get(key) for key in ("name", "dataType", "comment"))
+        if isinstance(name, str) and isinstance(type_, str):
+            found.append(field(name, type_, comment if isinstance(comment, str) else None))
+    return tuple(found) or schema_fields(operator.text("tableSchema"))
+
+
+def _spec(plan: Plan, operator: Operator, name: str) -> str | None:
+    """What the clauses behind a CREATE TABLE say: a value of its own, or an expression before it is resolved."""
+    spec = operator.arguments.get("tableSpec")
+    if isinstance(spec, ExpressionRef):
+        value = plan.expressions[spec.index].arguments.get(name)
+        return value if isinstance(value, str) else None
+    return spec.text(name) if isinstance(spec, Described) else None
+
+
+def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Found:
+    """DROP, TRUNCATE, ALTER, RENAME of a table in a DataSource V2 catalog."""
+    resolved = next((plan.operators[below] for below in operator.children), None)
+    dataset = _resolved(plan, resolved, session) if resolved is not None else None
+    if resolved is None or dataset is None:
+        return into(None, None)
+    lifecycle = {"DropTable": "DROP", "DropView": "DROP", "TruncateTable": "TRUNCATE", "RenameTable": "RENAME"}.get(
+        operator.name, "ALTER"
+    )
+    if resolved.described("tableMetadata") is None and resolved.text("tablePath") is not None:
+        # The session catalog was asked, and has no such table.
+        absent = operator.arguments.get("ifExists") is True
+        return NOTHING if absent else _gone(_session_identifier(resolved), session, lifecycle)
+    names, location = texts(operator.sequence("newName")), operator.text("location")
+    if operator.name == "RenameTable" and names:
+        return _renamed(dataset, names)
+    if location and operator.arguments.get("partitionSpec") is None and dataset.symlinks:
+        dataset = attrs.evolve(dataset, identifier=naming.location(location))
+    dataset = attrs.evolve(dataset, fields=altered(plan, operator, dataset.fields))
+    return Write(dataset, lifecycle=lifecycle, label=label_of(dataset))
+
+
+def _renamed(dataset: Dataset, names: tuple[str, ...]) -> Write:
+    """A table under its new name; one that is named by where it lies stays there, and its other name changes."""
+    label, old = label_of(dataset), dataset.identifier
+    if dataset.symlinks:
+        links = tuple(attrs.evolve(link, name=_last_part(link.name, names[-1])) for link in dataset.symlinks)
+        was = Identifier(dataset.symlinks[0].namespace, dataset.symlinks[0].name)
+        return Write(attrs.evolve(dataset, symlinks=links), lifecycle="RENAME", renamed_from=was, label=label)
+    moved = attrs.evolve(dataset, identifier=Identifier(old.namespace, _last_part(old.name, names[-1])))
+    return Write(moved, lifecycle="RENAME", renamed_from=old, label=label)
+
+
+def _last_part(name: str, new: str) -> str:
+    return ".".join([*name.split(".")[:-1], new])
+
+
+def _resolved(
+    plan: Plan, operator: Operator, session: Session, fields: tuple[Field, ...] = (), location: str | None = None
+) -> Dataset | None:
+    """The dataset of a ResolvedIdentifier or ResolvedTable; in the session catalog, as that knows it."""
+    table, path = operator.described("tableMetadata"), operator.text("tablePath")
+    if table is None and path is not None:
+        known = {"identifier": _session_identifier(operator), "locationUri": location, "defaultPath": path}
+        table = Described("CatalogTable", known)
+    if table is not None:
+        return resolve.catalog_table(table, session, fields)
+    catalog, identifier = operator.arguments.get("catalog"), operator.arguments.get("identifier")
+    fields = fields or fields_of(plan, operator)
+    given = operator.described("table")
+    if given is None and location is not None:
+        given = Described("", {"location": location})
+    return resolve.v2_table(given, catalog, identifier, session, fields)
+
+
+def _session_identifier(operator: Operator) -> Described:
+    identifier = operator.described("identifier")
+    values = identifier.values if identifier is not None else {}
+    namespace = values.get("namespace")
+    database = namespace[0] if isinstance(namespace, tuple) and namespace else None
+    return Described("TableIdentifier", {"table": values.get("name"), "database": database})
+
+
+TABLE_COMMANDS: dict[str, Rule] = {
+    "CreateDataSourceTableCommand": _create_table,
+    "CreateTableCommand": _create_table,
+    "CreateTableLikeCommand": _create_like,
+    "DropTableCommand": _drop,
+    "TruncateTableCommand": _truncate,
+    "AlterTableRenameCommand": _rename,
+    "AlterTableAddColumnsCommand": _alter,
+    "AlterTableChangeColumnCommand": _alter,
+    "AlterTableChangeColumnCommentsCommand": _alter,
+    "AlterTableSetLocationCommand": _set_location,
+    "AlterTableSetPropertiesCommand": _alter,
+    "AlterTableUnsetPropertiesCommand": _alter,
+    "AlterTableAddPartitionCommand": _alter,
+    "AlterTableDropPartitionCommand": _alter,
+    "AlterTableRenamePartitionCommand": _alter,
+    "LoadDataCommand": _load_data,
+    "CreateTableAsSelect": _v2_create,
+    "ReplaceTableAsSelect": _v2_create,
+    "CreateTable": _v2_create,
+    "ReplaceTable": _v2_create,
+    "DropTable": _v2_table_command,
+    "DropView": _v2_table_command,
+    "TruncateTable": _v2_table_command,
+    "RenameTable": _v2_table_command,
+    "AddColumns": _v2_table_command,
+    "ReplaceColumns": _v2_table_command,
+    "DropColumns": _v2_table_command,
+    "RenameColumn": _v2_table_command,
+    "AlterColumn": _v2_table_command,
+    "AlterColumns": _v2_table_command,
+    "SetTableProperties": _v2_table_command,
+    "UnsetTableProperties": _v2_table_command,
+    "SetTableLocation": _v2_table_command,
+    "CommentOnTable": _v2_table_command,
+    "AddPartitions": _v2_table_command,
+    "DropPartitions": _v2_table_command,
+    "RenamePartitions": _v2_table_command,
+    "TruncatePartition": _v2_table_command,
+    "SetTableSerDeProperties": _v2_table_command,
+}
+"""Command -> what it writes."""

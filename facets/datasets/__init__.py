@@ -1,0 +1,1 @@
+"""What each source reads, and what datasets are called."""

@@ -1,0 +1,268 @@
+"""Which dataset the paths of files, directories and streams belong to. Nothing is listed: the paths' words tell."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.model.dataset import Identifier
+
+_STORES_WITHOUT_SLASH = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "wasb": "wasbs", "wasbs": "wasbs"}
+_AZURE = {"abfs": "abfss", "abfss": "abfss", "wasb": "wasbs", "wasbs": "wasbs"}
+_PARTITION = re.compile(r"[^/=]+=[^/]*")
+_PASSWORD = re.compile(r"[^/@:]*:(?!\d+(?:/|$))[^@]*@")
+_PARAMETERS = re.compile(r"\?[^?/=]*=.*", re.DOTALL)
+_SERVER = re.compile(r"(\[[0-9A-Fa-f:]+\]|[\w.\-]*)(?:\\\w+)?(?::(\d+)(?::(\w+))?)?:?")
+_DATABASE = re.compile(r"[\w.$%\-]*(?:/[\w.$%\-]*)?")
+_EMBEDDED = ("derby", "sqlite", "h2", "hsqldb")
+_JDBC = {
+    "postgresql": ("postgres", 5432),
+    "mysql": ("mysql", 3306),
+    "mariadb": ("mysql", 3306),
+    "sqlserver": ("sqlserver", 1433),
+    "oracle": ("oracle", 1521),
+    "db2": ("db2", 6789),
+    "redshift": ("redshift", 5439),
+    "trino": ("trino", 443),
+    "teradata": ("teradata", 1025),
+    "clickhouse": ("clickhouse", 8123),
+    "ch": ("clickhouse", 8123),
+    "snowflake": ("snowflake", None),
+}
+"""JDBC's word for a database -> OpenLineage's, and its port where the URL has none."""
+_WITH_DATABASE = ("postgresql", "redshift", "db2", "mysql", "mariadb", "oracle", "trino", "snowflake", "sqlserver")
+
+
+def location(path: str) -> Identifier:
+    """
+    The name of what lies at a location.
+
+    Args:
+        path: a Hadoop path or URI; one without a scheme is a local file.
+
+    Returns:
+        namespace (`file`, `hdfs://nn:8020`, `s3://bucket`) and path, without credentials, parameters (a signature
+        of Azure) and trailing slash.
+    """
+    scheme, rest = _scheme(path)
+    if scheme in ("", "file"):
+        return Identifier("file", _trim(_path_of(rest)))
+    authority, inside = _authority(rest)
+    inside = _PARAMETERS.sub("", inside)
+    name = "/" + inside.lstrip("/")
+    if scheme in _AZURE:
+        return Identifier(f"{_AZURE[scheme]}://{authority}", _trim(name).lstrip("/") or "/")
+    host = authority.rpartition("@")[2]
+    if scheme in _STORES_WITHOUT_SLASH:
+        return Identifier(f"{_STORES_WITHOUT_SLASH[scheme]}://{host}", _trim(name).lstrip("/") or "/")
+    return Identifier(f"{scheme}://{host}" if host else scheme, _trim(name))
+
+
+def uri_location(uri: str) -> Identifier:
+    """The name of what lies at a location that is a URI, as catalogs keep it: its path is percent-encoded."""
+    encoded = location(uri)
+    return Identifier(encoded.namespace, unquote(encoded.name))
+
+
+def table_root(path: str) -> str:
+    """A path without the `key=value` directories at its end: the table, not one of its partitions."""
+    kept = path.rstrip("/").split("/")
+    while len(kept) > 1 and _PARTITION.fullmatch(kept[-1]):
+        kept.pop()
+    return "/".join(kept)
+
+
+def parent(path: str) -> str:
+    """The directory that a path lies in."""
+    return path.rstrip("/").rpartition("/")[0] or "/"
+
+
+def jdbc_namespace(url: str) -> str:
+    """
+    The namespace of a JDBC database: kind, host and port.
+
+    Args:
+        url: the JDBC URL; user, password, parameters and properties in it are left behind.
+    """
+    kind, rest = _jdbc(url)
+    if kind in _EMBEDDED:
+        place = re.split(r"[;?]", rest, maxsplit=1)[0]
+        scheme, slashes, remote = place.partition("//")
+        return f"{kind}:{scheme}{slashes}{remote.rpartition('@')[2]}"
+    name, default = _JDBC.get(kind, (kind, None))
+    host, port, _ = _server(kind, rest)
+    port = port or (str(default) if default else "")
+    return f"{name}://{host}:{port}" if port else f"{name}://{host}"
+
+
+def jdbc_address(url: str) -> str:
+    """
+    A JDBC URL as a person reads it: kind, host, port and database, and nothing else.
+
+    Args:
+        url: the JDBC URL; user, password, parameters and properties in it are left behind.
+    """
+    kind, rest = _jdbc(url)
+    if kind in _EMBEDDED:
+        return f"jdbc:{jdbc_namespace(url)}"
+    host, port, database = _server(kind, rest)
+    address = f"jdbc:{kind}://{host}:{port}" if port else f"jdbc:{kind}://{host}"
+    return f"{address}/{database}" if database else address
+
+
+def jdbc_table(url: str, table: str) -> str:
+    """
+    The name of a table in a JDBC database: database, schema and table as far as the URL and the table tell.
+
+    Args:
+        url: the JDBC URL.
+        table: what the user gave, quotes and all.
+    """
+    kind, rest = _jdbc(url)
+    if table.lstrip().startswith("("):
+        # The text of a query is no name, and may hold anything.
+        return "(query)"
+    parts = [part.strip('"`[] ') for part in table.split(".")]
+    if kind not in _WITH_DATABASE:
+        return ".".join(parts)
+    most = 2 if kind in ("mysql", "mariadb") else 3
+    known = [part for part in _server(kind, rest)[2].split("/") if part]
+    missing = most - len(parts)
+    if known and missing > 0:
+        # A catalog with a schema behind it stands before a bare table; before `schema.table` it stands alone.
+        parts = known[: max(1, min(missing, len(known)))] + parts
+    return ".".join(parts)
+
+
+def kafka_namespace(servers: str) -> str:
+    """The namespace of a Kafka cluster: its first bootstrap server, as the Java integration has it."""
+    return "kafka://" + servers.split(",", 1)[0].strip().rpartition("://")[2].rpartition("@")[2]
+
+
+def warehouse_namespace(warehouse: str) -> str:
+    """The namespace of the tables in a session catalog without a metastore: where its warehouse lies."""
+    identifier = location(warehouse)
+    return (
+        f"file:{identifier.name}"
+        if identifier.namespace == "file"
+        else f"{identifier.namespace}/{identifier.name.lstrip('/')}"
+    )
+
+
+def metastore_namespace(uris: str) -> str:
+    """The namespace of a Hive metastore, from `hive.metastore.uris`: its first server."""
+    authority, _ = _authority(_scheme(uris.split(",", 1)[0].strip())[1])
+    found = _SERVER.fullmatch(authority.rpartition("@")[2])
+    host, port = (found.group(1), found.group(2)) if found is not None else ("", None)
+    return f"hive://{host.lower()}:{port or 9083}"
+
+
+def snake_case(text: str) -> str:
+    """A name in lower case with underscores, as the Java integration normalises application and job names."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", text))
+    return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
+
+
+def _scheme(path: str) -> tuple[str, str]:
+    found = re.match(r"([A-Za-z][A-Za-z0-9+.\-]*):(?=/|[^:]*$)(.*)", path, re.DOTALL)
+    return (found.group(1).lower(), found.group(2)) if found else ("", path)
+
+
+def _authority(rest: str) -> tuple[str, str]:
+    """The authority, without a password in it, and the path behind it."""
+    if not rest.startswith("//"):
+        return "", rest
+    # A password may hold slashes; what stands behind the colon is one unless it is a port.
+    text = _PASSWORD.sub("", rest[2:])
+    authority, _, inside = text.partition("/")
+    return authority, inside
+
+
+def _path_of(rest: str) -> str:
+    return "/" + rest.lstrip("/") if rest.startswith("//") else rest
+
+
+def _trim(name: str) -> str:
+    return name.rstrip("/") or "/"
+
+
+def _jdbc(url: str) -> tuple[str, str]:
+    kind, _, rest = url.removeprefix("jdbc:").partition(":")
+    return kind.lower(), rest
+
+
+def _server(kind: str, rest: str) -> tuple[str, str, str]:
+    """Host, port and database of a server's JDBC URL: nothing else is looked at, so nothing else can get out."""
+    named_host, named_port = _parameter(rest, "host|serverName"), _parameter(rest, "port|portNumber")
+    _, at, head = re.split(r"[?;]", rest, maxsplit=1)[0].rpartition("@")
+    # Oracle's login has no slashes before it, and what is no `@host` may be nothing but a login.
+    head = head.rpartition("//")[2] if "(" not in head and (at or kind != "oracle") else ""
+    address, _, path = head.partition("/")
+    # Anything else than host and port is a password that holds what ends a login.
+    found = _SERVER.fullmatch(address.split(",", 1)[0])
+    host, port, sid = found.groups() if found is not None else ("", None, None)
+    database = _parameter(rest, "database|databaseName|db|service_name|sid") or re.split(r"[:,&]", path, maxsplit=1)[0]
+    if "(" in rest and not database:
+        database = re.split(r"[?;]", rest.rpartition(")")[2].removeprefix("/"), maxsplit=1)[0]
+    if found is None or not _DATABASE.fullmatch(database):
+        database = ""
+    if kind == "snowflake":
+        host = host.removesuffix(".snowflakecomputing.com")
+    return host or named_host, port or named_port, database or sid or ""
+
+
+def _parameter(rest: str, names: str) -> str:
+    """The value of a parameter in any of the ways in which drivers write them: `;a=b`, `?a=b&c=d`, `(a=b)`."""
+    found = re.search(rf"(?i)[;?&(,]\s*(?:{names})\s*=\s*\{{?([\w.\-]+)", rest)
+    return found.group(1) if found else ""
+
+
+_WILD = re.compile(r"[*?{\[]")
+
+
+def roots(paths: list[str], given: str | None) -> list[str]:
+    """
+    The datasets' paths of a read.
+
+    Args:
+        paths: that are read, wildcards resolved.
+        given: the one path that the user wrote, where it was one.
+
+    Returns:
+        of several files of a directory the directory; a single file, and what may be a directory, as it is.
+    """
+    if len(paths) < 2:
+        return paths
+    # Spark names its files part-*; another name with a dot is one of many where a wildcard stood for names.
+    wild = given is not None and _WILD.search(_name(given)) is not None
+    return [
+        naming.parent(path) if _name(path).startswith("part-") or (wild and "." in _name(path)) else path
+        for path in paths
+    ]
+
+
+def _name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def before_glob(path: str) -> str:
+    """Of a path with wildcards the directory that all it stands for lies in."""
+    wild = _WILD.search(path)
+    return path if wild is None else path[: wild.start()].rpartition("/")[0]
+
+
+def is_absolute(path: str) -> bool:
+    """Whether a text can be nothing but a path: it begins at a root, or has a file system's scheme."""
+    return re.match(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/", path) is not None
+
+
+def stream_path(text: str | None) -> str | None:
+    """
+    The path of a file source or sink of a stream.
+
+    Args:
+        text: what it says of itself, the one place where it shows the path.
+    """
+    found = re.fullmatch(r"File(?:Stream)?(?:Source|Sink)\[(.*)\]", text or "", re.DOTALL)
+    return found.group(1) if found else None

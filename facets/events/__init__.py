@@ -1,0 +1,1 @@
+"""From a run's state to the bytes of an OpenLineage event."""

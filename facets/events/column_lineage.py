@@ -1,0 +1,103 @@
+"""The `columnLineage` facet of an output (ColumnLineageDatasetFacet 1-2-0)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openlineage.client.facet_v2 import column_lineage_dataset
+from openlineage_pyspark.facets.events.ids import PRODUCER
+from openlineage_pyspark.facets.events.marquez import accepted_column, accepted_namespace
+from openlineage_pyspark.facets.model.run import Gap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from openlineage_pyspark.facets.events.options import DescribeOptions
+    from openlineage_pyspark.facets.model.dataset import Identifier
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Transformation
+    from openlineage_pyspark.facets.model.run import Output
+
+
+def too_wide(outputs: Iterable[Output], options: DescribeOptions) -> tuple[Gap, ...]:
+    """Give a remark for each output whose lineage is left out because it has too many columns.
+
+    Args:
+        outputs: of one run.
+        options: which hold the limit.
+    """
+    return tuple(
+        Gap(
+            task=output.dataset.identifier.name,
+            message=f"columnLineage left out: {len(output.lineage.columns)} columns are more than "
+            f"the limit of {options.schema_size_limit}; raise columnLineage.schemaSizeLimit to have it",
+        )
+        for output in outputs
+        if output.lineage is not None and _is_too_wide(output.lineage, options)
+    )
+
+
+def column_lineage_facet(
+    lineage: ColumnLineage, options: DescribeOptions
+) -> column_lineage_dataset.ColumnLineageDatasetFacet | None:
+    """Describe where the columns of one output come from.
+
+    Every output column has its entry; that of a constant is empty.
+
+    Args:
+        lineage: of the output.
+        options: which decide about descriptions, the form of dataset-wide edges, and the limit.
+
+    Returns:
+        The facet, or None where the output has more columns than the limit.
+    """
+    if _is_too_wide(lineage, options):
+        return None
+    columns: dict[str, tuple[Edge, ...]] = {}
+    for column in lineage.columns:
+        # A file format may take one column name twice; a mapping can't, so such columns share an entry.
+        columns[column.name] = columns.get(column.name, ()) + column.edges
+    described = options.descriptions_enabled
+    whole = _merged(lineage.dataset, described=described)
+    repeated = () if options.dataset_lineage_enabled else lineage.dataset
+    return column_lineage_dataset.ColumnLineageDatasetFacet(
+        fields={
+            accepted_column(name): column_lineage_dataset.Fields(
+                inputFields=_merged(edges + repeated, described=described)
+            )
+            for name, edges in columns.items()
+        },
+        dataset=whole if whole and options.dataset_lineage_enabled else None,
+        producer=PRODUCER,
+    )
+
+
+def _is_too_wide(lineage: ColumnLineage, options: DescribeOptions) -> bool:
+    return len(lineage.columns) > options.schema_size_limit
+
+
+def _merged(edges: tuple[Edge, ...], *, described: bool) -> list[column_lineage_dataset.InputField]:
+    """Give one entry for each source column, with all ways in which it arrives."""
+    sources: dict[tuple[Identifier, str], tuple[Transformation, ...]] = {}
+    for edge in edges:
+        source = (edge.dataset, edge.field)
+        known = sources.get(source)
+        ways = edge.transformations
+        sources[source] = ways if known is None else known + tuple(way for way in ways if way not in known)
+    return [
+        column_lineage_dataset.InputField(
+            namespace=accepted_namespace(dataset.namespace),
+            name=dataset.name,
+            field=accepted_column(field),
+            transformations=[_transformation(way, described=described) for way in ways],
+        )
+        for (dataset, field), ways in sources.items()
+    ]
+
+
+def _transformation(way: Transformation, *, described: bool) -> column_lineage_dataset.Transformation:
+    return column_lineage_dataset.Transformation(
+        type=way.type,
+        subtype=way.subtype,
+        description=way.description if described and way.description else None,
+        masking=way.masking,
+    )

@@ -1,0 +1,114 @@
+"""The facets of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage.client.facet_v2 import (
+    RunFacet,
+    error_message_run,
+    extraction_error_run,
+    parent_run,
+    processing_engine_run,
+    tags_run,
+)
+from openlineage_pyspark.facets.events.ids import PRODUCER, VERSION, event_id
+from openlineage_pyspark.facets.events.marquez import accepted_job_namespace
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.events.options import DescribeOptions
+    from openlineage_pyspark.facets.model.run import Gap, Parent, RunState
+
+# These have no schema of their own, and `_schemaURL` stays the one of RunFacet. Names and fields of the first two
+# are the Java integration's; the third lets a receiver drop an event that it got twice. They are made without a
+# class statement so that a checker which leaves openlineage-python out has no untyped base class.
+SparkProperties = attrs.make_class("SparkProperties", {"properties": attrs.field(kw_only=True)}, bases=(RunFacet,))
+SparkApplicationDetails = attrs.make_class(
+    "SparkApplicationDetails",
+    {
+        name: attrs.field(default=None, kw_only=True)
+        for name in (
+            "master",
+            "appName",
+            "applicationId",
+            "deployMode",
+            "driverHost",
+            "userName",
+            "uiWebUrl",
+            "proxyUrl",
+            "historyUrl",
+        )
+    },
+    bases=(RunFacet,),
+)
+
+PySparkEvent = attrs.make_class("PySparkEvent", {"id": attrs.field(kw_only=True)}, bases=(RunFacet,))
+
+
+def run_facets(state: RunState, options: DescribeOptions, remarks: tuple[Gap, ...]) -> dict[str, RunFacet]:
+    """Give the facets of a run by name.
+
+    Args:
+        state: of the run.
+        options: which hold the run's tags.
+        remarks: all that was not understood or was left out, for `extractionError`.
+    """
+    engine = state.engine
+    facets: dict[str, RunFacet] = {}
+    if state.parent is not None:
+        facets["parent"] = _parent(state.parent)
+    facets["processing_engine"] = processing_engine_run.ProcessingEngineRunFacet(
+        version=engine.version, name="spark", openlineageAdapterVersion=VERSION, producer=PRODUCER
+    )
+    facets["pyspark_event"] = PySparkEvent(
+        id=event_id(state.run_id, state.event_type, state.event_time), producer=PRODUCER
+    )
+    if engine.properties:
+        facets["spark_properties"] = SparkProperties(properties=dict(engine.properties), producer=PRODUCER)
+    if engine.application:
+        facets["spark_applicationDetails"] = SparkApplicationDetails(**dict(engine.application), producer=PRODUCER)
+    if state.failure is not None and state.event_type in {"FAIL", "ABORT"}:
+        facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(
+            message=state.failure.message,
+            programmingLanguage=state.failure.language,
+            stackTrace=state.failure.stack_trace,
+            producer=PRODUCER,
+        )
+    if remarks:
+        facets["extractionError"] = _extraction_error(remarks, state.operators)
+    if options.run_tags:
+        facets["tags"] = tags_run.TagsRunFacet(
+            tags=[
+                tags_run.TagsRunFacetFields(key=tag.key, value=tag.value, source=tag.source) for tag in options.run_tags
+            ],
+            producer=PRODUCER,
+        )
+    return facets
+
+
+def _parent(parent: Parent) -> parent_run.ParentRunFacet:
+    run, root = parent.run, None
+    if parent.root is not None:
+        root = parent_run.Root(
+            run=parent_run.RootRun(runId=parent.root.run_id, facets=None),
+            job=parent_run.RootJob(
+                namespace=accepted_job_namespace(parent.root.namespace), name=parent.root.name, facets=None
+            ),
+        )
+    return parent_run.ParentRunFacet(
+        run=parent_run.Run(runId=run.run_id, facets=None),
+        job=parent_run.Job(namespace=accepted_job_namespace(run.namespace), name=run.name, facets=None),
+        root=root,
+        producer=PRODUCER,
+    )
+
+
+def _extraction_error(remarks: tuple[Gap, ...], operators: int) -> extraction_error_run.ExtractionErrorRunFacet:
+    return extraction_error_run.ExtractionErrorRunFacet(
+        # A remark need not be about an operator, and a part can't be more than the whole.
+        totalTasks=max(operators, len(remarks)),
+        failedTasks=len(remarks),
+        errors=[extraction_error_run.Error(errorMessage=remark.message, task=remark.task) for remark in remarks],
+        producer=PRODUCER,
+    )

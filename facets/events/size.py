@@ -1,0 +1,387 @@
+"""Events within a limit of bytes: what is over it is cut, step by step, and the event says so.
+
+The steps and their order stand in `cuts`. What was cut stands in the run's `extractionError`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.events.encode import serialise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+
+import json
+from typing import TYPE_CHECKING
+
+from openlineage.client.facet_v2 import extraction_error_run
+from openlineage_pyspark.facets.events.ids import PRODUCER
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.events.options import DescribeOptions
+
+
+Node = dict[str, Any]
+
+_LONGEST_ERROR = 8_000
+_LONGEST_REMARK = 500
+_MOST_REMARKS = 20
+_SHORTEST_ERROR = 1_000
+_GONE = object()
+
+_CONFIGURATION = frozenset({"spark_properties", "spark_applicationDetails", "ownership", "tags", "sourceCodeLocation"})
+_DETAILS = frozenset({"dataSource", "catalog", "storage", "datasetType", "symlinks"})
+_ESSENTIAL = frozenset({"parent", "errorMessage", "extractionError", "jobType", "pyspark_event"})
+OWN = (
+    _CONFIGURATION
+    | _DETAILS
+    | _ESSENTIAL
+    | {"processing_engine", "sql", "documentation", "schema", "columnLineage"}
+    | {"lifecycleStateChange", "inputStatistics", "outputStatistics"}
+)
+"""The facets of this package, by name; any other is of a custom provider."""
+
+
+@attrs.frozen(eq=False)
+class Edit:
+    """A new value for one member of an event's part; without it, the member goes."""
+
+    holder: Node
+    key: str
+    value: object = _GONE
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """One kind of content.
+
+    Args:
+        what: is cut, as the event's remark names it.
+        edits: gives the edits on an event, each to be applied before the next is asked for.
+        gradual: whether the edits end as soon as the event is small enough.
+    """
+
+    what: str
+    edits: Callable[[Node], Iterator[Edit]]
+    gradual: bool = False
+
+
+def saving(edit: Edit) -> int:
+    """Give how many bytes fewer an edit makes the event, not yet applied; never too many."""
+    old = len(serialise(edit.holder[edit.key]))
+    if edit.value is not _GONE:
+        return old - len(serialise(edit.value))
+    comma = int(len(edit.holder) > 1)
+    return len(serialise(edit.key)) + 1 + old + comma
+
+
+def apply(edit: Edit) -> None:
+    """Do an edit."""
+    if edit.value is _GONE:
+        del edit.holder[edit.key]
+    else:
+        edit.holder[edit.key] = edit.value
+
+
+def without_empty_lineage(event: Node) -> None:
+    """Take out each `columnLineage` that has lost all that it said."""
+    for facets, lineage in _lineages(event):
+        if not lineage["fields"] and not lineage.get("dataset"):
+            del facets["columnLineage"]
+
+
+def _datasets(event: Node) -> list[Node]:
+    return [*event["inputs"], *event["outputs"]]
+
+
+def _facets(event: Node) -> Iterator[Node]:
+    """Give each mapping of facets by name."""
+    yield event["run"]["facets"]
+    yield event["job"]["facets"]
+    for dataset in _datasets(event):
+        for key in ("facets", "inputFacets", "outputFacets"):
+            if key in dataset:
+                yield dataset[key]
+
+
+def _lineages(event: Node) -> list[tuple[Node, Node]]:
+    """Give each `columnLineage` and the mapping that it stands in."""
+    return [
+        (facets, facets["columnLineage"])
+        for output in event["outputs"]
+        if "columnLineage" in (facets := output.get("facets", {}))
+    ]
+
+
+def _edges(event: Node) -> Iterator[Node]:
+    for _, lineage in _lineages(event):
+        for column in lineage["fields"].values():
+            yield from column["inputFields"]
+        yield from lineage.get("dataset", ())
+
+
+def _error_texts(event: Node) -> Iterator[Edit]:
+    yield from _shorter_errors(event, _LONGEST_ERROR)
+
+
+def _shorter_errors(event: Node, longest: int) -> Iterator[Edit]:
+    error = event["run"]["facets"].get("errorMessage", {})
+    for key in ("message", "stackTrace"):
+        if len(error.get(key, "")) > longest:
+            yield Edit(error, key, _shortened(error[key], longest))
+
+
+def _shortened(text: str, longest: int) -> str:
+    """Keep the beginning and the end: the cause of an error stands at either, by language."""
+    # Less than half, so that the line between them is no addition.
+    half = longest // 2 - 25
+    return f"{text[:half]}\n... {len(text) - 2 * half} characters cut ...\n{text[-half:]}"
+
+
+def _edge_descriptions(event: Node) -> Iterator[Edit]:
+    for edge in _edges(event):
+        for way in edge.get("transformations", ()):
+            if "description" in way:
+                yield Edit(way, "description")
+
+
+def _sql(event: Node) -> Iterator[Edit]:
+    yield from _of_names(event["job"]["facets"], frozenset({"sql"}))
+
+
+def _documentation(event: Node) -> Iterator[Edit]:
+    for facets in _facets(event):
+        yield from _of_names(facets, frozenset({"documentation"}))
+        pending = [*facets.get("schema", {}).get("fields", ())]
+        while pending:
+            field = pending.pop()
+            pending += field.get("fields", ())
+            if "description" in field:
+                yield Edit(field, "description")
+
+
+def _configuration(event: Node) -> Iterator[Edit]:
+    for part in ("run", "job"):
+        yield from _of_names(event[part]["facets"], _CONFIGURATION)
+
+
+def _of_custom_providers(event: Node) -> Iterator[Edit]:
+    for facets in _facets(event):
+        yield from _of_names(facets, facets.keys() - OWN)
+
+
+def _remarks(event: Node) -> Iterator[Edit]:
+    facet = event["run"]["facets"].get("extractionError", {})
+    errors = facet.get("errors", [])
+    for error in errors[:_MOST_REMARKS]:
+        if len(error["errorMessage"]) > _LONGEST_REMARK:
+            yield Edit(error, "errorMessage", _shortened(error["errorMessage"], _LONGEST_REMARK))
+    if len(errors) > _MOST_REMARKS:
+        yield Edit(facet, "errors", errors[:_MOST_REMARKS])
+
+
+def _dataset_details(event: Node) -> Iterator[Edit]:
+    for dataset in _datasets(event):
+        yield from _of_names(dataset.get("facets", {}), _DETAILS)
+
+
+def _unused_fields(event: Node) -> Iterator[Edit]:
+    """Cut from schemas what no edge begins or ends at."""
+    used: dict[tuple[str, str], set[str]] = {}
+    for edge in _edges(event):
+        # A path into a struct uses the column that it begins with, and names may hold dots themselves.
+        parts = edge["field"].split(".")
+        paths = used.setdefault((edge["namespace"], edge["name"]), set())
+        paths.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
+    for dataset in _datasets(event):
+        facets = dataset.get("facets", {})
+        fields = facets.get("schema", {}).get("fields", [])
+        targets = facets.get("columnLineage", {}).get("fields", {})
+        sources = used.get((dataset["namespace"], dataset["name"]), set())
+        kept = [field for field in fields if field["name"] in targets or field["name"] in sources]
+        if not kept and fields:
+            yield Edit(facets, "schema")
+        elif len(kept) < len(fields):
+            yield Edit(facets["schema"], "fields", kept)
+
+
+def _indirect_edges(event: Node) -> Iterator[Edit]:
+    for _, lineage in _lineages(event):
+        if "dataset" in lineage:
+            yield Edit(lineage, "dataset")
+        for name, column in list(lineage["fields"].items()):
+            direct = [edge for edge in map(_directly, column["inputFields"]) if edge is not None]
+            if not direct and column["inputFields"]:
+                # An entry without sources would say that the column is a constant.
+                yield Edit(lineage["fields"], name)
+            elif direct != column["inputFields"]:
+                yield Edit(column, "inputFields", direct)
+
+
+def _directly(edge: Node) -> Node | None:
+    ways = [way for way in edge.get("transformations", ()) if way["type"] == "DIRECT"]
+    return {**edge, "transformations": ways} if ways else None
+
+
+def _columns(event: Node) -> Iterator[Edit]:
+    entries = [
+        (len(serialise(column)), lineage["fields"], name)
+        for _, lineage in _lineages(event)
+        for name, column in lineage["fields"].items()
+    ]
+    # Those of one size stay in their order.
+    for _, fields, name in sorted(entries, key=lambda entry: -entry[0]):
+        yield Edit(fields, name)
+
+
+def _dataset_facets(event: Node) -> Iterator[Edit]:
+    for dataset in _datasets(event):
+        yield from _of_names(dataset, frozenset({"facets", "inputFacets", "outputFacets"}))
+
+
+def _inputs(event: Node) -> Iterator[Edit]:
+    if event["inputs"]:
+        yield Edit(event, "inputs", [])
+
+
+def _outputs(event: Node) -> Iterator[Edit]:
+    if event["outputs"]:
+        yield Edit(event, "outputs", [])
+
+
+def _rest(event: Node) -> Iterator[Edit]:
+    run = event["run"]["facets"]
+    for facets in (run, event["job"]["facets"]):
+        yield from _of_names(facets, facets.keys() - _ESSENTIAL)
+    yield from _of_names(run.get("errorMessage", {}), frozenset({"stackTrace"}))
+    yield from _shorter_errors(event, _SHORTEST_ERROR)
+    if run.get("extractionError", {}).get("errors"):
+        yield Edit(run["extractionError"], "errors", [])
+
+
+def _of_names(holder: Node, names: Collection[str]) -> Iterator[Edit]:
+    for name in [name for name in holder if name in names]:
+        yield Edit(holder, name)
+
+
+STEPS = (
+    Step(f"error texts beyond {_LONGEST_ERROR} characters", _error_texts),
+    Step("descriptions of edges", _edge_descriptions),
+    Step("the job's sql", _sql),
+    Step("documentation and comments", _documentation),
+    Step("properties, owners, tags and the source's location", _configuration),
+    Step("facets of custom providers", _of_custom_providers),
+    Step(f"remarks beyond the first {_MOST_REMARKS}", _remarks),
+    Step("details of datasets: " + ", ".join(sorted(_DETAILS)), _dataset_details),
+    Step("schema fields without an edge", _unused_fields),
+    Step("INDIRECT edges", _indirect_edges),
+    Step("columns of columnLineage, the largest first", _columns, gradual=True),
+    Step("all facets of datasets", _dataset_facets),
+    Step("inputs", _inputs),
+    Step("outputs", _outputs),
+    Step("all facets but " + ", ".join(sorted(_ESSENTIAL)), _rest),
+)
+"""The order in which content is cut; each step only where the ones before it were not enough."""
+
+KEY = "event.maxBytes"
+"""The key of the limit, which the remarks name."""
+
+_FACET = "extractionError"
+# The commas, and the digits by which the facet's counts may grow.
+_JOINTS = 24
+
+
+def serialise_within(event: object, options: DescribeOptions) -> bytes:
+    """Give an event as the bytes that are sent, cut where it would have more of them than the limit.
+
+    An event that can't be made small enough keeps its run with the parent and a short error message, its job,
+    and what was cut. It is over the limit only where the limit is smaller than that, and then says so.
+
+    Args:
+        event: a RunEvent of openlineage-python's classes.
+        options: which hold the limit, and whether `extractionError` is wanted.
+
+    Raises:
+        ValueError: as `serialise`.
+        TypeError: as `serialise`.
+        RecursionError: as `serialise`.
+    """
+    body = serialise(event)
+    if len(body) <= options.max_bytes:
+        return body
+    oversized = _Oversized(json.loads(body), len(body), options)
+    for step in STEPS:
+        if oversized.fits():
+            break
+        oversized.cut(step)
+    return oversized.body()
+
+
+class _Oversized:
+    """An event on its way below the limit: its parts are measured as they go, the whole only once."""
+
+    def __init__(self, event: dict[str, Any], size: int, options: DescribeOptions) -> None:
+        self._event = event
+        self._facets: dict[str, Any] = event["run"]["facets"]
+        self._size = self._whole = size
+        self._limit = options.max_bytes
+        self._silent = _FACET in options.disabled
+        self._remarks: list[extraction_error_run.Error] = []
+        # What the remarks will take.
+        self._room = 0 if self._silent else _JOINTS
+        if not self._silent and _FACET not in self._facets:
+            self._room += len(serialise({_FACET: self._remarked({})}))
+        self._say(KEY, f"the event had {size} bytes, over the limit of {self._limit}: what follows was cut")
+
+    def fits(self) -> bool:
+        return self._size + self._room <= self._limit
+
+    def cut(self, step: Step) -> None:
+        """Take a step as a whole, or as much of it as is needed where it is gradual."""
+        cut = saved = 0
+        reserve = 0 if self._silent else len(serialise(_remark(step.what, _counted(self._whole, self._whole)))) + 1
+        self._room += reserve
+        for edit in step.edits(self._event):
+            less = saving(edit)
+            apply(edit)
+            cut, saved, self._size = cut + 1, saved + less, self._size - less
+            if step.gradual and self.fits():
+                break
+        self._room -= reserve
+        if cut:
+            self._say(step.what, _counted(cut, saved))
+
+    def body(self) -> bytes:
+        without_empty_lineage(self._event)
+        if not self.fits():
+            self._say(KEY, "the event is over the limit even so")
+        if not self._silent:
+            self._facets[_FACET] = self._remarked(self._facets.get(_FACET, {}))
+        return serialise(self._event)
+
+    def _say(self, task: str, message: str) -> None:
+        if not self._silent:
+            self._remarks.append(_remark(task, message))
+            self._room += len(serialise(self._remarks[-1])) + 1
+
+    def _remarked(self, facet: dict[str, Any]) -> dict[str, Any]:
+        """Give the facet that stands there, or a new one, with the remarks at its end."""
+        made = extraction_error_run.ExtractionErrorRunFacet(
+            totalTasks=facet.get("totalTasks", 0), failedTasks=0, errors=[], producer=PRODUCER
+        )
+        new: dict[str, Any] = json.loads(serialise(made)) | facet
+        new["failedTasks"] += len(self._remarks)
+        new["totalTasks"] = max(new["totalTasks"], new["failedTasks"])
+        new["errors"] = [*new["errors"], *json.loads(serialise(self._remarks))]
+        return new
+
+
+def _remark(task: str, message: str) -> extraction_error_run.Error:
+    return extraction_error_run.Error(errorMessage=message, task=task)
+
+
+def _counted(cut: int, saved: int) -> str:
+    return f"{cut} cut, {saved} bytes"

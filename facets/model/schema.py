@@ -1,0 +1,57 @@
+"""Schemas: from Spark's own description of a type to the fields of a dataset."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from openlineage_pyspark.facets.model.dataset import Field
+from openlineage_pyspark.facets.model.plan import Operator, Plan
+
+HIDDEN = "_metadata"
+"""What Spark adds to the columns of files that ask for it (FileSourceMetadataAttribute): no column of the dataset."""
+
+
+def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
+    """The schema that an operator puts out."""
+    return tuple(
+        field(column.name, plan.attributes[column.id].type, plan.attributes[column.id].comment)
+        for column in operator.output
+        if column.id in plan.attributes and column.name != HIDDEN
+    )
+
+
+def field(name: str, type_: str, comment: str | None = None) -> Field:
+    """
+    A field of a schema from Spark's own description of its type.
+
+    Args:
+        name: the field's name.
+        type_: `DataType.catalogString` of an atomic type, `DataType.json` of a complex one.
+        comment: the column's comment.
+    """
+    return _field(name, json.loads(type_) if type_.startswith("{") else type_, comment)
+
+
+def schema_fields(type_json: str | None) -> tuple[Field, ...]:
+    """The fields of a struct type that stands as JSON."""
+    return field("", type_json).fields if type_json and type_json.startswith("{") else ()
+
+
+def _field(name: str, type_: Any, comment: str | None = None) -> Field:
+    if isinstance(type_, dict):
+        kind = type_.get("type")
+        if kind == "struct":
+            inner = tuple(
+                _field(f["name"], f["type"], (f.get("metadata") or {}).get("comment")) for f in type_["fields"]
+            )
+            return Field(name, "struct", comment, inner)
+        if kind == "array":
+            return Field(name, "array", comment, (_field("_element", type_["elementType"]),))
+        if kind == "map":
+            inner = (_field("key", type_["keyType"]), _field("value", type_["valueType"]))
+            return Field(name, "map", comment, inner)
+        if kind == "udt":
+            return Field(name, str(type_.get("pyClass") or type_.get("class") or "udt"), comment)
+    text = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(str(type_), str(type_))
+    return Field(name, text, comment)

@@ -1,0 +1,350 @@
+"""
+From a plan to what an event says of it: inputs, outputs and the lineage between them.
+
+This is the pure core's one entry: the listener asks it for every run, and `lineage()` for a plan that isn't run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+from openlineage_pyspark.facets.commands import inserts, registry
+from openlineage_pyspark.facets.commands.target import Scoped, Unnamed, Write
+from openlineage_pyspark.facets.datasets import resolve
+from openlineage_pyspark.facets.datasets.resolve import Column, Relation, Session
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Kind, OutputColumn, compose, transformation
+from openlineage_pyspark.facets.model.plan import AttributeRef, Operator, Plan, Value
+from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.model.schema import schema_fields
+from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Sources, Trace
+from openlineage_pyspark.facets.trace.struct_fields import Path
+
+Fields = tuple[Identifier, str]
+Found = dict[Fields, dict[Kind, str]]
+
+
+@attrs.frozen
+class WrittenDataset:
+    """
+    One dataset that a plan writes.
+
+    Args:
+        write: what the command does to it.
+        lineage: where its columns come from; None for a command that carries no data.
+    """
+
+    write: Write
+    lineage: ColumnLineage | None
+
+
+@attrs.frozen
+class PlanLineage:
+    """
+    All that a plan says.
+
+    Args:
+        inputs: the datasets that it reads, each once, in the order of the plan.
+        outputs: the datasets that it writes.
+        scanned: exprId of a leaf's attribute -> the dataset that it belongs to, for what the scans count.
+        results: exprId of the plan's own output -> where it comes from, and under ROWS what decides about its rows,
+            for plans that go on under their ids.
+        columns: lineage of the plan's own output, where it is a query.
+        gaps: operators, commands and relations without a rule, and what was cut.
+        operators: how many operators the plan has.
+        command: the command's word for the job's name; None for a query, and where it is not known what is written.
+        quiet: whether it is a command that writes no dataset, or Spark's own look at files to infer their schema.
+        streaming: whether it reads a stream.
+    """
+
+    inputs: tuple[Dataset, ...] = ()
+    outputs: tuple[WrittenDataset, ...] = ()
+    scanned: Mapping[int, Identifier] = attrs.Factory(dict)
+    results: Mapping[int, Mapping[Fields, Mapping[Kind, str]]] = attrs.Factory(dict)
+    columns: ColumnLineage | None = None
+    gaps: tuple[Gap, ...] = ()
+    operators: int = 0
+    command: str | None = None
+    quiet: bool = False
+    streaming: bool = False
+
+
+@attrs.frozen
+class Memory:
+    """
+    What earlier plans of the application left behind under their own exprIds: checkpoints, micro-batches.
+
+    Args:
+        datasets: exprId -> the datasets that its plan read.
+        sources: exprId -> the columns that it comes from.
+        rows: exprId -> what decides about its plan's rows.
+    """
+
+    datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
+    sources: Mapping[int, Mapping[Fields, Mapping[Kind, str]]] = attrs.Factory(dict)
+    rows: Mapping[int, Mapping[Fields, Mapping[Kind, str]]] = attrs.Factory(dict)
+
+
+def lineage_of_plan(
+    plan: Plan, session: Session, memory: Memory | None = None, *, is_command: bool = False
+) -> PlanLineage:
+    """
+    What a plan reads, writes, and how the one comes from the other.
+
+    Args:
+        plan: the analyzed plan.
+        session: what its session's configuration says.
+        memory: what earlier plans left behind.
+        is_command: whether Spark says that its top is a command; one that is in no list need not be called so.
+
+    Returns:
+        all of it; whatever has no rule is in `gaps`, with what was done instead.
+    """
+    return _Reading(plan, session, memory or Memory()).plan_lineage(is_command=is_command)
+
+
+class _Reading:
+    def __init__(self, plan: Plan, session: Session, memory: Memory) -> None:
+        self.plan = plan
+        self.session = session
+        self.memory = memory
+        self.trace = Trace(plan)
+        self.datasets: dict[Identifier, Dataset] = {}
+        self.remarks: dict[Gap, None] = {}
+        self._relations: dict[int, Relation] = {}
+        self._remembered: dict[int, Found] = {}
+        self._remembered_rows: Found = {}
+        rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.name == "LogicalRDD")
+        self._by_rdd: dict[Value, list[int]] = {
+            rdd: ids for rdd, ids in rdds if rdd is not None and self._are_remembered(ids)
+        }
+
+    def plan_lineage(self, *, is_command: bool) -> PlanLineage:
+        plan = self.plan
+        sinks = registry.sinks(plan) or ((plan.root,) if is_command else ())
+        found = [registry.write(plan, plan.operators[at], self.session) for at in sinks]
+        writes = tuple(write for write in found if isinstance(write, Write))
+        unknown = False
+        for at, target in zip(sinks, found, strict=True):
+            if isinstance(target, Unnamed) and target.target is not None:
+                unknown = True
+                self._remark(plan.operators[at], f"{target.target}: what it writes is not known")
+            elif isinstance(target, Write) and target.remark is not None:
+                self._remark(plan.operators[at], target.remark)
+        query = None if sinks else plan.root
+        streamed = inserts.streamed_query(plan)
+        if streamed is not None:
+            tops = {streamed}
+        else:
+            tops = {plan.root} if query is not None else {read for target in found for read in target.reads}
+        if writes:
+            tops.update(top for at in sinks for top in self.trace.subqueries(at))
+            # An UPDATE that Spark rewrites has its values anywhere in the query.
+            parts = [part for write in writes for column in write.columns for part in column.values]
+            tops.update(at for part in parts for at in part.scope)
+            tops.update(self.trace.subqueries_in(part.value for part in parts))
+        reached = sorted({at for top in tops for at in self.trace.reachable(top)})
+        self._read(reached)
+        outputs = tuple(self._written(write) for write in writes)
+        if plan.cut:
+            self.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
+        for broken in plan.broken:
+            name, _, problem = broken.partition(": ")
+            said = f"could not be read ({problem}): what comes through it is not known"
+            self.remarks[Gap(name, said)] = None
+        results = self._results(query if streamed is None else streamed)
+        columns = self._query_lineage(query, results) if query is not None else None
+        return PlanLineage(
+            inputs=tuple(self.datasets.values()),
+            outputs=outputs,
+            scanned=self._scanned(reached),
+            results=results,
+            columns=columns,
+            gaps=tuple(self.remarks),
+            operators=len(plan.operators),
+            command=registry.job_word(plan.operators[sinks[0]]) if sinks and (writes or not unknown) else None,
+            quiet=(bool(sinks) and not tops and not writes and not unknown)
+            or any(resolve.infers_schema(plan.operators[at]) for at in reached if not sinks),
+            streaming=any(o.arguments.get("isStreaming") is True for o in plan.operators),
+        )
+
+    def _written(self, write: Write) -> WrittenDataset:
+        for source in write.sources:
+            self.datasets.setdefault(source.identifier, source)
+        if not write.reads:
+            return WrittenDataset(write, None)
+        columns = []
+        for column in write.columns:
+            found: Found = {}
+            for part in column.values:
+                self._join(found, self.trace.expression(part.scope, part.value, part.kind))
+            if write.in_place and _keeps_value(found, (write.dataset.identifier, column.name)):
+                continue
+            if write.keeps_rows:
+                found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, "")
+            columns.append(OutputColumn(column.name, _edges(found)))
+        rows = self._rows(write.reads)
+        for part in write.rows:
+            self._join(rows, self.trace.expression(part.scope, part.value, part.kind))
+        columns += [n for c in write.columns for n in self._nested(c.name, c.values)]
+        return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows)))
+
+    def _rows(self, queries: tuple[int, ...]) -> Found:
+        """What decides about the rows of queries, and about those that they go on with from an earlier plan."""
+        rows: Found = {}
+        for query in queries:
+            self._join(rows, self.trace.rows(query))
+        for field, kinds in self._remembered_rows.items():
+            for kind, text in kinds.items():
+                rows.setdefault(field, {}).setdefault(kind, text)
+        return rows
+
+    def _nested(self, name: str, values: tuple[Scoped, ...]) -> list[OutputColumn]:
+        """The fields of a struct that the plan puts together, each with sources of its own."""
+        if len(values) != 1 or len(values[0].scope) != 1 or not isinstance(values[0].value, AttributeRef):
+            return []
+        known = self.plan.attributes.get(values[0].value.id)
+        struct = schema_fields(known.type) if known is not None and known.type.startswith('{"type":"struct"') else ()
+        return self._fields(name, struct, Origin(values[0].scope[0], values[0].value.id), ())
+
+    def _fields(self, name: str, fields: tuple[Field, ...], struct: Origin, path: Path) -> list[OutputColumn]:
+        """The fields of a struct at a path of an operator's attribute; none where it is a stored one."""
+        whole = self._found(struct, path)
+        parts = [self._found(struct, (*path, field.name)) for field in fields]
+        # What is read of a stored struct comes from the whole of it, and is never the same value.
+        if all(part.keys() == whole.keys() and not any(Kind.IDENTITY in k for k in part.values()) for part in parts):
+            return []
+        columns: list[OutputColumn] = []
+        for field, part in zip(fields, parts, strict=True):
+            columns.append(OutputColumn(f"{name}.{field.name}", _edges(part)))
+            if field.type == "struct":
+                columns += self._fields(f"{name}.{field.name}", field.fields, struct, (*path, field.name))
+        return columns
+
+    def _found(self, column: Origin, path: Path = ()) -> Found:
+        found: Found = {}
+        self._join(found, self.trace.column(column.operator, column.id, path))
+        return found
+
+    def _query_lineage(self, query: int, results: Mapping[int, Found]) -> ColumnLineage:
+        output = self.plan.operators[query].output
+        columns = tuple(OutputColumn(column.name, _edges(results[column.id])) for column in output)
+        return ColumnLineage(columns, _edges(results[ROWS]))
+
+    def _results(self, query: int | None) -> dict[int, Found]:
+        found: dict[int, Found] = {}
+        if query is not None:
+            for output in self.plan.operators[query].output:
+                found[output.id] = self._found(Origin(query, output.id))
+            found[ROWS] = self._rows((query,))
+        return found
+
+    def _read(self, reached: list[int]) -> None:
+        broken = {name.partition(": ")[0] for name in self.plan.broken}
+        for at in reached:
+            operator = self.plan.operators[at]
+            here = self.trace.meaning(at)
+            if not here.known and operator.class_name not in broken and not registry.is_command(operator):
+                self._remark(operator, "an operator without a rule: every column in is taken to be in every column out")
+            if not here.passes and not here.defines:
+                found = self._relation(at)
+                for dataset in found.datasets:
+                    self._add(dataset)
+
+    def _add(self, dataset: Dataset) -> None:
+        known = self.datasets.get(dataset.identifier)
+        if known is None or len(known.fields) < len(dataset.fields):
+            self.datasets[dataset.identifier] = dataset
+        elif known.fields != dataset.fields:
+            names = {f.name for f in known.fields}
+            more = tuple(f for f in dataset.fields if f.name not in names)
+            self.datasets[dataset.identifier] = attrs.evolve(known, fields=(*known.fields, *more))
+
+    def _relation(self, at: int) -> Relation:
+        known = self._relations.get(at)
+        if known is not None:
+            return known
+        operator = self.plan.operators[at]
+        found = self._from_memory(operator)
+        if found is None:
+            found = resolve.relation(self.plan, operator, self.session)
+        if found is None:
+            if operator.output:
+                self._remark(operator, "a source without a resolver: what it reads is not known")
+            found = resolve.NOTHING
+        if found.opaque:
+            self._remark(operator, found.opaque)
+        self._relations[at] = found
+        return found
+
+    def _from_memory(self, operator: Operator) -> Relation | None:
+        """Rows that an earlier plan made and that go on under its exprIds."""
+        ids = self._remembered_ids(operator)
+        if not ids:
+            return None
+        datasets = {d.identifier: d for i in ids for d in self.memory.datasets[i]}
+        for output, id_ in zip(operator.output, ids, strict=True):
+            self._remembered[output.id] = {k: dict(v) for k, v in self.memory.sources.get(id_, {}).items()}
+            self._remembered_rows.update((k, dict(v)) for k, v in self.memory.rows.get(id_, {}).items())
+        return Relation(tuple(datasets.values()))
+
+    def _remembered_ids(self, operator: Operator) -> list[int]:
+        """The exprIds that rows were remembered under, in the order of what is put out; none for other operators."""
+        if operator.name != "LogicalRDD":
+            return []
+        own = [column.id for column in operator.output]
+        # Of two that are joined Spark gives the second exprIds of its own.
+        return own if self._are_remembered(own) else self._by_rdd.get(_rdd_id(operator), [])
+
+    def _are_remembered(self, ids: list[int]) -> bool:
+        return bool(ids) and all(i in self.memory.datasets for i in ids)
+
+    def _remark(self, operator: Operator, message: str) -> None:
+        self.remarks[Gap(operator.class_name, message)] = None
+
+    def _join(self, found: Found, sources: Sources) -> None:
+        """Add the leaves' datasets and columns in place of the leaves' attributes."""
+        for origin, kinds in sources.items():
+            relation = self._relation(origin.operator)
+            for kind, text in kinds.items():
+                for column in relation.columns.get(origin.id, ()):
+                    self._put(found, column, kind, text)
+                for field, earlier in self._remembered.get(origin.id, {}).items():
+                    for inner, inner_text in earlier.items():
+                        found.setdefault(field, {}).setdefault(compose(kind, inner), text or inner_text)
+
+    @staticmethod
+    def _put(found: Found, column: Column, kind: Kind, text: str) -> None:
+        kind = kind if column.identity else compose(kind, Kind.TRANSFORMATION)
+        found.setdefault((column.dataset, column.name), {}).setdefault(kind, text)
+
+    def _scanned(self, reached: list[int]) -> dict[int, Identifier]:
+        found: dict[int, Identifier] = {}
+        for at in reached:
+            for id_, columns in self._relations.get(at, resolve.NOTHING).columns.items():
+                for column in columns[:1]:
+                    found[id_] = column.dataset
+        return found
+
+
+def _rdd_id(operator: Operator) -> Value:
+    rdd = operator.described("rdd")
+    return None if rdd is None else rdd.values.get("id")
+
+
+def _keeps_value(found: Found, field: Fields) -> bool:
+    """Take away that a column of a changed row keeps its value, and tell whether nothing else happens to it."""
+    kinds = found.get(field, {})
+    if kinds.pop(Kind.IDENTITY, None) is None:
+        return False
+    if not kinds:
+        del found[field]
+    return not found
+
+
+def _edges(found: Found) -> tuple[Edge, ...]:
+    return tuple(
+        Edge(dataset, name, tuple(sorted(transformation(kind, text) for kind, text in kinds.items())))
+        for (dataset, name), kinds in sorted(found.items(), key=lambda item: item[0])
+    )

@@ -1,0 +1,158 @@
+"""
+Messages and stack traces as they may be shown.
+
+They quote what the user wrote: statements, plans, lines of a script. A statement stands in the event already, where it
+is read as SQL; a line of source may hold anything. So both are left out, with the place that they name kept. From what
+remains credentials are taken; where literals are masked, only what can't be one remains: classes of exceptions, error
+conditions, SQL states and frames.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from openlineage_pyspark.facets.datasets.urls import HIDDEN
+from openlineage_pyspark.facets.redaction.sql import MASK, shown_sql
+
+_STATEMENT = re.compile(r"== SQL\b[^=]*==\s*")
+_PLAN = re.compile(r"\s*(?:== [A-Z][A-Za-z ]* Plan ==|(?:[A-Z][a-z]+ )?(?:Logical|Physical) Plan:|Streaming plan:)\s*")
+_PLAN_ABOVE = re.compile(r".*;\s*")
+_PLAN_TOP = re.compile(r"['~!]?[A-Z]\w*\b.*")
+_BRANCH = re.compile(r"[\s:|]*(?:\+-|:-)\s")
+_SOURCE = re.compile(r'(?P<indent>[\s|]*)File "[^"\n]*", line \d+(?:, in [^\n]*)?')
+_MARKS = re.compile(r"[\s|\-]*\^[\s\-~^]*")
+_FRAME = re.compile(
+    r"\s*at [\w$.<>/@+\-]+\([\w$.:<>+\- ]*\)(?: ~?\[[^\]]*\])?|\s*\.\.\. \d+ (?:more|common frames omitted)"
+)
+_GOES_ON = re.compile(
+    r"\s*at [\w$.<>/]+\(|\s*\.\.\. \d+ more|Caused by: |JVM stacktrace:|Traceback \(most recent|== (?!SQL)"
+    r"|During handling of the above|The above exception was"
+)
+_HEADINGS = frozenset(
+    (
+        "Traceback (most recent call last):",
+        "During handling of the above exception, another exception occurred:",
+        "The above exception was the direct cause of the following exception:",
+        "JVM stacktrace:",
+        "",
+    )
+)
+_RAISED = re.compile(
+    r"(?P<before>\s*:?\s*(?:Caused by: |Suppressed: )?)"
+    r"(?P<class>(?:[A-Za-z_$][\w$]{0,100}\.){0,20}[A-Z][\w$]{0,100}?"
+    r"(?:Error|Exception|Exit|Interrupt|Iteration|Warning|Failure|Throwable))(?=:|$)"
+)
+_CONDITION = re.compile(r":?\s*(\[[A-Z][A-Z0-9_]{2,100}(?:\.[A-Z0-9_]{1,100}){0,2}\])")
+_STATE = re.compile(r"SQLSTATE: [0-9A-Z]{5}\b")
+_QUERY = "The error was caused by the query "
+_END_OF_QUERY = " The error occurred during "
+_CUT = "..."
+_LONG = 2000
+_SHORT = 8
+"""Below this length, what is hidden is hidden only where it stands as a word of its own."""
+
+
+def shown_message(text: str, phrase: Callable[[str], str], hidden: Iterable[str] = (), *, mask: bool = False) -> str:
+    """
+    A message, or a stack trace of Python or of the JVM, as it may be shown.
+
+    Args:
+        text: as it was raised.
+        phrase: takes the credentials out of a text.
+        hidden: values that the statement held, which the message may repeat.
+        mask: whether nothing may remain that can be a literal.
+    """
+    if len(text) >= _LONG and text.endswith(_CUT):
+        # The last word may be the beginning of a secret that no longer looks like one.
+        text = f"{text.rsplit(None, 1)[0]} {_CUT}" if " " in text else _CUT
+    statements: list[str] = []
+    lines = list(_without_quotations(_without_queries(text).split("\n"), statements))
+    if mask:
+        return "\n".join(_masked(lines))
+    known = set(hidden)
+    for statement in statements:
+        known |= shown_sql(statement, phrase).hidden
+    return phrase(_without("\n".join(lines), known))
+
+
+def _without_queries(text: str) -> str:
+    """The text without the queries for other databases, with their comments and all, that Spark repeats in it."""
+    parts: list[str] = []
+    done = 0
+    while (begin := text.find(_QUERY, done)) >= 0:
+        begin += len(_QUERY)
+        end = text.find(_END_OF_QUERY, begin)
+        parts += [text[done:begin], HIDDEN]
+        done = len(text) if end < 0 else end
+    return "".join([*parts, text[done:]])
+
+
+def _without(text: str, hidden: Iterable[str]) -> str:
+    for value in sorted(hidden, key=len, reverse=True):
+        if value not in text:
+            continue
+        if len(value) >= _SHORT:
+            text = text.replace(value, HIDDEN)
+        else:
+            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", HIDDEN, text)
+    return text
+
+
+def _without_quotations(lines: list[str], statements: list[str]) -> Iterator[str]:
+    """The lines that are no statement, no plan and no source; the statements go where they are collected."""
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        yield line
+        at += 1
+        source = _SOURCE.match(line)
+        if _STATEMENT.fullmatch(line):
+            end = next((n for n in range(at, len(lines)) if _GOES_ON.match(lines[n])), len(lines))
+            statements.append("\n".join(part for part in lines[at:end] if not _MARKS.fullmatch(part)))
+            yield HIDDEN
+            at = end
+        elif source is not None:
+            margin = len(source["indent"]) + 1
+            while at < len(lines) and (_indent(lines[at]) > margin or not lines[at].strip(" |")):
+                at += 1
+        elif _PLAN.fullmatch(line) or _is_plan(line, lines, at):
+            at += 1
+            while at < len(lines) and lines[at].strip() and not _GOES_ON.match(lines[at]):
+                at += 1
+
+
+def _is_plan(line: str, lines: list[str], at: int) -> bool:
+    """Whether a plan begins behind a line: as a tree, or at the end of the message of an analysis error."""
+    if at >= len(lines):
+        return False
+    as_last = _PLAN_ABOVE.fullmatch(line) is not None and _PLAN_TOP.fullmatch(lines[at]) is not None
+    return as_last or _BRANCH.match(lines[at]) is not None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" |"))
+
+
+def _masked(lines: Iterable[str]) -> Iterator[str]:
+    """The lines with `?` in place of all that can be a literal; several that are nothing else become one."""
+    before = ""
+    for line in lines:
+        shown = _masked_line(line)
+        if shown != MASK or before != MASK:
+            yield shown
+        before = shown
+
+
+def _masked_line(line: str) -> str:
+    if line.strip() in _HEADINGS or _FRAME.fullmatch(line) or _SOURCE.fullmatch(line):
+        return line
+    raised = _RAISED.match(line)
+    kept = [raised["before"] + raised["class"]] if raised is not None else []
+    rest = line[raised.end() :] if raised is not None else line
+    condition, state = _CONDITION.match(rest), _STATE.search(rest)
+    if rest.strip(" :"):
+        what = [condition.group(1)] if condition is not None else []
+        what += [MASK, *([state.group()] if state is not None else [])]
+        kept.append(" ".join(what))
+    return ": ".join(kept)

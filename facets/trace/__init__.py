@@ -1,0 +1,1 @@
+"""From a plan's operators and expressions to the edges between columns."""

@@ -1,0 +1,339 @@
+"""What an expression reads, and how: the attributes and subqueries in it, each with its kind.
+
+Rules are by class name. An expression without a rule transforms all that it reads, which is true of nearly every
+function; the table below holds those of which more can be said.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+
+import attrs
+from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.model.plan import (
+    AttributeRef,
+    Expression,
+    ExpressionRef,
+    OperatorRef,
+    Plan,
+    Value,
+    common_id,
+    references,
+)
+from openlineage_pyspark.facets.trace.struct_fields import Path, accessed, held, selected
+
+
+class Reach(enum.Enum):
+    """What a use points at."""
+
+    COLUMN = "an attribute that the operator's children put out"
+    OUTER = "an attribute of the query around the subquery"
+    RESULT = "an attribute that a subquery puts out"
+    ROWS = "all that decides which rows a subquery has"
+
+
+@attrs.frozen
+class Use:
+    """One thing that an expression reads.
+
+    Args:
+        reach: what it points at.
+        kind: how it is used.
+        id: exprId of the attribute; 0 for ROWS.
+        operator: the subquery's top operator, for RESULT and ROWS.
+        path: the struct fields that alone are read of the attribute, outermost first.
+    """
+
+    reach: Reach
+    kind: Kind
+    id: int = 0
+    operator: int = -1
+    path: tuple[str, ...] = ()
+
+
+Part = tuple[Value, Kind]
+Rule = Callable[[Plan, Expression], "list[Part]"]
+
+MASKING = frozenset(
+    [
+        "Crc32",
+        "HiveHash",
+        "Md5",
+        "Murmur3Hash",
+        "CollationAwareMurmur3Hash",
+        "Sha1",
+        "Sha2",
+        "XxHash64",
+        "CollationAwareXxHash64",
+        "Count",
+        "CountIf",
+        "Mask",
+        "HyperLogLogPlusPlus",
+        "RegrCount",
+    ]
+)
+"""Functions whose argument can't be read back from their value."""
+
+UNCHANGED = frozenset(
+    [
+        "Alias",
+        "KnownNotNull",
+        "KnownNullable",
+        "KnownFloatingPointNormalized",
+        "AssertNotNull",
+        "TempResolvedColumn",
+        "CheckOverflowInTableInsert",
+        "NormalizeNaNAndZero",
+        "ToPrettyString",
+        "OuterReference",
+        "CommonExpressionDef",
+        "NamedArgumentExpression",
+    ]
+)
+"""Expressions that hand on the value of their one argument."""
+
+
+def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) -> tuple[Use, ...]:
+    """Everything that an argument of an operator reads.
+
+    Args:
+        plan: the plan that it stands in.
+        value: the argument: an expression, an attribute, or a sequence of them.
+        kind: how the operator uses it.
+        path: the struct fields that alone are asked of it.
+
+    Returns:
+        each use once, in the order of the text; the walk is iterative and linear in the expression.
+    """
+    found: dict[Use, None] = {}
+    seen: set[tuple[int, Kind, Path]] = set()
+    stack: list[tuple[Value, Kind, Path]] = [(value, kind, path)]
+    while stack:
+        at, how, inside = stack.pop()
+        if isinstance(at, AttributeRef):
+            found[Use(Reach.COLUMN, how, at.id, path=inside)] = None
+        elif isinstance(at, tuple):
+            stack.extend((item, how, inside) for item in reversed(at))
+        elif isinstance(at, ExpressionRef):
+            if (at.index, how, inside) in seen:
+                continue
+            seen.add((at.index, how, inside))
+            expression = plan.expressions[at.index]
+            if expression.name == "CommonExpressionRef":
+                stack.append((plan.common.get(common_id(expression)), how, inside))
+                continue
+            step = _subquery(plan, expression, how, inside)
+            if step is None:
+                step = _outer(expression, how, inside)
+            if step is not None:
+                uses_here, more = step
+                found.update(dict.fromkeys(uses_here))
+                stack.extend(reversed(more))
+                continue
+            stack.extend(reversed(list(_parts(plan, expression, how, inside))))
+    return tuple(found)
+
+
+def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Iterator[tuple[Value, Kind, Path]]:
+    """The arguments of one expression, each with the kind and the path that it is read with."""
+    name, field = expression.name, accessed(expression)
+    if field is not None:
+        kind = Kind.IDENTITY if name == "GetStructField" else Kind.TRANSFORMATION
+        yield expression.arguments.get("child"), compose(how, kind), (field, *inside)
+    elif name in UNCHANGED or _is_same_type_cast(plan, expression) or _checks_length(expression):
+        yield _only(expression), how, inside
+    elif "replacement" in expression.arguments:
+        mask = Kind.MASKED_TRANSFORMATION if name in MASKING else Kind.TRANSFORMATION
+        yield expression.arguments["replacement"], compose(how, mask), inside
+    elif inside and (chosen := selected(plan, expression, inside)):
+        yield from ((value, compose(how, kind), rest) for value, kind, rest in chosen)
+    else:
+        yield from _by_rule(plan, expression, how, inside)
+
+
+def _by_rule(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Iterator[tuple[Value, Kind, Path]]:
+    name, holding = expression.name, held(expression) if inside else frozenset()
+    for part, kind in RULES.get(name, _function)(plan, expression):
+        if name in CHOOSING and inside and kind is Kind.TRANSFORMATION:
+            yield part, how, inside
+        else:
+            yield part, compose(how, kind), inside if part in holding else ()
+    if name in ("Max", "Min"):
+        # Of structs, the other fields decide which one is the greatest.
+        yield from ((part, compose(how, Kind.CONDITIONAL), ()) for part in holding)
+
+
+def _checks_length(expression: Expression) -> bool:
+    """Whether this is the padding or the length check of a CHAR or VARCHAR column: the value stays the same."""
+    name = expression.arguments.get("functionName")
+    return isinstance(name, str) and name in ("readSidePadding", "charTypeWriteSideCheck", "varcharTypeWriteSideCheck")
+
+
+def _function(_: Plan, expression: Expression) -> list[Part]:
+    """Any function: its value is made of all its arguments."""
+    kind = Kind.MASKED_TRANSFORMATION if expression.name in MASKING else Kind.TRANSFORMATION
+    return [(reference, kind) for value in expression.arguments.values() for reference in references(value)]
+
+
+def _if(_: Plan, expression: Expression) -> list[Part]:
+    """IF: the condition decides, the two values go in."""
+    a = expression.arguments
+    return [
+        (a.get("predicate"), Kind.CONDITIONAL),
+        (a.get("trueValue"), Kind.TRANSFORMATION),
+        (a.get("falseValue"), Kind.TRANSFORMATION),
+    ]
+
+
+def _null_if(_: Plan, expression: Expression) -> list[Part]:
+    """NULLIF as Spark 4.3 keeps it: the comparison decides, the value goes in."""
+    a = expression.arguments
+    return [(a.get("predicate"), Kind.CONDITIONAL), (a.get("value"), Kind.TRANSFORMATION)]
+
+
+def _case(_: Plan, expression: Expression) -> list[Part]:
+    """CASE: the conditions decide, the values go in."""
+    parts: list[Part] = []
+    branches = expression.arguments.get("branches")
+    for branch in branches if isinstance(branches, tuple) else ():
+        if isinstance(branch, tuple):
+            parts += [(branch[0], Kind.CONDITIONAL), (branch[1], Kind.TRANSFORMATION)]
+    parts.append((expression.arguments.get("elseValue"), Kind.TRANSFORMATION))
+    return parts
+
+
+def _coalesce(_: Plan, expression: Expression) -> list[Part]:
+    """COALESCE, NVL: each argument may be the value, and decides whether the next one is."""
+    children = [reference for value in expression.arguments.values() for reference in references(value)]
+    return [(child, kind) for child in children for kind in (Kind.TRANSFORMATION, Kind.CONDITIONAL)]
+
+
+def _aggregate(_: Plan, expression: Expression) -> list[Part]:
+    """An aggregate with its FILTER clause."""
+    a = expression.arguments
+    return [(a.get("aggregateFunction"), Kind.AGGREGATION), (a.get("filter"), Kind.CONDITIONAL)]
+
+
+def _python_aggregate(plan: Plan, expression: Expression) -> list[Part]:
+    """A grouped aggregate in Python stands without an AggregateExpression around it."""
+    return [(value, compose(Kind.AGGREGATION, kind)) for value, kind in _function(plan, expression)]
+
+
+def _window(plan: Plan, expression: Expression) -> list[Part]:
+    """A window expression: its function's arguments go in, its partition and order decide."""
+    a = expression.arguments
+    function = a.get("windowFunction")
+    parts: list[Part] = [(a.get("windowSpec"), Kind.WINDOW)]
+    if isinstance(function, ExpressionRef) and plan.expressions[function.index].name in RANKING:
+        return parts
+    return [(function, Kind.IDENTITY), *parts]
+
+
+RANKING = frozenset(["Rank", "DenseRank", "RowNumber", "PercentRank", "CumeDist", "NTile"])
+"""Window functions whose arguments are the order itself."""
+
+
+def _window_offset(_: Plan, expression: Expression) -> list[Part]:
+    """LAG, LEAD: the input and the default go in."""
+    a = expression.arguments
+    return [(a.get("input"), Kind.TRANSFORMATION), (a.get("default"), Kind.TRANSFORMATION)]
+
+
+def _pivot_first(_: Plan, expression: Expression) -> list[Part]:
+    """PIVOT's own aggregate: the pivot column decides which value goes where."""
+    a = expression.arguments
+    return [(a.get("valueColumn"), Kind.TRANSFORMATION), (a.get("pivotColumn"), Kind.CONDITIONAL)]
+
+
+def _chosen_by(_: Plan, expression: Expression) -> list[Part]:
+    """MAX_BY, MIN_BY: one argument is the value, the other decides."""
+    a = expression.arguments
+    return [(a.get("valueExpr"), Kind.TRANSFORMATION), (a.get("orderingExpr"), Kind.CONDITIONAL)]
+
+
+def _with(_: Plan, expression: Expression) -> list[Part]:
+    """`With` names common expressions; their uses stand where they are referred to."""
+    return [(expression.arguments.get("child"), Kind.IDENTITY)]
+
+
+def _sql_function(_: Plan, expression: Expression) -> list[Part]:
+    """A function written in SQL: its body, in which its arguments stand where it uses them."""
+    return [(expression.arguments.get("child"), Kind.IDENTITY)]
+
+
+def _ordered(_: Plan, expression: Expression) -> list[Part]:
+    """LISTAGG: the order within the group decides, the values go in."""
+    a = expression.arguments
+    order = a.get("orderExpressions")
+    values = [r for k, v in a.items() if k != "orderExpressions" for r in references(v)]
+    return [*((value, Kind.TRANSFORMATION) for value in values), (order, Kind.CONDITIONAL)]
+
+
+CHOOSING = frozenset(("If", "CaseWhen", "Coalesce", "NullIfResult"))
+"""Expressions that choose among values: a field of what they give is that field of one of the values."""
+
+RULES: dict[str, Rule] = {
+    "SQLScalarFunction": _sql_function,
+    "ListAgg": _ordered,
+    "If": _if,
+    "NullIfResult": _null_if,
+    "CaseWhen": _case,
+    "Coalesce": _coalesce,
+    "AggregateExpression": _aggregate,
+    "PythonUDAF": _python_aggregate,
+    "WindowExpression": _window,
+    "Lag": _window_offset,
+    "Lead": _window_offset,
+    "PivotFirst": _pivot_first,
+    "MaxBy": _chosen_by,
+    "MinBy": _chosen_by,
+    "MaxMinByK": _chosen_by,
+    "With": _with,
+}
+"""Expression class -> which of its arguments are used how."""
+
+
+def _only(expression: Expression) -> Value:
+    for value in expression.arguments.values():
+        for reference in references(value):
+            return reference
+    return None
+
+
+def _is_same_type_cast(plan: Plan, expression: Expression) -> bool:
+    """Whether a cast changes nothing: views and inserts put them around columns of the right type."""
+    if expression.name not in ("Cast", "AnsiCast", "UpCast"):
+        return False
+    child = expression.arguments.get("child")
+    if not isinstance(child, AttributeRef) or child.id not in plan.attributes:
+        return False
+    return plan.attributes[child.id].type == expression.arguments.get("dataType", expression.arguments.get("target"))
+
+
+def _outer(expression: Expression, how: Kind, inside: Path) -> tuple[list[Use], list[tuple[Value, Kind, Path]]] | None:
+    """An outer reference; around a whole expression it marks that all of it belongs to the query outside."""
+    attribute = expression.arguments.get("e")
+    if expression.name == "OuterReference" and isinstance(attribute, AttributeRef):
+        return [Use(Reach.OUTER, how, attribute.id, path=inside)], []
+    return None
+
+
+def _subquery(
+    plan: Plan, expression: Expression, how: Kind, inside: Path
+) -> tuple[list[Use], list[tuple[Value, Kind, Path]]] | None:
+    """What a subquery expression reads: its result and its rows; a semi-join's test reads no value but decides."""
+    top = expression.arguments.get("plan")
+    if not isinstance(top, OperatorRef):
+        return None
+    kind = how if expression.name in ("ScalarSubquery", "ListQuery") else compose(how, Kind.TRANSFORMATION)
+    found = [Use(Reach.ROWS, how, operator=top.index)]
+    if expression.name != "Exists":
+        output = plan.operators[top.index].output
+        if expression.name == "ScalarSubquery":
+            output = output[:1]
+        else:
+            inside = ()
+        found = [Use(Reach.RESULT, kind, column.id, top.index, inside) for column in output] + found
+    conditions = expression.arguments.get("joinCond")
+    return found, [(conditions, compose(how, Kind.JOIN), ())] if conditions else []

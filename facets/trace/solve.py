@@ -1,0 +1,327 @@
+"""From a plan to the sources of its columns: the one function that composes.
+
+Scope matters more than ids: a union puts out the exprIds of its first branch, so one flat map from exprId to sources
+gives false edges. The trace asks operator by operator, from the sink backwards, and keeps each answer by operator and
+attribute: what nobody asks for costs nothing, and what two ask for is worked out once. Nothing recurses: the plan's
+depth is bounded by memory alone, and a recursive CTE is iterated until its sources do not grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.model.plan import (
+    ExpressionRef,
+    OperatorRef,
+    Plan,
+    Value,
+    references,
+)
+from openlineage_pyspark.facets.trace.expressions import Reach, Use, uses
+from openlineage_pyspark.facets.trace.operators import Computed, Meaning, Passed, meaning
+from openlineage_pyspark.facets.trace.struct_fields import renamed
+
+ROWS = -1
+"""In place of an exprId: all that decides which rows an operator has."""
+
+
+@attrs.frozen(order=True)
+class Origin:
+    """A column of a leaf operator: the operator's index and the attribute's exprId."""
+
+    operator: int
+    id: int
+
+
+Sources = Mapping[Origin, Mapping[Kind, str]]
+"""Each origin with the kinds in which it arrives, and for each the SQL text of the expression nearest to the sink."""
+
+_Cell = tuple[int, int, tuple[str, ...]]
+_Step = tuple[_Cell, Kind, str]
+_NONE: Sources = {}
+_SHORT = 8
+"""Operators that may be walked past again before it is worth remembering where the walk ends."""
+
+
+class Trace:
+    """The lineage of one plan, worked out as far as it is asked for."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Trace a plan that may be asked for any of its operators' columns."""
+        self.plan = plan
+        self._meanings: dict[int, Meaning] = {}
+        self._outputs: dict[int, frozenset[int]] = {}
+        self._solved: dict[_Cell, Sources] = {}
+        self._followed: dict[tuple[int, int], int] = {}
+        self._held: dict[int, list[int]] = {}
+        self._holders: dict[int, int] | None = None
+
+    def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
+        """Where one column of an operator comes from.
+
+        Args:
+            operator: its index.
+            id_: the exprId of one of its output attributes.
+            path: the struct fields that alone are asked of it.
+
+        Returns:
+            its sources, DIRECT ones and the INDIRECT ones that belong to this column alone.
+        """
+        return self._solve((operator, id_, path))
+
+    def rows(self, operator: int) -> Sources:
+        """What decides about all the rows that an operator puts out: FILTER, JOIN, GROUP_BY and SORT."""
+        return self._solve((operator, ROWS, ()))
+
+    def expression(self, scope: tuple[int, ...], value: Value, kind: Kind) -> Sources:
+        """What a command's own expression over the output of some operators reads, as an assignment of MERGE."""
+        text = self._text(value)
+        steps = [
+            step
+            for use in uses(self.plan, value, kind)
+            for step in self._use(scope[0], use, "" if use.kind is Kind.IDENTITY else text, scope)
+        ]
+        return self._merge(steps, {cell: self._solve(cell) for cell, _, _ in steps})
+
+    def reachable(self, top: int) -> list[int]:
+        """The operators below and including one, subqueries and referred CTEs too, each once, in the plan's order."""
+        seen: set[int] = set()
+        stack = [top]
+        while stack:
+            at = stack.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            operator = self.plan.operators[at]
+            below = list(self.meaning(at).scope or ())
+            if operator.name == "WithCTE":
+                below += operator.children[:1]
+            else:
+                below += operator.children
+            stack.extend(below)
+            stack.extend(self.subqueries(at))
+        return sorted(seen)
+
+    def meaning(self, operator: int) -> Meaning:
+        """What the operator at that index means."""
+        known = self._meanings.get(operator)
+        if known is None:
+            known = self._meanings[operator] = meaning(self.plan, self.plan.operators[operator])
+        return known
+
+    def subqueries(self, at: int) -> list[int]:
+        """The operators that stand at the top of subqueries in an operator's expressions."""
+        known = self._held.get(at)
+        if known is None:
+            known = self._held[at] = self.subqueries_in(self.plan.operators[at].arguments.values())
+        return known
+
+    def subqueries_in(self, values: Iterable[Value]) -> list[int]:
+        """The operators that stand at the top of subqueries in expressions."""
+        found: list[int] = []
+        seen: set[int] = set()
+        stack = [r for value in values for r in references(value) if isinstance(r, ExpressionRef)]
+        while stack:
+            reference = stack.pop()
+            if reference.index in seen:
+                continue
+            seen.add(reference.index)
+            for value in self.plan.expressions[reference.index].arguments.values():
+                for r in references(value):
+                    if isinstance(r, OperatorRef):
+                        found.append(r.index)
+                    elif isinstance(r, ExpressionRef):
+                        stack.append(r)
+        return found
+
+    def _solve(self, wanted: _Cell) -> Sources:
+        """The sources of a cell and of all that it needs, each once; cycles are iterated until nothing grows."""
+        wanted = self._follow(wanted)
+        if wanted not in self._solved:
+            order, steps, circular = self._plan(wanted)
+            values: dict[_Cell, Sources] = {}
+            while True:
+                before = dict(values) if circular else values
+                for cell in order:
+                    values[cell] = self._value(cell, steps[cell], values)
+                if not circular or values == before:
+                    break
+            self._solved.update(values)
+        return self._solved[wanted]
+
+    def _plan(self, wanted: _Cell) -> tuple[list[_Cell], dict[_Cell, list[_Step]], bool]:
+        """The unsolved cells that one needs, each behind those that it needs itself, and whether there is a cycle."""
+        order: list[_Cell] = []
+        steps: dict[_Cell, list[_Step]] = {}
+        finished: set[_Cell] = set()
+        circular = False
+        stack: list[tuple[_Cell, bool]] = [(wanted, False)]
+        while stack:
+            cell, done = stack.pop()
+            if done:
+                finished.add(cell)
+                order.append(cell)
+            elif cell not in steps and cell not in self._solved:
+                steps[cell] = self._steps(cell)
+                stack.append((cell, True))
+                for below, _, _ in steps[cell]:
+                    circular = circular or (below in steps and below not in finished)
+                    stack.append((below, False))
+        return order, steps, circular
+
+    def _value(self, cell: _Cell, steps: list[_Step], values: Mapping[_Cell, Sources]) -> Sources:
+        operator, id_, path = cell
+        if id_ != ROWS and not steps and self._is_origin(operator, id_):
+            return {Origin(operator, id_): {Kind.TRANSFORMATION if path else Kind.IDENTITY: ""}}
+        return self._merge(steps, values)
+
+    def _merge(self, steps: list[_Step], values: Mapping[_Cell, Sources]) -> Sources:
+        if len(steps) == 1 and steps[0][1] is Kind.IDENTITY and not steps[0][2]:
+            cell = steps[0][0]
+            return values.get(cell) or self._solved.get(cell, _NONE)
+        found: dict[Origin, dict[Kind, str]] = {}
+        for cell, kind, text in steps:
+            below = values.get(cell)
+            for origin, kinds in (self._solved.get(cell, _NONE) if below is None else below).items():
+                here = found.setdefault(origin, {})
+                for inner, inner_text in kinds.items():
+                    here.setdefault(compose(kind, inner), text or inner_text)
+        return found
+
+    def _is_origin(self, operator: int, id_: int) -> bool:
+        at = self.meaning(operator)
+        return not at.passes and not at.defines and id_ in self._output(operator)
+
+    def _output(self, operator: int) -> frozenset[int]:
+        known = self._outputs.get(operator)
+        if known is None:
+            known = self._outputs[operator] = frozenset(o.id for o in self.plan.operators[operator].output)
+        return known
+
+    def _follow(self, cell: _Cell) -> _Cell:
+        """The cell that an attribute is made in, past all operators that hand it on."""
+        operator, id_, path = cell
+        if id_ == ROWS:
+            return cell
+        passed: list[int] = []
+        while (known := self._followed.get((operator, id_))) is None:
+            here = self.meaning(operator)
+            below: int | None = None
+            if id_ not in here.defines and here.passes:
+                only = len(here.passes) == 1
+                below = here.passes[0] if only else next((p for p in here.passes if id_ in self._output(p)), None)
+            if below is None:
+                known = operator
+                break
+            passed.append(operator)
+            operator = below
+        if len(passed) > _SHORT:
+            self._followed.update(((above, id_), known) for above in passed)
+        return (known, id_, path)
+
+    def _steps(self, cell: _Cell) -> list[_Step]:
+        operator, id_, path = cell
+        if id_ == ROWS:
+            return self._row_steps(operator)
+        here = self.meaning(operator)
+        steps: list[_Step] = []
+        for definition in here.defines.get(id_, ()):
+            if isinstance(definition, Computed):
+                text = self._text(definition.value)
+                for use in uses(self.plan, definition.value, definition.kind, path):
+                    steps += self._use(operator, use, "" if use.kind is Kind.IDENTITY else text, self._scope(operator))
+            elif definition.kind is Kind.IDENTITY:
+                below = renamed(self.plan, id_, definition.id, path)
+                steps += [(branch, Kind.IDENTITY, "") for branch in self._branches(definition, below)]
+            else:
+                steps.append((self._follow((definition.operator, definition.id, path)), definition.kind, ""))
+        return list(dict.fromkeys(steps))
+
+    def _branches(self, first: Passed, path: tuple[str, ...]) -> list[_Cell]:
+        """The cells that an attribute is handed on from, past unions of unions."""
+        found: list[_Cell] = []
+        seen: set[_Cell] = set()
+        stack = [self._follow((first.operator, first.id, path))]
+        while stack:
+            cell = stack.pop()
+            if cell in seen:
+                continue
+            seen.add(cell)
+            made = self.meaning(cell[0]).defines.get(cell[1], ())
+            handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
+            if handed and len(handed) == len(made):
+                below = [(d.operator, d.id, renamed(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)]
+                stack.extend(map(self._follow, below))
+            else:
+                found.append(cell)
+        return found
+
+    def _row_steps(self, top: int) -> list[_Step]:
+        steps: list[_Step] = []
+        seen: set[int] = set()
+        stack = [top]
+        while stack:
+            operator = stack.pop()
+            if operator in seen:
+                continue
+            seen.add(operator)
+            here = self.meaning(operator)
+            for value, kind in here.rows:
+                for item in value if isinstance(value, tuple) else (value,):
+                    text = self._text(item)
+                    for use in uses(self.plan, item, kind):
+                        steps += self._use(operator, use, text, self._scope(operator))
+            below = here.scope if here.scope is not None else self._scope(operator)
+            stack.extend(reversed(below))
+        return steps
+
+    def _scope(self, operator: int) -> tuple[int, ...]:
+        here = self.meaning(operator)
+        if here.scope is not None:
+            return here.scope
+        children = self.plan.operators[operator].children
+        return children[:1] if self.plan.operators[operator].name == "WithCTE" else children
+
+    def _use(self, operator: int, use: Use, text: str, scope: Iterable[int]) -> list[_Step]:
+        if use.reach is Reach.ROWS:
+            return [((use.operator, ROWS, ()), use.kind, text)]
+        if use.reach is Reach.RESULT:
+            return [(self._follow((use.operator, use.id, use.path)), use.kind, text)]
+        if use.reach is Reach.COLUMN:
+            children = tuple(scope)
+            below = children if len(children) == 1 else [c for c in children if use.id in self._output(c)][:1]
+            if below:
+                return [(self._follow((below[0], use.id, use.path)), use.kind, text)]
+        return self._outer(operator, use, text)
+
+    def _outer(self, operator: int, use: Use, text: str) -> list[_Step]:
+        """An outer reference is bound by the operator that holds the subquery, or by one that holds that one's."""
+        holder = self._holder(operator)
+        while holder is not None:
+            for child in self._scope(holder):
+                if use.id in self._output(child) and child != operator:
+                    return [(self._follow((child, use.id, use.path)), use.kind, text)]
+            holder = self._holder(holder)
+        return []
+
+    def _holder(self, operator: int) -> int | None:
+        """The operator whose expression holds the subquery that this one stands in."""
+        if self._holders is None:
+            self._holders = {}
+            for at in range(len(self.plan.operators)):
+                for top in self.subqueries(at):
+                    stack = [top]
+                    while stack:
+                        below = stack.pop()
+                        if below in self._holders:
+                            continue
+                        self._holders[below] = at
+                        stack.extend(self.plan.operators[below].children)
+        return self._holders.get(operator)
+
+    def _text(self, value: Value) -> str:
+        text = self.plan.expressions[value.index].sql or "" if isinstance(value, ExpressionRef) else ""
+        # What PIVOT puts around the user's aggregate is no text of hers.
+        return "" if text.startswith(("`__pivot_", "pivotfirst(")) else text

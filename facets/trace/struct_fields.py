@@ -1,0 +1,139 @@
+"""Where one field of a struct that a plan puts together, chooses or casts comes from."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.plan import (
+    AttributeRef,
+    Described,
+    Expression,
+    ExpressionRef,
+    Plan,
+    Value,
+    references,
+)
+
+Path = tuple[str, ...]
+
+_HOLDING = {
+    **dict.fromkeys(("Explode", "PosExplode", "Reverse", "ArrayDistinct", "Flatten", "GetArrayItem"), ("child",)),
+    **dict.fromkeys(("First", "Last", "AnyValue", "CollectList", "CollectSet", "Max", "Min"), ("child",)),
+    **dict.fromkeys(("MaxBy", "MinBy", "MaxMinByK"), ("valueExpr",)),
+    **dict.fromkeys(("Lag", "Lead"), ("input", "default")),
+    **dict.fromkeys(("CreateArray", "Concat"), ("children",)),
+    **dict.fromkeys(("ArraySort", "ArrayFilter"), ("argument",)),
+    "AggregateExpression": ("aggregateFunction",),
+    "WindowExpression": ("windowFunction",),
+    "NthValue": ("input",),
+    "SortArray": ("base",),
+    "Slice": ("x",),
+    "ElementAt": ("left",),
+}
+"""Expression class -> the arguments whose structs are its own, or stand in the array that it gives or takes apart."""
+
+
+def accessed(expression: Expression) -> str | None:
+    """The field that is taken of a struct, or of each struct in an array; None for any other expression."""
+    field = expression.arguments.get("field")
+    if expression.name == "GetStructField":
+        return field if isinstance(field, str) else None
+    return field.text("name") if expression.name == "GetArrayStructFields" and isinstance(field, Described) else None
+
+
+def held(expression: Expression) -> frozenset[Value]:
+    """The arguments of which a field of what an expression gives is the same field, of an array's elements too."""
+    names = _HOLDING.get(expression.name, ())
+    return frozenset(reference for name in names for reference in references(expression.arguments.get(name)))
+
+
+def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Value, Kind, Path], ...]:
+    """
+    What exactly a field is of a struct that an expression puts together, changes or casts.
+
+    Args:
+        plan: the plan.
+        expression: CreateNamedStruct, UpdateFields or a cast.
+        path: the field, and the fields below it.
+
+    Returns:
+        each value that it may be, how it goes in, and the path that is left to go; empty for any other expression.
+    """
+    if expression.name == "CreateNamedStruct":
+        chosen = _struct_field(expression, path[0])
+        return ((chosen, Kind.IDENTITY, path[1:]),) if chosen is not None else ()
+    if expression.name == "UpdateFields":
+        return tuple((value, Kind.IDENTITY, rest) for value, rest in _updated_field(plan, expression, path))
+    if expression.name in ("Cast", "AnsiCast"):
+        child = expression.arguments.get("child")
+        # A cast of structs goes by position.
+        for (before, was), (after, now) in zip(
+            _fields(_type(plan, child)), _fields(expression.arguments.get("dataType")), strict=False
+        ):
+            if after == path[0].casefold():
+                return ((child, Kind.IDENTITY if was == now else Kind.TRANSFORMATION, (before, *path[1:])),)
+    return ()
+
+
+def renamed(plan: Plan, above: int, below: int, path: Path) -> Path:
+    """The path of a field in the struct that a union takes it from: by position, whatever the names are there."""
+    if not path or above not in plan.attributes or below not in plan.attributes:
+        return path
+    fields = zip(_fields(plan.attributes[above].type), _fields(plan.attributes[below].type), strict=False)
+    names = (theirs for (ours, _), (theirs, _) in fields if ours == path[0].casefold())
+    return (next(names, path[0]), *path[1:])
+
+
+def _type(plan: Plan, value: Value) -> Value:
+    if isinstance(value, AttributeRef):
+        known = plan.attributes.get(value.id)
+        return known.type if known is not None else None
+    expression = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
+    return expression.arguments.get("structType") if expression is not None else None
+
+
+def _fields(type_: Value) -> tuple[tuple[str, Any], ...]:
+    """The fields of a struct type with their types, or of the structs in an array; none of any other type."""
+    return _parsed(type_) if isinstance(type_, str) and type_.startswith("{") else ()
+
+
+# A struct of a thousand columns is asked for each of them.
+@functools.lru_cache(maxsize=64)
+def _parsed(type_: str) -> tuple[tuple[str, Any], ...]:
+    parsed: Any = json.loads(type_)
+    while isinstance(parsed, dict) and parsed.get("type") == "array":
+        parsed = parsed["elementType"]
+    is_struct = isinstance(parsed, dict) and parsed.get("type") == "struct"
+    return tuple((str(field["name"]).casefold(), field["type"]) for field in parsed["fields"]) if is_struct else ()
+
+
+def _struct_field(expression: Expression, field: str) -> Value:
+    """The value that a CreateNamedStruct gives to a field; None where it has no such field."""
+    type_, children = expression.arguments.get("structType"), expression.arguments.get("children")
+    if not isinstance(type_, str) or not isinstance(children, tuple):
+        return None
+    names = [name for name, _ in _fields(type_)]
+    return children[2 * names.index(field.casefold()) + 1] if field.casefold() in names else None
+
+
+def _updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[tuple[Value, Path]]:
+    """
+    What a field is after `withField` and `dropFields` (UpdateFields).
+
+    Args:
+        plan: the plan.
+        expression: the UpdateFields.
+        path: the field, and the fields below it.
+
+    Yields:
+        the value that it was set to last, or the struct that it was not set in; with the path that is left to go.
+    """
+    for change in plan.expressions_of(expression.sequence("fieldOps")[::-1]):
+        if str(change.arguments.get("name")).lower() == path[0].lower():
+            yield change.arguments.get("valExpr"), path[1:]
+            return
+    yield expression.arguments.get("structExpr"), path

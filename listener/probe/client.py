@@ -1,0 +1,257 @@
+"""
+The one edge to the driver's JVM.
+
+Nothing else in the package touches py4j, and only `hadoop_files` other Java objects. The probe (`Probe.java`) is
+compiled in the JVM with the Janino that Spark ships for its own code generation, gets a listener queue of its own, and
+is asked for its records: there is no callback server and no open port.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.resources
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+from openlineage_pyspark.facets.datasets.urls import without_credentials
+from openlineage_pyspark.listener.probe import class_cache, readings
+
+# Root of a parsed statement that Spark runs while it analyses it -> what that is.
+_RUN_BY_ANALYSIS = {
+    "Call": "a CALL",
+    "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
+    "CompoundBody": "a script",
+}
+
+
+class ProbeError(RuntimeError):
+    """The probe could not be brought into this JVM: not a classic Spark driver, no Janino, or another Spark."""
+
+
+@attrs.frozen
+class ProbeLimits:
+    """
+    The bounds that the probe keeps.
+
+    Args:
+        max_nodes: tree nodes of one plan; what is beyond is cut, with a mark.
+        max_bytes: characters of one encoded plan, likewise.
+        max_waiting: characters of records that may wait, a sixteenth of the heap at most; the rest is only counted.
+        reads: whether plans of executions without an output are wanted.
+    """
+
+    max_nodes: int = 100_000
+    max_bytes: int = 32 << 20
+    max_waiting: int = 256 << 20
+    reads: bool = False
+
+
+class Probe:
+    """The probe in one JVM."""
+
+    QUEUE = "openlineage"
+
+    def __init__(self, gateway: Any, limits: ProbeLimits) -> None:
+        """
+        Compile the probe.
+
+        Args:
+            gateway: py4j's gateway of the driver (`SparkContext._gateway`).
+            limits: the bounds that it keeps.
+
+        Raises:
+            ProbeError: the JVM has no Janino, or its Spark is not one that the probe compiles against.
+        """
+        from py4j.protocol import Py4JError
+
+        self._gateway = gateway
+        # The number of the batch of records that has arrived.
+        self._acknowledged = 0
+        jvm = gateway.jvm
+        try:
+            arguments = gateway.new_array(jvm.java.lang.Object, 5)
+            for at, value in enumerate(
+                (readings.table(), limits.max_nodes, limits.max_bytes, limits.max_waiting, limits.reads)
+            ):
+                arguments[at] = jvm.java.lang.Long(value) if at in (2, 3) else value
+            self._java: Any = _probe_class(gateway).getConstructors()[0].newInstance(arguments)
+        except (Py4JError, TypeError) as problem:
+            raise ProbeError(_short(problem)) from problem
+
+    def attach(self, java_spark_context: Any) -> None:
+        """
+        Hear the executions of a context from now on, on a queue of the probe's own.
+
+        Args:
+            java_spark_context: `SparkContext._jsc`.
+        """
+        context = java_spark_context.sc()
+        self._java.watch(context, self.QUEUE)
+        context.listenerBus().addToQueue(self._java, self.QUEUE)
+
+    def detach(self, java_spark_context: Any) -> None:
+        """Hear nothing of a context any more."""
+        java_spark_context.sc().listenerBus().removeListener(self._java)
+
+    def take(self, wait_milliseconds: int) -> list[str]:
+        """The records that wait, oldest first, each one JSON text; empty when none came within the time."""
+        # Where the connection breaks, py4j calls once more; what the first call took comes again.
+        taken: str = self._java.take(self._acknowledged, wait_milliseconds)
+        if not taken:
+            return []
+        number, *records = taken.split("\n")
+        self._acknowledged = int(number)
+        return [record for record in records if record]
+
+    def wake(self) -> None:
+        """Make a `take` that waits return at once."""
+        self._java.wake()
+
+    def settle(self, java_spark_context: Any, seconds: float) -> None:
+        """
+        Wait until the context's listener bus has told everything that has happened.
+
+        Args:
+            java_spark_context: `SparkContext._jsc`.
+            seconds: at most.
+        """
+        context = java_spark_context.sc()
+        if not context.isStopped():
+            context.listenerBus().waitUntilEmpty(int(max(seconds, 0.001) * 1000))
+
+    def lost(self) -> int:
+        """How many records were dropped because nobody took them."""
+        return int(self._java.lost())
+
+    def encode(self, java_plan: Any, java_session: Any) -> str:
+        """The encoding of an analyzed plan that isn't being run."""
+        return str(self._java.encode(java_plan, java_session))
+
+
+_CLASS = "openlineage.pyspark.Probe"
+_CLASSES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_COMPILING = threading.Lock()
+
+
+def _probe_class(gateway: Any) -> Any:
+    """The probe's class in a JVM, made once: py4j keeps methods by the name of their class, not by the class."""
+    with _COMPILING:
+        if gateway not in _CLASSES:
+            package = importlib.resources.files("openlineage_pyspark.listener.probe")
+            _CLASSES[gateway] = load_class(gateway.jvm, package.joinpath("Probe.java").read_text("utf-8"))
+        return _CLASSES[gateway]
+
+
+def load_class(jvm: Any, source: str) -> Any:
+    """
+    The probe's class, from the cache or else compiled.
+
+    Args:
+        jvm: py4j's view of the driver.
+        source: of the class.
+    """
+    from py4j.protocol import Py4JJavaError
+
+    parent = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+    java = [jvm.java.lang.System.getProperty(f"java.{name}") for name in ("vm.name", "vm.version", "class.path")]
+    directory, key = class_cache.directory(), class_cache.key(source, *java)
+    kept = class_cache.load(directory, key) if directory is not None else None
+    if kept is not None:
+        codes, initialize = jvm.java.util.HashMap(), True
+        for name, code in kept.items():
+            codes.put(name, code)
+        loader = jvm.org.codehaus.commons.compiler.util.reflect.ByteArrayClassLoader(codes, parent)
+        # What this JVM refuses is compiled anew.
+        with contextlib.suppress(Py4JJavaError):
+            return jvm.java.lang.Class.forName(_CLASS, initialize, loader)
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(parent)
+    compiler.cook(source)
+    if directory is not None:
+        class_cache.store(directory, key, {str(name): bytes(code) for name, code in compiler.getBytecodes().items()})
+    return compiler.getClassLoader().loadClass(_CLASS)
+
+
+@attrs.frozen
+class ContextFacts:
+    """
+    What a SparkContext says of its application.
+
+    Args:
+        application_id: Spark's.
+        start_milliseconds: since the epoch.
+        version: of Spark.
+        user: who runs it.
+        ui: address of its web page, where there is one.
+        conf: the SparkConf.
+        metastore: `hive.metastore.uris`, wherever it is configured.
+    """
+
+    application_id: str
+    start_milliseconds: int
+    version: str
+    user: str
+    ui: str | None
+    conf: Mapping[str, str]
+    metastore: str | None = None
+
+
+def context_facts(java_spark_context: Any) -> ContextFacts:
+    """What a context (`SparkContext._jsc`) says of its application."""
+    scala_context = java_spark_context.sc()
+    ui = scala_context.uiWebUrl()
+    conf = {pair._1(): pair._2() for pair in scala_context.getConf().getAll()}
+    key = "hive.metastore.uris"
+    # The Java integration has a key of its own; what stands in hive-site.xml is in Hadoop's configuration.
+    metastore = conf.get(key) or conf.get(f"spark.sql.{key}") or scala_context.hadoopConfiguration().get(key)
+    return ContextFacts(
+        application_id=str(scala_context.applicationId()),
+        start_milliseconds=int(scala_context.startTime()),
+        version=str(scala_context.version()),
+        user=str(scala_context.sparkUser()),
+        ui=str(ui.get()) if ui.isDefined() else None,
+        conf=conf,
+        metastore=metastore or None,
+    )
+
+
+@contextlib.contextmanager
+def as_os_error() -> Iterator[None]:
+    """Raise as OSError what a call to the JVM raises, where Java refuses and where the JVM is gone."""
+    from py4j.protocol import Py4JError
+
+    try:
+        yield
+    except Py4JError as problem:
+        raise OSError(without_credentials(_short(problem))) from problem
+
+
+def analyzed_plan(spark: Any, query: Any) -> Any:
+    """
+    The analyzed plan of a DataFrame or of an SQL text, which is not run (nor is a command, which Spark runs eagerly).
+
+    Raises:
+        ValueError: Spark runs the statement when it analyses it.
+        TypeError: for anything else.
+    """
+    if isinstance(query, str):
+        state = spark._jsparkSession.sessionState()
+        parsed = state.sqlParser().parsePlan(query)
+        statement = _RUN_BY_ANALYSIS.get(str(parsed.nodeName()))
+        if statement is not None:
+            raise ValueError(f"lineage() can't tell of {statement}: Spark runs it when it analyses the statement")
+        skip = spark._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
+        return state.executePlan(parsed, skip).analyzed()
+    frame = getattr(query, "_jdf", None)
+    if frame is None:
+        raise TypeError(f"lineage() takes a DataFrame or the text of an SQL statement, not {type(query).__name__}")
+    return frame.queryExecution().analyzed()
+
+
+def _short(problem: Exception) -> str:
+    java = getattr(problem, "java_exception", None)
+    text = str(java.toString()) if java is not None else str(problem)
+    return text.split("\n", 1)[0][:400]

@@ -1,0 +1,177 @@
+"""From the probe's JSON to frozen values. Pure: what comes in is text, what goes out is a `Plan`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from openlineage_pyspark.facets.model.plan import (
+    Attribute,
+    AttributeRef,
+    Described,
+    Expression,
+    ExpressionRef,
+    Keys,
+    Operator,
+    OperatorRef,
+    Output,
+    Plan,
+    Value,
+    common_id,
+    simple_name,
+)
+
+_MISSING = Expression("Missing", {})
+
+
+def decode_plan(encoded: str | Mapping[str, Any]) -> Plan:
+    """
+    The plan that the probe encoded.
+
+    Args:
+        encoded: what `Probe.encode` gave, as text or parsed.
+
+    Returns:
+        the plan; operators and expressions keep the order in which the probe met them.
+    """
+    raw: Mapping[str, Any] = json.loads(encoded) if isinstance(encoded, str) else encoded
+    return _Decoding(raw).plan()
+
+
+class _Decoding:
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self._classes = [(name, simple_name(name), kind == "P", fields) for name, kind, fields in raw["classes"]]
+        self._types: list[str] = raw["types"]
+        self._nodes: list[list[Any] | None] = raw["nodes"]
+        self._attributes = {
+            int(id_): Attribute(row[0], self._types[row[1]], row[2] if len(row) > 2 else None)
+            for id_, row in raw["attributes"].items()
+        }
+        self._cut = bool(raw["cut"])
+        self._session: Mapping[str, str | None] = raw.get("session") or {}
+        self._places: list[OperatorRef | ExpressionRef] = []
+        self._broken: list[str] = []
+        self._references: dict[int, AttributeRef] = {}
+        self._outputs: dict[int, Output] = {}
+        self._same_as_child: set[int] = set()
+
+    def plan(self) -> Plan:
+        plans = expressions = 0
+        for node in self._nodes:
+            if node is not None and self._classes[node[0]][2]:
+                self._places.append(OperatorRef(plans))
+                plans += 1
+            else:
+                self._places.append(ExpressionRef(expressions))
+                expressions += 1
+        operators: list[Operator] = []
+        found: list[Expression] = []
+        for node in self._nodes:
+            if node is None:
+                found.append(_MISSING)
+            elif self._classes[node[0]][2]:
+                if node[1] == "=":
+                    self._same_as_child.add(len(operators))
+                operators.append(self._operator(node))
+            else:
+                found.append(self._expression(node))
+        self._pass_through(operators)
+        return Plan(
+            operators=tuple(operators),
+            expressions=tuple(found),
+            attributes=self._attributes,
+            session=self._session,
+            cut=self._cut,
+            broken=tuple(sorted(set(self._broken))),
+            ctes=_ctes(operators),
+            common={common_id(e): e.arguments.get("child") for e in found if e.name == "CommonExpressionDef"},
+        )
+
+    def _arguments(self, node: list[Any]) -> dict[str, Value]:
+        fields = self._classes[node[0]][3]
+        arguments = {name: self._value(value) for name, value in zip(fields, node[2], strict=False)}
+        for name, value in node[3].items():
+            if name not in ("id", "n", "t", "s", "broken"):
+                arguments[name] = self._value(value)
+        if "broken" in node[3]:
+            self._broken.append(f"{self._classes[node[0]][0]}: {node[3]['broken']}")
+        return arguments
+
+    def _operator(self, node: list[Any]) -> Operator:
+        name, simple, _, _ = self._classes[node[0]]
+        output: tuple[Output, ...] = ()
+        if isinstance(node[1], list):
+            output = tuple(self._output(item) for item in node[1] if item is not None)
+        return Operator(simple, name, self._arguments(node), output)
+
+    def _output(self, item: Any) -> Output:
+        if not isinstance(item, int):
+            return Output(item[0], item[1])
+        known = self._outputs.get(item)
+        if known is None:
+            known = self._outputs[item] = Output(item, self._attributes[item].name)
+        return known
+
+    def _expression(self, node: list[Any]) -> Expression:
+        extra = node[3]
+        type_ = extra.get("t")
+        return Expression(
+            self._classes[node[0]][1],
+            self._arguments(node),
+            extra.get("id"),
+            extra.get("n"),
+            None if type_ is None else self._types[type_],
+            extra.get("s"),
+        )
+
+    def _value(self, raw: Any) -> Value:
+        if raw is None or isinstance(raw, (bool, str)):
+            return raw
+        if isinstance(raw, int):
+            known = self._references.get(raw)
+            if known is None:
+                known = self._references[raw] = AttributeRef(raw)
+            return known
+        if isinstance(raw, list):
+            return tuple(self._value(item) for item in raw)
+        return self._object(raw)
+
+    def _object(self, raw: Mapping[str, Any]) -> Value:
+        if "r" in raw:
+            place: OperatorRef | ExpressionRef = self._places[raw["r"]]
+            return place
+        if "n" in raw:
+            number = raw["n"]
+            return int(number) if number.lstrip("-").isdigit() else str(number)
+        if "o" in raw:
+            return Described(raw["o"], {k: self._value(v) for k, v in raw.items() if k != "o"})
+        if "t" in raw:
+            return self._types[int(raw["t"])]
+        keys = raw["keys"]
+        return Keys(tuple(keys)) if isinstance(keys, list) else Keys(())
+
+    def _pass_through(self, operators: list[Operator]) -> None:
+        """Give the operators whose output the probe left out (`=`) the output of their first child."""
+        for at in list(self._same_as_child):
+            chain = [at]
+            while chain[-1] in self._same_as_child and (below := _first_child(operators[chain[-1]])) is not None:
+                chain.append(below)
+            output = operators[chain.pop()].output
+            for index in chain:
+                here = operators[index]
+                operators[index] = Operator(here.name, here.class_name, here.arguments, output, here.children)
+                self._same_as_child.discard(index)
+
+
+def _ctes(operators: list[Operator]) -> dict[tuple[str, int], int]:
+    found: dict[tuple[str, int], int] = {}
+    for at, operator in enumerate(operators):
+        id_ = operator.arguments.get("id")
+        if operator.name in ("CTERelationDef", "UnionLoop") and isinstance(id_, int):
+            found[operator.name, id_] = at
+    return found
+
+
+def _first_child(operator: Operator) -> int | None:
+    return next(iter(operator.children), None)

@@ -1,0 +1,1 @@
+"""From records and analyses to the states of runs. Pure."""

@@ -1,0 +1,76 @@
+"""Names of jobs: the same in each of a job's runs, and another one for another target."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.model.dataset import Dataset
+from openlineage_pyspark.facets.plan_lineage import PlanLineage
+
+_LONGEST = 250
+# What is left to a job's own part below a long name.
+_OWN = 100
+
+
+def application_name(name: str, parent: str | None) -> str:
+    """
+    The name of an application's job.
+
+    Args:
+        name: normalised.
+        parent: name of the job that started it, where there is one. It stands before a dot and in full, for that is
+            how Marquez names a child: told otherwise, it shows the application twice.
+    """
+    own = _shortened(name, _LONGEST - _OWN - 1)
+    return own if parent is None else f"{parent}.{own}"
+
+
+def job_name(parts: list[str], *, replace_dots: bool) -> str:
+    """
+    The name of a job.
+
+    Args:
+        parts: the application's name, the command's word and the label of what it writes.
+        replace_dots: whether they are joined by `_`.
+
+    Returns:
+        the parts with dots between them; the application's name in full, and a hash at the end of what is too long.
+    """
+    application, own = parts[0], ".".join(part for part in parts[1:] if part)
+    name = f"{application}.{_shortened(own, max(_OWN, _LONGEST - len(application) - 1))}"
+    return name.replace(".", "_") if replace_dots else name
+
+
+def unique_label(label: str, dataset: Dataset) -> str:
+    """Two paths that end alike are two jobs: what the label leaves out of a path is told apart by a hash."""
+    parts = [part for part in dataset.identifier.name.split("/") if part]
+    if dataset.type == "FILE" and (len(parts) > 2 or dataset.identifier.namespace != "file"):
+        return f"{label}_{_digest(f'{dataset.identifier.namespace} {dataset.identifier.name}')}"
+    return label
+
+
+def label_of(plan_lineage: PlanLineage) -> str:
+    """The part of a job's name that tells what it writes, or else what it reads."""
+    if plan_lineage.outputs:
+        write = plan_lineage.outputs[0].write
+        return unique_label(write.label, write.dataset)
+    names = [d.symlinks[0].name if d.symlinks else d.identifier.name for d in plan_lineage.inputs]
+    return "_".join(sorted(naming.snake_case(name.rpartition("/")[2]) for name in names)[:3])
+
+
+def stream_label(started: Mapping[str, Any], plan_lineage: PlanLineage) -> str:
+    """The label of a streaming query: its name, else what it writes, else what it reads."""
+    if started.get("name"):
+        return naming.snake_case(str(started["name"]))
+    return label_of(plan_lineage)
+
+
+def _shortened(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 7]}_{_digest(name)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:6]

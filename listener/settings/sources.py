@@ -1,0 +1,212 @@
+"""Where configuration comes from: environment, YAML file and Spark configuration, each as dotted names."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import attrs
+from openlineage_pyspark.listener.settings.catalog import spelled
+from openlineage_pyspark.listener.settings.keys import DISABLED, NAMESPACE, PARENT_CONTEXT
+from openlineage_pyspark.listener.settings.transport_keys import TRANSPORT
+
+PREFIX = "spark.openlineage."
+ENVIRONMENT_PREFIX = "OPENLINEAGE__"
+SPARK_CONF = "Spark configuration"
+
+_LEGACY = {
+    "OPENLINEAGE_DISABLED": DISABLED.name,
+    "OPENLINEAGE_NAMESPACE": NAMESPACE.name,
+    "OPENLINEAGE_URL": "transport.url",
+    "OPENLINEAGE_ENDPOINT": "transport.endpoint",
+    "OPENLINEAGE_API_KEY": "transport.auth.apiKey",
+}
+
+
+@attrs.frozen
+class Given:
+    """One value as it was given.
+
+    Args:
+        name: the key without prefix, dotted.
+        value: text, or what YAML or JSON made of it; never shown, for it may be a secret.
+        label: the key as its user wrote it, and where.
+        origin: the Spark configuration, the path of a file, or the name of an environment variable.
+    """
+
+    name: str
+    value: object = attrs.field(repr=False)
+    label: str
+    origin: str
+
+
+@attrs.frozen
+class Layer:
+    """What one source gave.
+
+    Args:
+        given: its values.
+        problems: what could not be read, as sentences without their full stop.
+        transport_type: the transport that its options are for, None where it does not say.
+    """
+
+    given: tuple[Given, ...]
+    problems: tuple[str, ...] = ()
+    transport_type: str | None = None
+
+    def suggestion(self, name: str) -> str:
+        """Return how the key of this name is written in the source."""
+        origin = self.given[0].origin if self.given else SPARK_CONF
+        if origin == SPARK_CONF:
+            return PREFIX + name
+        if origin.startswith(ENVIRONMENT_PREFIX):
+            return ENVIRONMENT_PREFIX + re.sub("(?<=[a-z])(?=[A-Z])", "_", name.replace(".", "__")).upper()
+        return name
+
+
+def read_sources(
+    spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequence[Path]
+) -> tuple[Layer, ...]:
+    """Read every source, the weakest first.
+
+    Args:
+        spark_conf: the whole Spark configuration.
+        environ: the environment.
+        search: the YAML files to look for after `OPENLINEAGE_CONFIG`; the first readable one is taken.
+    """
+    return (
+        _legacy_environment(environ),
+        _environment(environ),
+        _yaml_file(environ, search),
+        _spark_configuration(spark_conf),
+    )
+
+
+def flatten(value: object, name: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the dotted name and the value of each leaf; nulls and empty texts are no values."""
+    if isinstance(value, Mapping) and name != PARENT_CONTEXT.name:
+        for key, inner in value.items():
+            yield from flatten(inner, f"{name}.{key}" if name else str(key))
+    elif value is not None and not (isinstance(value, str) and not value.strip()):
+        yield name, value
+
+
+def parse_yaml(text: str) -> tuple[tuple[tuple[str, object], ...], str | None]:
+    """Read a configuration file.
+
+    Args:
+        text: the file's content.
+
+    Returns:
+        The dotted names with their values; and what is wrong with the file, without a word of its content,
+        because a parser's own message may quote a secret.
+    """
+    # Imported here, because most applications have no such file and need no YAML parser.
+    import yaml
+
+    try:
+        content = yaml.safe_load(text)
+        if content is not None and not isinstance(content, dict):
+            return (), "holds no keys"
+        return tuple(flatten(content or {})), None
+    except yaml.MarkedYAMLError as exc:
+        mark = exc.problem_mark or exc.context_mark
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        return (), f"is no valid YAML{where}"
+    # The parser's own conversions let these through, for an impossible date or a file nested without end.
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
+        return (), "is no valid YAML"
+
+
+def _layer(given: Sequence[Given], problems: Sequence[str] = ()) -> Layer:
+    types = [str(each.value).strip() for each in given if each.name == f"{TRANSPORT}type"]
+    return Layer(tuple(given), tuple(problems), types[-1] if types else None)
+
+
+def _legacy_environment(environ: Mapping[str, str]) -> Layer:
+    given = [
+        Given(name, environ[variable].strip(), variable, variable)
+        for variable, name in _LEGACY.items()
+        if environ.get(variable, "").strip()
+    ]
+    implied = {
+        "transport.url": ("transport.type", "http"),
+        "transport.auth.apiKey": ("transport.auth.type", "api_key"),
+    }
+    given += [Given(*implied[each.name], each.label, each.origin) for each in given if each.name in implied]
+    # An API key without a URL is of use to an HTTP transport that another source names, and to no other.
+    return Layer(tuple(given), transport_type="http")
+
+
+def _environment(environ: Mapping[str, str]) -> Layer:
+    given: list[Given] = []
+    problems: list[str] = []
+    # Backwards, so that JSON under a shorter name wins, as in the Java and Python clients.
+    for variable in sorted(environ, reverse=True):
+        if not variable.upper().startswith(ENVIRONMENT_PREFIX):
+            continue
+        name = ".".join(spelled(part) for part in variable[len(ENVIRONMENT_PREFIX) :].split("__"))
+        text = environ[variable].strip()
+        value = _unbracketed(text, name)
+        if text.startswith(("{", "[")):
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError):
+                if text.startswith("{"):
+                    problems.append(f"{variable} begins like JSON but is none, and is taken as text")
+        given += [Given(leaf, inner, variable, variable) for leaf, inner in flatten(value, name)]
+    return _layer(given, problems)
+
+
+def _yaml_file(environ: Mapping[str, str], search: Sequence[Path]) -> Layer:
+    named = environ.get("OPENLINEAGE_CONFIG", "").strip()
+    problems: list[str] = []
+    for path in [Path(named), *search] if named else search:
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as exc:
+            absent = isinstance(exc, FileNotFoundError | NotADirectoryError)
+            if not absent or (named and path == Path(named)):
+                why = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
+                problems.append(f"{path} can't be read ({why}), and is left out")
+            continue
+        content, problem = parse_yaml(text)
+        if problem:
+            problems.append(f"{path} {problem}, and is left out")
+        given = [Given(name, value, f"{name} in {path}", str(path)) for name, value in content]
+        return _layer(given, problems)
+    return _layer([], problems)
+
+
+def _spark_configuration(spark_conf: Mapping[str, str]) -> Layer:
+    given: list[Given] = []
+    problems: list[str] = []
+    for key, text in spark_conf.items():
+        if key.startswith(PREFIX):
+            name = key[len(PREFIX) :]
+            leaves = flatten(_unbracketed(text, name), name)
+            given += [Given(leaf, value, key, SPARK_CONF) for leaf, value in leaves]
+        elif meant := _almost_prefixed(key):
+            problems.append(f"{key} is not read; did you mean {meant}?")
+    return _layer(given, problems)
+
+
+def _unbracketed(text: str, name: str) -> object:
+    # Of transport options alone: the other keys know themselves whether they are lists.
+    whole = text.strip()
+    if not (name.startswith(TRANSPORT) and whole.startswith("[") and whole.endswith("]")):
+        return text
+    return [item.strip() for item in whole[1:-1].split(";") if item.strip()]
+
+
+def _almost_prefixed(key: str) -> str | None:
+    first, _, rest = key.partition(".")
+    second, dot, name = rest.partition(".")
+    # The first letter spares all other Spark keys the comparison.
+    if first != "spark" or not dot or second[:1].lower() != "o":
+        return None
+    close = difflib.get_close_matches(second.lower(), ["openlineage"], cutoff=0.8)
+    return PREFIX + name if close else None

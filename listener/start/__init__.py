@@ -1,0 +1,1 @@
+"""How the listener is attached to an application, and how it ends with it."""

@@ -1,0 +1,139 @@
+"""What is done before a listener can be put to an application: settings, transport, compiling the probe."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.listener.guard import LOG, Guard
+from openlineage_pyspark.listener.start.hook import means_lineage
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.listener.probe.client import Probe
+    from openlineage_pyspark.listener.settings.settings import Settings
+    from openlineage_pyspark.transport import Delivery
+    from openlineage_pyspark.transport.delivery.fan_out import FanOut
+
+_JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
+COMPILE_SECONDS = 10.0
+"""How long somebody waits for what is done in the background, at most."""
+_TO_DO = (
+    "the shortest configuration is spark.openlineage.transport.type=file with spark.openlineage.transport.location=PATH"
+)
+
+
+class RegistrationError(RuntimeError):
+    """`register` could not put the listener to the session."""
+
+
+class NotAskedForError(RegistrationError):
+    """There is no listener, and that is what the configuration says."""
+
+
+@attrs.frozen
+class Prepared:
+    """
+    What a listener is made of.
+
+    Args:
+        settings: of the application.
+        probe: compiled, and on no bus yet.
+        delivery: ready, and without any event.
+    """
+
+    settings: Settings
+    probe: Probe
+    delivery: Delivery | FanOut
+
+
+class Preparation:
+    """
+    What can be done before the context is there, in the background: settings, transport, compiling the probe.
+
+    Attributes:
+        strict: whether the settings, as far as they are read, ask for strict mode.
+    """
+
+    def __init__(self, gateway: Any, spark_conf: Mapping[str, str], guard: Guard) -> None:
+        """Begin on a thread of its own."""
+        self.strict = False
+        self._gateway = gateway
+        self._conf = dict(spark_conf)
+        self._guard = guard
+        self._result: Prepared | None = None
+        self._problem = RegistrationError(f"preparing it failed or took more than {COMPILE_SECONDS:.0f} s")
+        self._done = threading.Event()
+        threading.Thread(target=self._work, name="openlineage-prepare", daemon=True).start()
+
+    def result(self) -> Prepared:
+        """
+        What was prepared.
+
+        Raises:
+            RegistrationError: there is nothing to listen for, or it went wrong.
+        """
+        self._done.wait(COMPILE_SECONDS)
+        if self._result is None:
+            raise self._problem
+        return self._result
+
+    def _work(self) -> None:
+        try:
+            self._guard.run("preparing the listener", self._prepare)
+        finally:
+            # Whatever ends this thread, the user's does not wait for it.
+            self._done.set()
+        if self._result is not None:
+            # Heavy, and wanted at the first event: what describes and ships them.
+            self._guard.run("preparing the listener", importlib.import_module, "openlineage_pyspark.listener.pipeline")
+
+    def _prepare(self) -> None:
+        from openlineage_pyspark.listener.settings.settings import default_search, load
+        from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
+
+        settings = load(self._conf, os.environ, default_search())
+        self.strict = settings.strict
+        hide_in_logs(secret_values(self._conf, os.environ, sys.argv[1:], settings.transport))
+        try:
+            self._result = _prepare(self._gateway, self._conf, settings)
+        except RegistrationError as problem:
+            self._problem = problem
+
+
+def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) -> Prepared:
+    from openlineage_pyspark.listener.probe.client import Probe, ProbeError, ProbeLimits
+    from openlineage_pyspark.listener.probe.hadoop_files import HadoopFiles
+    from openlineage_pyspark.listener.start.delivery import open_delivery
+    from openlineage_pyspark.transport import TransportConfigError
+    from openlineage_pyspark.transport.file.filesystem import offered
+
+    if settings.disabled:
+        raise NotAskedForError("spark.openlineage.disabled is true")
+    for warning in settings.warnings:
+        LOG.warning("openlineage: %s", warning if warning.endswith("?") else f"{warning}.")
+    if _JAVA_LISTENER in spark_conf.get("spark.extraListeners", ""):
+        raise RegistrationError(
+            "spark.extraListeners names the Java listener, and the job is left to it; "
+            "take it out of spark.extraListeners to use this one"
+        )
+    if "type" not in settings.transport:
+        # A variable or a file may be there for another client.
+        kind = RegistrationError if any(means_lineage(key) for key in spark_conf) else NotAskedForError
+        raise kind(f"no transport is configured; {_TO_DO}")
+    try:
+        with offered(lambda location: HadoopFiles(gateway, location)):
+            delivery = open_delivery(settings)
+        limits = ProbeLimits(settings.plan_max_nodes, settings.plan_max_bytes, reads=settings.reads_enabled)
+        prepared = Prepared(settings, Probe(gateway, limits), delivery)
+    except TransportConfigError as problem:
+        raise RegistrationError(str(problem)) from problem
+    except ProbeError as problem:
+        raise RegistrationError(f"the probe can't be put into this JVM: {problem}") from problem
+    # Now, since an interpreter that is about to end starts no threads any more (Python 3.12 and later).
+    delivery.start()
+    return prepared

@@ -1,0 +1,1 @@
+"""Between the listener and a transport: order, retries, time limits, counts."""

@@ -1,0 +1,246 @@
+"""What waits to be delivered, on disk and in memory. Not for several threads: its owner locks."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import logging
+from collections import Counter, deque
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.transport.delivery.order import Entry, Waiting
+from openlineage_pyspark.transport.spool.place import SpoolError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from openlineage_pyspark.transport.event import Event
+    from openlineage_pyspark.transport.spool.store import Kept, Spool
+
+_log = logging.getLogger(__name__)
+
+MEMORY_BYTES = 64 * 1024 * 1024
+"""The bytes of events that are held in memory, beside the spool or without one."""
+
+
+class DropReason(enum.Enum):
+    """Why an event was never tried, or not to its end."""
+
+    FINISHED_RUN = "dropped, with its finished run, to make room for a newer one"
+    NO_ROOM = "dropped: no room, and no finished run to drop in its place"
+    CLOSED = "dropped: it came after the delivery was closed"
+    UNREADABLE = "lost: the spool can't be read any more"
+
+
+class Backlog:
+    """The events that wait: those of this application, and those that earlier ones left behind.
+
+    When a new event finds no room, the oldest runs that wait as a whole are dropped for it, see
+    `Waiting.drop_finished`; where that is not enough, the event is, and with it what follows of its run and, where
+    nothing of it has left yet, what came before: a receiver could do nothing with half a run.
+
+    Args:
+        spool: where events are kept until they are delivered, None for memory alone; from now on it belongs to
+            the backlog, which closes it.
+        max_bytes: the bound on the bodies of this application's events that wait.
+    """
+
+    def __init__(self, spool: Spool | None, max_bytes: int) -> None:
+        self._own = spool
+        self._max_bytes = max_bytes
+        self._waiting = Waiting()
+        # How many events are left in each spool of an earlier application.
+        self._left: dict[Spool, int] = {}
+        self._inherited = 0
+        self._in_memory = 0
+        # Those that the disk did not take, and their bytes.
+        self._unkept: dict[int, Entry] = {}
+        self._unkept_bytes = 0
+        self._cut_runs: set[str] = set()
+        self._held: deque[Entry] = deque()
+        self._has_failed = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def inherited(self) -> int:
+        """How many of them earlier applications left behind."""
+        return self._inherited
+
+    @property
+    def in_flight(self) -> int:
+        """How many of them are being sent."""
+        return self._waiting.in_flight
+
+    @property
+    def directory(self) -> Path | None:
+        """Where what is not delivered stays; None where it is lost."""
+        return None if self._own is None else self._own.directory
+
+    def put(self, event: Event) -> Counter[DropReason]:
+        """Append an event, and return how many events were dropped for it and why."""
+        excess = self._waiting.size + len(event.body) - self._max_bytes
+        victims: list[Entry] = []
+        cut = event.run_id in self._cut_runs
+        if excess > 0 and not cut:
+            victims = self._waiting.drop_finished(excess, event.run_id)
+            cut = not victims
+        size = max(len(event.body), 1)
+        of_run = (event.run_id, event.parent_run_id, event.event_type)
+        entry = Entry(*of_run, size, event, spool=self._own, reads=event.reads, writes=event.writes)
+        cut = cut or not self._keep(entry)
+        if cut:
+            self._cut_runs.add(event.run_id)
+            victims += self._waiting.drop_whole(event.run_id)
+        for victim in victims:
+            self._forget(victim)
+        if cut:
+            return Counter({DropReason.NO_ROOM: 1 + len(victims)})
+        # A copy in memory saves reading it again.
+        if entry.number is not None and self._in_memory + size > MEMORY_BYTES:
+            entry.event = None
+        self._in_memory += size if entry.event is not None else 0
+        self._waiting.put(entry)
+        return Counter({DropReason.FINISHED_RUN: len(victims)} if victims else {})
+
+    def take(self, now: float) -> Entry | None:
+        """Give what goes next, as `Waiting.take` does."""
+        return self._waiting.take(now)
+
+    def next_time(self) -> float | None:
+        """Give the time at which a further event may go, as `Waiting.next_time` does."""
+        return self._waiting.next_time()
+
+    def load(self, entry: Entry) -> Event:
+        """Give the event itself; this may be called without the owner's lock.
+
+        Raises:
+            SpoolError: it can't be read any more.
+        """
+        if entry.event is not None:
+            return entry.event
+        if entry.spool is None or entry.number is None:
+            raise SpoolError("an event is neither in memory nor in a spool", damaged=True)
+        return entry.spool.read(entry.number)
+
+    def delivered(self, entry: Entry, held: int) -> None:
+        """Take out an event that the receiver has.
+
+        Args:
+            entry: the event.
+            held: how many of the last ones stay in the spool all the same, see `Transport.held`.
+        """
+        self._done(entry)
+        self._held.append(entry)
+        self.release(held)
+
+    def lost(self, entry: Entry) -> None:
+        """Take out an event that can't be read any more."""
+        self._done(entry)
+        self._settle(entry)
+
+    def release(self, held: int) -> None:
+        """Let the spool forget what was delivered, but for the last events, as many as are held."""
+        while len(self._held) > held:
+            self._settle(self._held.popleft())
+
+    def refused(self, entry: Entry, reason: str, answer: str) -> None:
+        """Take out an event that was refused for good, and keep it among the spool's dead letters.
+
+        Args:
+            entry: the event.
+            reason: what failed.
+            answer: the text of the receiver's answer.
+        """
+        self._done(entry)
+        if entry.spool is not None and entry.number is not None:
+            # Where that fails it stays among those that wait, and the next application learns the same.
+            with contextlib.suppress(SpoolError):
+                entry.spool.bury(entry.number, reason, answer, self._max_bytes)
+        self._leave_behind(entry)
+
+    def postpone(self, entry: Entry, until: float) -> None:
+        """Put an event back, as `Waiting.postpone` does."""
+        self._waiting.postpone(entry, until)
+
+    def hurry(self) -> None:
+        """Let what is to be tried later be tried now."""
+        self._waiting.hurry()
+
+    def inherit(self, spool: Spool, events: Sequence[Kept]) -> None:
+        """Queue, before all else, what an earlier application left behind.
+
+        Args:
+            spool: what it is in; from now on it belongs to the backlog, which closes it once it is empty.
+            events: what waits in it.
+        """
+        self._left[spool] = len(events)
+        self._inherited += len(events)
+        for kept in events:
+            of_run = (kept.run_id, kept.parent_run_id, kept.event_type)
+            entry = Entry(*of_run, 0, None, kept.number, spool, inherited=True, reads=kept.reads, writes=kept.writes)
+            self._waiting.put(entry, first=True)
+
+    def close(self) -> None:
+        """Let go of the spools; what is in them stays there."""
+        for spool in [*self._left, *([] if self._own is None else [self._own])]:
+            spool.close()
+        self._left.clear()
+
+    def _keep(self, entry: Entry) -> bool:
+        """Write an event to the spool, or have memory hold it; False where there is no room in either."""
+        if self._own is None:
+            return True
+        try:
+            # The order in the spool is that of arrival.
+            for earlier in list(self._unkept.values()):
+                self._write(earlier, self._own)
+            self._write(entry, self._own)
+        except SpoolError as exc:
+            if not self._has_failed:
+                self._has_failed = True
+                _log.warning("the spool can't keep OpenLineage events, memory does until it can: %s", exc)
+            if self._unkept_bytes + entry.size > MEMORY_BYTES:
+                return False
+            self._unkept[id(entry)] = entry
+            self._unkept_bytes += entry.size
+        return True
+
+    def _write(self, entry: Entry, spool: Spool) -> None:
+        if entry.event is not None:
+            entry.number = spool.append(entry.event)
+        self._no_longer_unkept(entry)
+
+    def _no_longer_unkept(self, entry: Entry) -> None:
+        if self._unkept.pop(id(entry), None) is not None:
+            self._unkept_bytes -= entry.size
+
+    def _done(self, entry: Entry) -> None:
+        self._waiting.done(entry)
+        self._inherited -= entry.inherited
+        self._release_memory(entry)
+
+    def _forget(self, entry: Entry) -> None:
+        self._release_memory(entry)
+        self._settle(entry)
+
+    def _settle(self, entry: Entry) -> None:
+        if entry.spool is not None and entry.number is not None:
+            entry.spool.settle(entry.number)
+        self._leave_behind(entry)
+
+    def _leave_behind(self, entry: Entry) -> None:
+        """Close the spool of an earlier application with the last event in it."""
+        if not entry.inherited or entry.spool is None:
+            return
+        self._left[entry.spool] -= 1
+        if not self._left[entry.spool]:
+            del self._left[entry.spool]
+            entry.spool.close()
+
+    def _release_memory(self, entry: Entry) -> None:
+        self._no_longer_unkept(entry)
+        if entry.event is not None:
+            self._in_memory -= entry.size

@@ -1,0 +1,350 @@
+"""Delivery in the background: whoever submits never waits for the receiver, and what it does not take is kept."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.transport.attempt import ForeignError, attempt
+from openlineage_pyspark.transport.base import TransportError
+from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES, Backlog, DropReason
+from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
+from openlineage_pyspark.transport.log_once import LogOnce
+from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
+from openlineage_pyspark.transport.spool.adoption import Adoption, Inheritance
+from openlineage_pyspark.transport.spool.place import SpoolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openlineage_pyspark.transport.base import Transport
+    from openlineage_pyspark.transport.delivery.order import Entry
+    from openlineage_pyspark.transport.event import Event
+    from openlineage_pyspark.transport.spool.store import Spool
+
+_log = logging.getLogger(__name__)
+
+# How long the end of the application waits for the one attempt on a receiver that is away.
+_LAST_ATTEMPT_SECONDS = 1.0
+
+
+class Delivery:
+    """Ships events through one transport, from daemon threads: those of one run in order, several runs at once.
+
+    An event is tried until the receiver takes it or refuses it for good, and goes out at least once: where the
+    process ends between the answer and its note in the spool, the event is sent again, with the same id. A
+    process that was forked from this one has no part in it: there, every method returns at once, and nothing is
+    shipped. What earlier applications left behind goes first, one directory after the other; but where there are
+    events of this one to be kept in a spool, nobody waits for what others left.
+
+    Args:
+        transport: what ships; from now on it belongs to the delivery, which closes it.
+        spool: where events are kept until they are delivered, None for memory alone; see `Backlog`.
+        inheritance: what earlier applications left behind and is shipped before all else; None for nothing.
+        max_bytes: the bound on the events that wait; see `Backlog` for what is dropped beyond it.
+        policy: when to try again.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        spool: Spool | None = None,
+        inheritance: Inheritance | None = None,
+        max_bytes: int = MEMORY_BYTES,
+        policy: RetryPolicy | None = None,
+    ) -> None:
+        self._transport = transport
+        self._policy = policy or RetryPolicy()
+        self._process = os.getpid()
+        # Its lock is reentrant: a signal handler may come in while this very thread is in here.
+        self._changed = threading.Condition()
+        self._backlog = Backlog(spool, max_bytes)
+        self._breaker = Breaker(self._policy)
+        self._adoption = Adoption(inheritance, transport.destination) if inheritance is not None else None
+        self._adopting = self._has_adopted = False
+        self._waits_for_all = spool is None
+        self._workers: set[threading.Thread] = set()
+        self._closing = self._given_up = self._closed = False
+        self._sent = self._failed = self._retries = self._inherited = self._inherited_failed = 0
+        self._drops: Counter[DropReason] = Counter()
+        self._said = LogOnce(_log)
+
+    def start(self) -> None:
+        """Begin with what earlier applications left behind; the first event does the same."""
+        if self._forked():
+            return
+        with self._changed:
+            self._start_workers()
+
+    def submit(self, event: Event) -> None:
+        """Hand an event over; this never waits for the receiver and never raises."""
+        if self._forked():
+            return
+        with self._changed:
+            self._start_workers()
+            self._drop(Counter({DropReason.CLOSED: 1}) if self._closing else self._backlog.put(event))
+            self._changed.notify_all()
+
+    def flush(self, timeout_seconds: float) -> int:
+        """Wait until each event has its answer, but not longer than this, nor for a receiver that is away.
+
+        A receiver that is away gets one more attempt, for which this waits a second at most.
+
+        Args:
+            timeout_seconds: the limit; 0 does not wait.
+
+        Returns:
+            How many of the events that it waits for are left.
+        """
+        if self._forked():
+            return 0
+        with self._changed:
+            self._start_workers()
+            self._wait(timeout_seconds)
+            return self._awaited
+
+    def close(self, timeout_seconds: float) -> int:
+        """Ship what waits as `flush` does, and close transport and spool, even where the transport hangs.
+
+        Args:
+            timeout_seconds: the limit; 0 does not wait.
+
+        Returns:
+            How many of the events that it waits for are left; they stay in the spool, where there is one, and are
+            lost where there is none.
+        """
+        if self._forked():
+            return 0
+        end = time.monotonic() + timeout_seconds
+        with self._changed:
+            self._start_workers()
+            first, self._closing = not self._closing, True
+            if first:
+                self._wait(timeout_seconds)
+                self._given_up = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._closed or not self._alive(), max(0.0, end - time.monotonic()))
+        counts, left = self.counts(), self._awaited
+        if first and (left or counts.failed or counts.dropped):
+            kept = self._backlog.directory
+            _log.warning(
+                "OpenLineage events: %d sent, %d refused, %d dropped, %d left unsent%s",
+                counts.sent, counts.failed, counts.dropped, counts.pending,
+                f"; what is left or was refused stays in {kept}" if kept else "",
+            )  # fmt: skip
+        return left
+
+    def counts(self) -> DeliveryCounts:
+        """Return what became of the events so far; in a forked process, zeros."""
+        if self._forked():
+            return DeliveryCounts()
+        with self._changed:
+            return DeliveryCounts(
+                sent=self._sent,
+                failed=self._failed,
+                dropped=sum(self._drops.values()),
+                pending=len(self._backlog),
+                drops=dict(self._drops),
+                inherited=self._inherited,
+                inherited_failed=self._inherited_failed,
+                inherited_pending=self._backlog.inherited,
+                adopting=self._adoption is not None,
+                retries=self._retries,
+            )
+
+    @property
+    def _awaited(self) -> int:
+        return len(self._backlog) - (0 if self._waits_for_all else self._backlog.inherited)
+
+    def _forked(self) -> bool:
+        # Asked before the lock is touched: a worker may have held it when the process was forked.
+        return os.getpid() != self._process
+
+    def _wait(self, seconds: float) -> None:
+        now = time.monotonic()
+        end, last_attempt = now + seconds, now + min(seconds, _LAST_ATTEMPT_SECONDS)
+        self._backlog.hurry()
+        self._breaker.hurry(now)
+        self._changed.notify_all()
+        while self._awaited or (self._waits_for_all and self._adoption is not None):
+            away = self._breaker.is_open
+            limit = last_attempt if away else end
+            if now >= limit or (away and self._breaker.was_asked_for):
+                return
+            self._changed.wait(limit - now)
+            now = time.monotonic()
+
+    # --- the workers ----------------------------------------------------------------------------------------
+
+    def _alive(self) -> bool:
+        return any(worker.is_alive() for worker in self._workers)
+
+    def _start_workers(self) -> None:
+        """Start the workers with the first event, and again should something have killed one."""
+        self._workers = {worker for worker in self._workers if worker.is_alive()}
+        if self._closing:
+            return
+        for number in range(len(self._workers), max(1, self._transport.CONNECTIONS)):
+            worker = threading.Thread(target=self._work, name=f"openlineage-delivery-{number}", daemon=True)
+            try:
+                worker.start()
+            except RuntimeError as exc:
+                self._said.warn("thread", "can't start the thread that ships OpenLineage events: %s", exc)
+                return
+            self._workers.add(worker)
+
+    def _work(self) -> None:
+        while (task := self._next()) is not None:
+            done = False
+            try:
+                if isinstance(task, Adoption):
+                    self._adopt(task)
+                else:
+                    self._ship(task)
+                done = True
+            finally:
+                if not done:
+                    # What is no Exception is about to end this thread: the next call starts another.
+                    with self._changed:
+                        self._workers.discard(threading.current_thread())
+                        if not isinstance(task, Adoption):
+                            self._judge(task, TransportError("the thread that sends was stopped", retryable=True))
+        self._leave()
+
+    def _adopt(self, adoption: Adoption) -> None:
+        found = None
+        try:
+            found = adoption.next()
+        finally:
+            with self._changed:
+                self._adopting, self._has_adopted = False, True
+                if found is None:
+                    self._adoption = None
+                else:
+                    self._inherited += len(found[1])
+                    self._backlog.inherit(*found)
+                self._changed.notify_all()
+
+    def _next(self) -> Entry | Adoption | None:
+        """Give what a worker does next: send an event, or take over what an earlier application left behind."""
+        with self._changed:
+            while not self._given_up:
+                now = time.monotonic()
+                pause = self._breaker.pause(now)
+                if pause == 0.0:
+                    if self._may_adopt():
+                        self._adopting = True
+                        return self._adoption
+                    # Nothing is sent before it was looked for what goes before all else.
+                    is_ready = self._has_adopted or self._adoption is None
+                    entry = self._backlog.take(now) if is_ready else None
+                    if entry is not None:
+                        self._breaker.began()
+                        return entry
+                    later = self._backlog.next_time() if is_ready else None
+                    pause = None if later is None else max(0.0, later - now)
+                if self._closing and len(self._backlog) == self._backlog.in_flight and not self._adopting:
+                    return None
+                self._changed.wait(pause)
+        return None
+
+    def _may_adopt(self) -> bool:
+        if self._adoption is None or self._adopting or self._backlog.inherited:
+            return False
+        return self._waits_for_all or not (self._closing and self._has_adopted)
+
+    def _leave(self) -> None:
+        """Let the last worker that goes close what all of them used."""
+        me = threading.current_thread()
+        with self._changed:
+            if any(worker.is_alive() for worker in self._workers - {me}):
+                self._workers.discard(me)
+                return
+        self._attempt("closing", lambda: self._transport.close(_LAST_ATTEMPT_SECONDS))
+        with self._changed:
+            self._backlog.release(self._transport.held)
+        self._backlog.close()
+        with self._changed:
+            self._closed, self._adoption = True, None
+            self._changed.notify_all()
+
+    # --- one event ------------------------------------------------------------------------------------------
+
+    def _ship(self, entry: Entry) -> None:
+        try:
+            event = self._backlog.load(entry)
+        except SpoolError as exc:
+            self._said.warn("spool", "the spool of OpenLineage events: %s", exc)
+            with self._changed:
+                self._breaker.stopped()
+                if exc.damaged:
+                    self._backlog.lost(entry)
+                    self._drop(Counter({DropReason.UNREADABLE: 1}))
+                else:
+                    self._backlog.postpone(entry, time.monotonic() + self._policy.longest_seconds)
+                self._changed.notify_all()
+            return
+        problem = self._attempt("sending", lambda: self._transport.send(event))
+        with self._changed:
+            self._judge(entry, problem)
+
+    def _judge(self, entry: Entry, problem: TransportError | None) -> None:
+        if problem is None:
+            self._settled(entry)
+        elif problem.retryable and not self._is_hopeless(entry):
+            self._again(entry, problem)
+        else:
+            self._refused(entry, problem)
+        self._changed.notify_all()
+
+    def _settled(self, entry: Entry) -> None:
+        self._sent += 1
+        self._backlog.delivered(entry, self._transport.held)
+        if self._breaker.succeeded():
+            # What failed because the receiver was away need not wait its time out.
+            self._backlog.hurry()
+
+    def _refused(self, entry: Entry, problem: TransportError) -> None:
+        self._failed += 1
+        self._inherited_failed += entry.inherited
+        self._backlog.refused(entry, problem.message, problem.answer)
+        if problem.status is not None:
+            self._breaker.succeeded()
+        else:
+            self._breaker.stopped()
+
+    def _is_hopeless(self, entry: Entry) -> bool:
+        return entry.attempts + 1 >= self._policy.attempts and self._sent > entry.others_sent
+
+    def _again(self, entry: Entry, problem: TransportError) -> None:
+        self._retries += 1
+        if entry.attempts == 0:
+            entry.others_sent = self._sent
+        entry.attempts += 1
+        entry.put_off += problem.status is not None and problem.retry_after is None
+        now = time.monotonic()
+        self._breaker.failed(now, answered=problem.status is not None, asked=problem.retry_after)
+        self._backlog.postpone(entry, now + self._policy.delay(entry.attempts, problem.retry_after))
+
+    def _attempt(self, what: str, work: Callable[[], None]) -> TransportError | None:
+        """Call the transport, and return what went wrong."""
+        problem = attempt(work)
+        if isinstance(problem, ForeignError):
+            self._said.warn(
+                problem.place, "the transport of OpenLineage events failed in %s with %s", what, problem.place
+            )
+        elif problem is not None:
+            later = "it is tried again" if problem.retryable else "a further attempt would fail too"
+            self._said.warn(problem.message, "delivery of OpenLineage events: %s (%s)", problem, later)
+        return problem
+
+    def _drop(self, drops: Counter[DropReason]) -> None:
+        for reason in drops:
+            if not self._drops[reason]:
+                _log.warning("an OpenLineage event was %s; further ones are only counted", reason.value)
+        self._drops += drops

@@ -1,0 +1,1 @@
+"""Events to files: local ones, and objects of a Hadoop file system."""

@@ -1,0 +1,172 @@
+"""A local file of lines that many processes may write at once, with its rotation."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import logging
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.transport.base import TransportConfigError, TransportError
+from openlineage_pyspark.transport.file.rotation import Compressor, is_at, rotated_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from openlineage_pyspark.transport.file.rotation import Rotation
+
+_log = logging.getLogger(__name__)
+
+# Read as well as write: the last byte tells whether the file ends in a whole line.
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+_PASSING_ERRORS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EAGAIN, errno.ESTALE, errno.EMFILE, errno.ENFILE}
+)
+# How often in a row a file may turn out to be another one than a moment ago.
+_MOST_CHANGES = 100
+
+
+class LocalFile:
+    """Appends each line in one write.
+
+    The kernel keeps the writes of an O_APPEND descriptor whole and apart on a local file system, and a
+    lock does so among the processes on others. Where a disk is full and only the beginning of a line
+    gets in, whoever writes next begins a new line first: one line is broken, never two glued together.
+    The file is opened anew for each line, so it may be renamed or removed while the job runs. What is
+    rotated is renamed under the lock, and whoever waited for that lock looks for the new file then.
+
+    Args:
+        path: the file; its directory is made where it is absent.
+        rotation: when a new file begins; None for never.
+
+    Raises:
+        TransportConfigError: the file can't be written.
+    """
+
+    def __init__(self, path: Path, rotation: Rotation | None = None) -> None:
+        self._path = path.absolute()
+        self._rotation = rotation
+        self._compressor = Compressor()
+        self._warned = False
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self._path, _FLAGS, 0o666))
+        except OSError as exc:
+            problem = f"is {str(self._path)!r}, which can't be written ({exc.strerror})"
+            raise TransportConfigError("location", problem, "Name a file that this user may write.") from exc
+        if rotation is not None and rotation.compress:
+            # What a process that was killed has left.
+            self._compressor.start(self._path.resolve())
+
+    @property
+    def name(self) -> str:
+        """The path of the file."""
+        return str(self._path)
+
+    def append(self, line: bytes) -> None:
+        """Write a line.
+
+        Args:
+            line: with its line break.
+
+        Raises:
+            TransportError: the file can't be opened, or the disk did not take the whole line.
+        """
+        try:
+            # Once more, since after a write that a signal cut short it goes through; a full disk raises.
+            whole = self._append(line) or self._append(line)
+        except OSError as exc:
+            message = f"{self._path} can't be written ({exc.strerror})"
+            raise TransportError(message, retryable=exc.errno in _PASSING_ERRORS) from exc
+        if not whole:
+            raise TransportError(f"{self._path} took only a part of an event, twice", retryable=True)
+
+    def close(self, timeout: float) -> None:
+        """Wait for the compression that is under way; no file is open between two lines.
+
+        Args:
+            timeout: seconds that it may take.
+        """
+        self._compressor.close(timeout)
+
+    def _append(self, line: bytes) -> bool:
+        for _ in range(_MOST_CHANGES):
+            with _opened(self._path) as (descriptor, locked):
+                if not self._moves_on(descriptor, len(line), locked=locked):
+                    data = line if _ends_in_whole_line(descriptor) else b"\n" + line
+                    return os.write(descriptor, data) == len(data)
+        raise OSError(errno.EAGAIN, "it is another file each time it is opened")
+
+    def _moves_on(self, descriptor: int, coming: int, *, locked: bool) -> bool:
+        """Rotate the open file if it is time to; tell whether another one has its name by now."""
+        state = os.fstat(descriptor)
+        # A pipe or a device.
+        if not stat.S_ISREG(state.st_mode):
+            return False
+        if not locked:
+            # A line of another process may be on its way into the file.
+            if self._rotation is not None:
+                self._stays("its file system has no locks")
+            return False
+        if not is_at(self._path, descriptor):
+            return True
+        if self._rotation is None or not state.st_size or state.st_size + coming <= self._rotation.max_bytes:
+            return False
+        return self._rotate(self._rotation, state)
+
+    def _rotate(self, rotation: Rotation, state: os.stat_result) -> bool:
+        # A link stays, and what it leads to is rotated.
+        path = self._path.resolve()
+        try:
+            path.rename(rotated_path(path))
+        except OSError as exc:
+            self._stays(exc.strerror or str(exc))
+            return False
+        # Who may write stays as it was, whoever rotates.
+        mode = stat.S_IMODE(state.st_mode)
+        with contextlib.suppress(FileExistsError):
+            successor = os.open(path, _FLAGS | os.O_EXCL, mode)
+            with contextlib.suppress(PermissionError):
+                os.fchown(successor, -1, state.st_gid)
+            os.fchmod(successor, mode)
+            os.close(successor)
+        if rotation.compress:
+            self._compressor.start(path)
+        return True
+
+    def _stays(self, why: str) -> None:
+        if not self._warned:
+            self._warned = True
+            _log.warning("%s goes on growing, as it can't be rotated: %s", self._path, why)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[tuple[int, bool]]:
+    """Open the file and lock it, if that can be done."""
+    descriptor = os.open(path, _FLAGS, 0o666)
+    try:
+        # Or the line that another process is just writing would look like a broken one. Some network
+        # file systems have no locks: there the single write has to do.
+        locked = True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            locked = False
+        yield descriptor, locked
+    finally:
+        # Not by closing alone: a child that was forked in between holds the descriptor, and so the lock.
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def _ends_in_whole_line(descriptor: int) -> bool:
+    state = os.fstat(descriptor)
+    # A pipe or a device has no end to look at.
+    if not stat.S_ISREG(state.st_mode) or state.st_size == 0:
+        return True
+    return os.pread(descriptor, 1, state.st_size - 1) == b"\n"

@@ -1,0 +1,219 @@
+"""Lines in objects of a file system that is not local: whole ones, one after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import logging
+import secrets
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.transport.address import without_secrets
+from openlineage_pyspark.transport.base import TransportError
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.transport.file.filesystem import Filesystem, Writer
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_BYTES = 16 * 1024 * 1024
+DEFAULT_SECONDS = 60.0
+
+_PIECE = 1024 * 1024
+
+
+@attrs.frozen
+class Sizes:
+    """When an object ends and the next one begins.
+
+    Args:
+        max_bytes: of an object; a line that would go beyond begins the next one.
+        max_seconds: from the first line to the end of its object; 0 gives each line an object of its own. None is
+            a minute where a line is safe only in an object that has ended, and no limit elsewhere.
+        compress: whether objects are compressed with gzip, as a whole.
+    """
+
+    max_bytes: int = DEFAULT_BYTES
+    max_seconds: float | None = None
+    compress: bool = False
+
+
+class Objects:
+    """Writes lines into `<location>/<label>-<process>-<number>.ndjson`, all objects of this process alone.
+
+    Where the file system keeps what is written into an open object (`hdfs:`), `append` returns when it does.
+    Elsewhere (`s3a:`, `gs:`, `abfss:`) and with compression, lines are held in memory and written as one object:
+    what is held is lost where the process is killed, but for what a spool keeps (`held`). What could not be written
+    is written again, into another object: the one that failed may be there too, with the beginning of the same
+    lines.
+
+    Args:
+        location: a directory or prefix, with its scheme.
+        filesystem: which has it.
+        sizes: when an object ends.
+    """
+
+    def __init__(self, location: str, filesystem: Filesystem, sizes: Sizes) -> None:
+        self._location = location.rstrip("/")
+        self._filesystem = filesystem
+        self._sizes = sizes
+        self._process = secrets.token_hex(4)
+        self._number = 1
+        self._writer: Writer | None = None
+        self._held: list[bytes] = []
+        self._size = 0
+        self._end: float | None = None
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = self._warned = False
+
+    @property
+    def name(self) -> str:
+        """The location, without any credential."""
+        return without_secrets(self._location).rstrip("/")
+
+    @property
+    def held(self) -> int:
+        """How many of the last lines are in memory alone."""
+        return len(self._held)
+
+    def append(self, line: bytes) -> None:
+        """Take a line.
+
+        Args:
+            line: with its line break.
+
+        Raises:
+            TransportError: the line was not taken.
+        """
+        with self._changed:
+            if self._size and self._size + len(line) > self._sizes.max_bytes:
+                self._finish()
+            writer = self._begun()
+            if self._holds(writer):
+                self._held.append(line)
+            else:
+                self._written(writer, line)
+            self._size += len(line)
+            seconds = self._seconds(writer)
+            if seconds == 0:
+                self._finish_one()
+            elif seconds is not None and self._end is None:
+                self._end_in(seconds)
+
+    def close(self, timeout: float) -> None:
+        """Write what is held, and let go of the file system.
+
+        Args:
+            timeout: seconds that it may wait for another write.
+
+        Raises:
+            TransportError: what is held could not be written.
+        """
+        if not self._changed.acquire(timeout=max(timeout, 0.0)):
+            raise TransportError(f"{self.name} does not answer", retryable=False)
+        try:
+            self._closed = True
+            self._changed.notify_all()
+            if self._size:
+                self._finish()
+        except TransportError as exc:
+            message = f"{len(self._held)} events were not written: {exc.message}"
+            raise TransportError(message, retryable=False) from exc
+        finally:
+            self._changed.release()
+            # Nothing is on its way there any more.
+            with contextlib.suppress(OSError):
+                self._filesystem.close()
+
+    def _holds(self, writer: Writer) -> bool:
+        return self._sizes.compress or not writer.keeps
+
+    def _seconds(self, writer: Writer) -> float | None:
+        if self._sizes.max_seconds is None and self._holds(writer):
+            return DEFAULT_SECONDS
+        return self._sizes.max_seconds
+
+    def _error(self, problem: OSError) -> TransportError:
+        return TransportError(f"{self.name} can't be written ({problem})", retryable=True)
+
+    def _begun(self) -> Writer:
+        if self._writer is None:
+            try:
+                self._writer = self._filesystem.create(self._path())
+            except OSError as exc:
+                raise self._error(exc) from exc
+            self._number += 1
+        return self._writer
+
+    def _path(self) -> str:
+        suffix = ".ndjson.gz" if self._sizes.compress else ".ndjson"
+        return f"{self._location}/{self._filesystem.label()}-{self._process}-{self._number:05}{suffix}"
+
+    def _written(self, writer: Writer, data: bytes) -> None:
+        try:
+            for at in range(0, len(data), _PIECE):
+                writer.write(data[at : at + _PIECE])
+        except OSError as exc:
+            # What it holds is for a store to drop: closing it might make half of a line visible as a whole object.
+            self._forget()
+            raise self._error(exc) from exc
+
+    def _finish(self) -> None:
+        """End the object; where that fails, what is held stays held, for the next one."""
+        writer = self._begun()
+        if self._held:
+            data = b"".join(self._held)
+            self._written(writer, gzip.compress(data, mtime=0) if self._sizes.compress else data)
+        try:
+            writer.close()
+        except OSError as exc:
+            self._forget()
+            if self._held:
+                raise self._error(exc) from exc
+            _log.warning("%s: an object was written, but not closed (%s)", self.name, exc)
+        self._held = []
+        self._forget()
+
+    def _finish_one(self) -> None:
+        try:
+            self._finish()
+        except TransportError:
+            # The line was not taken, and comes again.
+            self._held = []
+            self._forget()
+            raise
+
+    def _forget(self) -> None:
+        self._writer = None
+        self._end = None
+        self._size = sum(map(len, self._held))
+
+    def _end_in(self, seconds: float) -> None:
+        """See that the object ends in time, even where no further line comes."""
+        self._end = time.monotonic() + seconds
+        if self._thread is None:
+            thread = threading.Thread(target=self._end_in_time, name="openlineage-objects", daemon=True)
+            # An interpreter that is about to end starts none any more, and the object ends with it.
+            with contextlib.suppress(RuntimeError):
+                thread.start()
+                self._thread = thread
+        self._changed.notify_all()
+
+    def _end_in_time(self) -> None:
+        with self._changed:
+            while not self._closed:
+                now = time.monotonic()
+                if self._end is None or now < self._end:
+                    self._changed.wait(None if self._end is None else self._end - now)
+                    continue
+                try:
+                    self._finish()
+                except TransportError as exc:
+                    self._end = time.monotonic() + (self._sizes.max_seconds or DEFAULT_SECONDS)
+                    if not self._warned:
+                        self._warned = True
+                        _log.warning("%s; it is tried again, and further failures are not told", exc)

@@ -1,0 +1,248 @@
+"""Where and how to post over HTTP: the options of the OpenLineage clients, checked, as one value."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote_plus, urlsplit, urlunsplit
+
+import attrs
+import requests
+from openlineage_pyspark.transport.address import holds_login, without_secrets
+from openlineage_pyspark.transport.base import KEY_PREFIX, TransportConfigError
+from openlineage_pyspark.transport.http.answer import PASSING_STATUSES, passing_statuses
+from openlineage_pyspark.transport.http.auth import TokenRequest, basic_authorization
+from openlineage_pyspark.transport.http.tls import TlsSettings, read_tls_settings
+from openlineage_pyspark.transport.options import (
+    list_option,
+    map_option,
+    not_such_a_word,
+    number_option,
+    prefix_of,
+    required_option,
+    text_option,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from urllib.parse import SplitResult
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_ENDPOINT = "api/v1/lineage"
+CONNECT_SECONDS = 5.0
+# A graph store may take seconds over one large event.
+READ_SECONDS = 30.0
+# Below this, healthy receivers would fail.
+SHORTEST_SECONDS = 0.1
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_REFRESH_SECONDS = 120.0
+_KEY_SPELLINGS = ("auth.apiKey", "auth.apikey", "auth.api_key")
+
+
+@attrs.frozen(kw_only=True)
+class HttpSettings:
+    """Where and how to post; its repr shows no credential.
+
+    Args:
+        url: the whole address, with path and query.
+        api_key: sent as `Authorization: Bearer`; None sends none.
+        token: how the token is fetched that is sent in the place of a key; None where none is.
+        headers: further headers.
+        connect_seconds: how long a connection may take.
+        read_seconds: how long the receiver may be silent.
+        compress: True sends the body as gzip.
+        tls: the certificates.
+        passing_statuses: the statuses below 500 after which a retry could help.
+    """
+
+    url: str = attrs.field(repr=False)
+    api_key: str | None = attrs.field(default=None, repr=False)
+    token: TokenRequest | None = None
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    connect_seconds: float = CONNECT_SECONDS
+    read_seconds: float = READ_SECONDS
+    compress: bool = False
+    tls: TlsSettings = attrs.field(factory=TlsSettings)
+    passing_statuses: frozenset[int] = PASSING_STATUSES
+
+
+def read_http_settings(options: Mapping[str, object]) -> HttpSettings:
+    """Read the options of the http transport.
+
+    Args:
+        options: the nested options. `timeoutInMillis` (or `timeout`, in seconds) holds for connecting and
+            for reading, and is raised to 100 ms; without it they are 5 s and 30 s.
+
+    Raises:
+        TransportConfigError: an option is missing or can't be used.
+    """
+    connect, read = _timeouts(options)
+    token = _token(options)
+    return HttpSettings(
+        url=_address(options),
+        api_key=None if token else _api_key(options),
+        token=token,
+        headers=_headers(options),
+        connect_seconds=connect,
+        read_seconds=read,
+        compress=_compress(options),
+        tls=read_tls_settings(options),
+        passing_statuses=passing_statuses(options),
+    )
+
+
+def _address(options: Mapping[str, object]) -> str:
+    url = required_option(options, "url", remedy="Set it to the receiver, such as http://localhost:5000.")
+    parts = _split("url", url)
+    endpoint = text_option(options, "endpoint")
+    base, end = parts.path.rstrip("/"), (DEFAULT_ENDPOINT if endpoint is None else endpoint).strip("/")
+    path = base if not end or f"{base}/".endswith(f"/{end}/") else f"{base}/{end}"
+    if base and endpoint is None and path != base:
+        prefix = prefix_of(options)
+        _log.warning(
+            "%s.url has the path %s and no endpoint is set: events go to %s below it. Set %s.endpoint to"
+            " that, or to nothing where the url is the whole address, and this warning goes",
+            prefix, base, end, prefix,
+        )  # fmt: skip
+    request = requests.PreparedRequest()
+    try:
+        request.prepare_url(urlunsplit(parts._replace(path=path, fragment="")), map_option(options, "urlParams"))
+    except requests.RequestException:
+        raise _no_address("url") from None
+    return str(request.url)
+
+
+def _split(option: str, url: str) -> SplitResult:
+    # Of what is no address nothing is shown: it may be a key, written into the wrong option.
+    if not url.lower().startswith(("http://", "https://")):
+        remedy = "Write it in full, such as http://localhost:5000."
+        raise TransportConfigError(option, "does not begin with http:// or https://", remedy)
+    if holds_login(url):
+        remedy = f"Set {KEY_PREFIX}.auth.apiKey, or a header Authorization, in its place."
+        raise TransportConfigError(option, f"({without_secrets(url)}) holds a user or password", remedy)
+    try:
+        parts = urlsplit(url)
+        usable = parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise _no_address(option)
+    return parts
+
+
+def _no_address(option: str) -> TransportConfigError:
+    remedy = "Write http://host:port, such as http://localhost:5000."
+    return TransportConfigError(option, "is no address of a server", remedy)
+
+
+def _api_key(options: Mapping[str, object]) -> str | None:
+    kind = text_option(options, "auth.type")
+    key = text_option(options, *_KEY_SPELLINGS)
+    if kind == "none":
+        return None
+    if kind not in (None, "api_key", "bearer"):
+        # The value is not shown: it may be a key, written into the wrong option.
+        remedy = "Use api_key, jwt or oauth2, or a header Authorization."
+        raise TransportConfigError("auth.type", "is an unknown type", remedy)
+    if kind and not key:
+        problem = f"is not set, and auth.type is {kind}"
+        raise TransportConfigError("auth.apiKey", problem, "Set it, or leave auth.type out.")
+    _check_header("auth.apiKey", key or "")
+    return key
+
+
+def _token(options: Mapping[str, object]) -> TokenRequest | None:
+    kind = text_option(options, "auth.type")
+    if kind not in ("jwt", "oauth2"):
+        return None
+    remedy = "Set it to the address that gives tokens, such as https://login.example.com/token."
+    endpoint = required_option(options, "auth.tokenEndpoint", "auth.token_endpoint", remedy=remedy)
+    _split("auth.tokenEndpoint", endpoint)
+    buffer = number_option(
+        options, "auth.tokenRefreshBuffer", "auth.token_refresh_buffer", unit="seconds", zero_allowed=True
+    )
+    request = TokenRequest(
+        url=endpoint,
+        form={},
+        token_fields=list_option(options, "auth.tokenFields", "auth.token_fields")
+        or (("token", "access_token") if kind == "jwt" else ("access_token",)),
+        expires_in_field=text_option(options, "auth.expiresInField", "auth.expires_in_field") or "expires_in",
+        refresh_buffer=_REFRESH_SECONDS if buffer is None else buffer,
+    )
+    return _by_key(request, options) if kind == "jwt" else _by_client(request, options)
+
+
+def _by_key(request: TokenRequest, options: Mapping[str, object]) -> TokenRequest:
+    """Fetch a token for a key, in the way of the Java and Python clients' JwtTokenProvider."""
+    key = required_option(options, *_KEY_SPELLINGS, remedy="Set it to the key that a token is given for.")
+    grant_type = text_option(options, "auth.grantType", "auth.grant_type")
+    form = {
+        "apikey": key,
+        "grant_type": grant_type or "urn:ietf:params:oauth:grant-type:jwt-bearer",
+        "response_type": text_option(options, "auth.responseType", "auth.response_type") or "token",
+    }
+    return attrs.evolve(request, form=form, secrets=(key,))
+
+
+def _by_client(request: TokenRequest, options: Mapping[str, object]) -> TokenRequest:
+    """Fetch a token by OAuth 2.0 client credentials (RFC 6749, 4.4)."""
+    remedy = "Set it as the login server gave it."
+    client = required_option(options, "auth.clientId", "auth.client_id", remedy=remedy)
+    secret = required_option(options, "auth.clientSecret", "auth.client_secret", remedy=remedy)
+    method = text_option(options, "auth.clientAuthMethod", "auth.client_auth_method") or "client_secret_basic"
+    scope = text_option(options, "auth.scope")
+    form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {})}
+    # Encoded twice, as RFC 6749, 2.3.1, wants it.
+    basic = basic_authorization(quote_plus(client), quote_plus(secret))
+    hidden = (secret, basic.partition(" ")[2])
+    if method in ("client_secret_basic", "basic"):
+        return attrs.evolve(request, form=form, authorization=basic, secrets=hidden)
+    if method in ("client_secret_post", "post"):
+        form |= {"client_id": client, "client_secret": secret}
+        return attrs.evolve(request, form=form, secrets=hidden)
+    remedy = "Use client_secret_basic or client_secret_post."
+    raise TransportConfigError("auth.clientAuthMethod", "is an unknown method", remedy)
+
+
+def _headers(options: Mapping[str, object]) -> dict[str, str]:
+    headers = map_option(options, "headers", "custom_headers")
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            # It is not shown: a header's value may stand in it.
+            remedy = f"Use letters, digits and dashes, such as {KEY_PREFIX}.headers.X-Team=sales."
+            raise TransportConfigError("headers", "hold one whose name is no header's", remedy)
+        _check_header(f"headers.{name}", value)
+    return headers
+
+
+def _check_header(option: str, value: str) -> None:
+    # The value is not shown: it may be a key.
+    if not value.isascii() or not value.isprintable():
+        raise TransportConfigError(option, "can't be sent in a header", "Use one line of ASCII characters.")
+
+
+def _timeouts(options: Mapping[str, object]) -> tuple[float, float]:
+    millis = number_option(options, "timeoutInMillis", unit="milliseconds")
+    seconds = number_option(options, "timeout", unit="seconds")
+    if millis is not None and seconds is not None:
+        problem = f"and {KEY_PREFIX}.timeout say the same thing"
+        raise TransportConfigError("timeoutInMillis", problem, "Keep one of them.")
+    wanted = seconds if millis is None else millis / 1000
+    if wanted is None:
+        return CONNECT_SECONDS, READ_SECONDS
+    if wanted < SHORTEST_SECONDS:
+        _log.warning(
+            "%s: the timeout of %g s is raised to the shortest, %g s", prefix_of(options), wanted, SHORTEST_SECONDS
+        )
+    return max(wanted, SHORTEST_SECONDS), max(wanted, SHORTEST_SECONDS)
+
+
+def _compress(options: Mapping[str, object]) -> bool:
+    name = (text_option(options, "compression") or "none").lower()
+    if name not in ("gzip", "none"):
+        problem, hint = not_such_a_word(name, ("gzip", "none"))
+        raise TransportConfigError("compression", problem, f"{hint}Use gzip, or leave it out.")
+    return name == "gzip"

@@ -1,0 +1,171 @@
+"""Transport that posts events to an OpenLineage API over HTTP, such as Marquez."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+from openlineage_pyspark.transport.address import without_secrets
+from openlineage_pyspark.transport.base import Reached, Transport, TransportError
+from openlineage_pyspark.transport.http.answer import may_pass, redacted, seconds_to_wait
+from openlineage_pyspark.transport.http.auth import KeyLogin, TokenLogin
+from openlineage_pyspark.transport.http.client import HttpClient, same_server
+from openlineage_pyspark.transport.http.settings import HttpSettings, read_http_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openlineage_pyspark.transport.event import Event
+    from openlineage_pyspark.transport.http.auth import Login
+    from openlineage_pyspark.transport.http.client import Reply
+    from typing_extensions import Self
+
+_GZIP_LEVEL = 3
+_MOST_REDIRECTS = 5
+_UNAUTHORISED, _FORBIDDEN, _NOT_FOUND = 401, 403, 404
+
+
+class HttpTransport(Transport):
+    """Posts each event as JSON, in one attempt, over connections that are kept.
+
+    Each post has the event's id as `Idempotency-Key`, so that a receiver can drop a repeat. Redirects are
+    followed where they keep the method (307, 308), the server and its encryption; any other is an error,
+    since it would turn the event into a GET or hand the credentials to a stranger.
+
+    Args:
+        settings: where and how to post.
+    """
+
+    OPTIONS = frozenset(
+        {
+            "url", "endpoint", "urlParams.*", "timeoutInMillis", "timeout", "compression", "headers.*",
+            "custom_headers.*", "verify", "retry.*",
+            "auth.type", "auth.apiKey", "auth.apikey", "auth.api_key",
+            "auth.tokenEndpoint", "auth.token_endpoint", "auth.tokenFields", "auth.token_fields",
+            "auth.expiresInField", "auth.expires_in_field", "auth.tokenRefreshBuffer", "auth.token_refresh_buffer",
+            "auth.grantType", "auth.grant_type", "auth.responseType", "auth.response_type",
+            "auth.clientId", "auth.client_id", "auth.clientSecret", "auth.client_secret",
+            "auth.clientAuthMethod", "auth.client_auth_method", "auth.scope",
+            "sslContext.storePassword", "sslContext.keyPassword", "sslContext.keyStoreType",
+            "sslContext.keyStorePath", "sslContext.caCertPath", "sslContext.ca_cert_path",
+            "ssl_context.ca_cert_path", "sslContext.clientCertPath", "sslContext.client_cert_path",
+            "ssl_context.client_cert_path", "sslContext.clientKeyPath", "sslContext.client_key_path",
+            "ssl_context.client_key_path",
+        }
+    )  # fmt: skip
+    # What openlineage-python's async_http has besides: here the delivery is what queues.
+    OPTIONS_NOT_YET = frozenset({"max_queue_size", "max_concurrent_requests"})
+    CONNECTIONS = 4
+    SPOOLED = True
+
+    def __init__(self, settings: HttpSettings) -> None:
+        self._settings = settings
+        self._shown = without_secrets(settings.url)
+        self._client = HttpClient(settings.tls, settings.connect_seconds, settings.read_seconds)
+        self._login_client: HttpClient | None = None
+        self._login: Login = KeyLogin(settings.api_key)
+        if settings.token:
+            tls = settings.tls.beside_public()
+            self._login_client = HttpClient(tls, settings.connect_seconds, settings.read_seconds)
+            self._login = TokenLogin(settings.token, self._login_client)
+        self._headers = _merged(
+            {"User-Agent": "openlineage-pyspark"},
+            settings.headers,
+            {"Content-Type": "application/json; charset=UTF-8", "Accept": "application/json"},
+            {"Content-Encoding": "gzip"} if settings.compress else {},
+        )
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, object], /) -> Self:
+        """Make one from the options of the OpenLineage Java or Python client.
+
+        Raises:
+            TransportConfigError: an option is missing or can't be used.
+        """
+        return cls(read_http_settings(options))
+
+    @property
+    def destination(self) -> str:
+        """The address, without its query."""
+        return self._shown
+
+    def send(self, event: Event) -> None:
+        """Post the event, and once more with a new token where the first one was refused.
+
+        Raises:
+            TransportError: no answer, or one that is no 2xx. Retryable are a lack of an answer or of a token,
+                408, 425, 429 and 5xx, unless the body of a 5xx says `"code":400`, as Marquez's does for bad events.
+        """
+        authorization = self._login.header()
+        reply = self._post(event, authorization)
+        if reply.status == _UNAUTHORISED:
+            renewed = self._login.renewed(authorization)
+            reply = self._post(event, renewed) if renewed else reply
+        if not 200 <= reply.status < 300:
+            raise self._refused(reply)
+
+    def reach(self) -> Reached:
+        """Get the address that events are posted to, with the same login and headers.
+
+        Raises:
+            TransportError: no answer, 401, 403 or a server's error.
+        """
+        about_body = {"content-type", "content-encoding"}
+        headers = {name: value for name, value in self._headers.items() if name.lower() not in about_body}
+        authorization = self._login.header()
+        reply = self._client.get(self._settings.url, headers, authorization)
+        if reply.status == _UNAUTHORISED:
+            renewed = self._login.renewed(authorization)
+            reply = self._client.get(self._settings.url, headers, renewed) if renewed else reply
+        if reply.status in (_UNAUTHORISED, _FORBIDDEN) or reply.status >= 500:
+            raise self._refused(reply)
+        doubt = ""
+        if reply.status == _NOT_FOUND:
+            doubt = "there may be no receiver at this address"
+        elif 300 <= reply.status < 400:
+            doubt = f"it has moved to {without_secrets(reply.headers.get('Location', 'nowhere'))}"
+        return Reached(f"GET {self._shown} was answered with {reply.status}", doubt)
+
+    def close(self, _timeout: float, /) -> None:
+        """Close the connections; this waits for nothing."""
+        self._client.close()
+        if self._login_client is not None:
+            self._login_client.close()
+
+    def _post(self, event: Event, authorization: str | None) -> Reply:
+        body = gzip.compress(event.body, _GZIP_LEVEL, mtime=0) if self._settings.compress else event.body
+        headers = _merged({"Idempotency-Key": event.id}, self._headers)
+        url = self._settings.url
+        reply = self._client.post(url, body, headers, authorization)
+        for _ in range(_MOST_REDIRECTS):
+            target = urljoin(url, reply.headers.get("Location", ""))
+            if reply.status not in (307, 308) or target == url or not same_server(url, target):
+                break
+            url = target
+            reply = self._client.post(url, body, headers, authorization)
+        return reply
+
+    def _refused(self, reply: Reply) -> TransportError:
+        status = reply.status
+        message = f"{self._shown} answered {status}"
+        if 300 <= status < 400:
+            message += f" (moved to {without_secrets(reply.headers.get('Location', 'nowhere'))})"
+        return TransportError(
+            message,
+            retryable=may_pass(status, reply.text, self._settings.passing_statuses),
+            status=status,
+            answer=redacted(reply.text, self._secrets()),
+            retry_after=seconds_to_wait(reply.headers),
+        )
+
+    def _secrets(self) -> tuple[str, ...]:
+        settings = self._settings
+        parameters = [value for _, value in parse_qsl(urlsplit(settings.url).query)]
+        return (*self._login.secrets(), *settings.headers.values(), *parameters)
+
+
+def _merged(*layers: Mapping[str, str]) -> dict[str, str]:
+    """Put headers together, of which the last of a name wins, in whatever case it is written."""
+    by_lower = {name.lower(): (name, value) for layer in layers for name, value in layer.items()}
+    return dict(by_lower.values())

@@ -1,0 +1,1 @@
+"""Events through a transport of openlineage-python."""

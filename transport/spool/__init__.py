@@ -1,0 +1,1 @@
+"""Events on disk until their receiver has them."""
