@@ -23,9 +23,9 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.datasets.resolve import Session
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.run import Engine, RunReference, RunState
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan
@@ -82,15 +82,15 @@ def _samples(name: str, scene: Scene, probe: Probe) -> list[Sample]:
 
 def _parts(samples: list[Sample], probe: Probe, java_session: Any) -> dict[str, Callable[[], Any]]:
     """Each part as something to call, over all the statements of a workload."""
-    session, options = Session("/warehouse", None, "in-memory"), DescribeOptions()
+    session, options = Session("/warehouse", None, "in-memory"), EventOptions()
     plans = [decode_plan(sample.parsed) for sample in samples]
-    events = [describe(sample.state, options) for sample in samples]
+    events = [build_event(sample.state, options) for sample in samples]
     return {
         "encode": lambda: [probe.encode(sample.java_plan, java_session) for sample in samples],
         "parse": lambda: [json.loads(sample.encoded) for sample in samples],
         "decode": lambda: [decode_plan(sample.parsed) for sample in samples],
         "understand": lambda: [lineage_of_plan(plan, session) for plan in plans],
-        "describe": lambda: [describe(sample.state, options) for sample in samples],
+        "describe": lambda: [build_event(sample.state, options) for sample in samples],
         "serialise": lambda: [serialise(event) for event in events],
     }
 

@@ -28,15 +28,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import requests
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-from openlineage_pyspark.facets.model.run import Engine, Input, Job, Output, RunState
+from openlineage_pyspark.facets.model.run import Engine, Job, RunInput, RunOutput, RunState
 from openlineage_pyspark.listener.pipeline import event_of
 from openlineage_pyspark.transport import Delivery, Event, open_transport
-from openlineage_pyspark.transport.spool.adoption import Inheritance
 from openlineage_pyspark.transport.spool.place import directories
+from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def states(events: int) -> Iterator[RunState]:
 
 def state(run: str, event_type: str, second: int) -> RunState:
     """Give one state of one run, with a dataset of twenty columns on each side."""
-    read = Input(Dataset(Identifier("file", "/data/in"), _COLUMNS))
-    written = Output(Dataset(Identifier("file", f"/data/out_{run}"), _COLUMNS))
+    read = RunInput(Dataset(Identifier("file", "/data/in"), _COLUMNS))
+    written = RunOutput(Dataset(Identifier("file", f"/data/out_{run}"), _COLUMNS))
     when = _BEGIN + dt.timedelta(milliseconds=second)
     job = Job("bench", "bench.write", "SQL_JOB")
     return RunState(event_type, when, run, job, Engine("4.3.0"), None, (read,), (written,))
@@ -79,7 +79,7 @@ def state(run: str, event_type: str, second: int) -> RunState:
 
 def as_event(one: RunState) -> Event:
     """Give the event of a state, as the listener makes it."""
-    return event_of(one, serialise(describe(one, DescribeOptions())), _APPLICATION)
+    return event_of(one, serialise(build_event(one, EventOptions())), _APPLICATION)
 
 
 @contextlib.contextmanager
@@ -132,7 +132,7 @@ def delivery_to(url: str, root: Path) -> Delivery:
     return Delivery(
         transport,
         spool=Spool.create(root, transport.destination),
-        inheritance=Inheritance(root),
+        recovery=RecoveryScope(root),
         max_bytes=4 * 1024**3,
     )
 
@@ -207,7 +207,7 @@ def killed(root: Path, moments: int, seed: int) -> dict[str, Any]:
             handed_over = set(said)
             expected = [as_event(one) for one in itertools.islice(states(100_000), len(said))]
             transport = open_transport("http", {"type": "http", "url": url})
-            delivery = Delivery(transport, inheritance=Inheritance(place))
+            delivery = Delivery(transport, recovery=RecoveryScope(place))
             delivery.start()
             left = delivery.close(600)
             # One more may have been in the spool when its sender was killed before it could say so.
@@ -242,7 +242,7 @@ def peer(kind: str, events: int, *, failing: float = 0.0) -> dict[str, Any]:
         begin = time.perf_counter()
         raised: Counter[str] = Counter()
         for one in states(events):
-            event = describe(one, DescribeOptions())
+            event = build_event(one, EventOptions())
             expected.append(Event(one.run_id, one.event_type, b"", None, event.run.facets["pyspark_event"].id))
             try:
                 client.emit(event)

@@ -18,7 +18,7 @@ from openlineage_pyspark.listener.start.delivery import spool_root
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import Reached, Transport, TransportConfigError, TransportError
 from openlineage_pyspark.transport.composite import CompositeTransport
-from openlineage_pyspark.transport.delivery.fan_out import lanes
+from openlineage_pyspark.transport.delivery.fan_out import independent_parts
 from openlineage_pyspark.transport.file.transport import FileTransport
 from openlineage_pyspark.transport.spool.place import SpoolError
 from openlineage_pyspark.transport.spool.store import DEAD_LETTER_SECONDS
@@ -260,7 +260,7 @@ def _look_at_spool(settings: Settings, transport: Transport) -> Iterator[Diagnos
         remedy = "Set spark.openlineage.spool.path to a local directory that this user may write."
         yield Diagnosis(PROBLEM, "spool", f"{root} can't be written: events are held in memory alone", remedy)
         return
-    said = list(_of_contents(root, contents(root), lanes(transport)))
+    said = list(_of_contents(root, contents(root), independent_parts(transport)))
     yield from said or [Diagnosis(OK, "spool", f"{root}: nothing waits")]
 
 

@@ -15,9 +15,9 @@ from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.spool import add_spool_option, contents, root_for
 from openlineage_pyspark.transport import Delivery, TransportConfigError
 from openlineage_pyspark.transport.attempt import attempt
-from openlineage_pyspark.transport.delivery.fan_out import FanOut, lanes
-from openlineage_pyspark.transport.spool.adoption import Inheritance
+from openlineage_pyspark.transport.delivery.fan_out import FanOut, independent_parts
 from openlineage_pyspark.transport.spool.place import SpoolError, holds
+from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         return 2
     try:
         root = root_for(settings, options.spool)
-        parts = lanes(open_without_driver(transport_options))
+        parts = independent_parts(open_without_driver(transport_options))
     except (SpoolError, TransportConfigError) as problem:
         complain(str(problem))
         return 2
@@ -105,8 +105,8 @@ def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace)
             _close(part)
         screen.line(f"nothing in {root} waits for {receiver}")
         return int(_is_left(screen, root, set()))
-    inheritance = Inheritance(root, any_destination=bool(options.to), dead_letters=options.dead)
-    deliveries = FanOut([Delivery(part, inheritance=inheritance) for part in parts])
+    scope = RecoveryScope(root, any_destination=bool(options.to), dead_letters=options.dead)
+    deliveries = FanOut([Delivery(part, recovery=scope) for part in parts])
     counts = _ship(deliveries, total, options.patience, screen)
     screen.line(f"{counts.sent:,} of {total:,} events are at {receiver}")
     if counts.failed:
@@ -114,8 +114,8 @@ def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace)
     if counts.dropped:
         screen.line(f"{counts.dropped:,} can't be read any more")
     is_left = _is_left(screen, root, {each.directory for each in meant})
-    if not counts.adopting and counts.inherited < total and not is_left:
-        screen.line(f"{total - counts.inherited:,} were taken up by another application meanwhile")
+    if not counts.recovering and counts.recovered < total and not is_left:
+        screen.line(f"{total - counts.recovered:,} were taken up by another application meanwhile")
     return int(is_left or bool(counts.failed or counts.dropped))
 
 
@@ -179,7 +179,7 @@ def _seconds(text: str) -> float:
 
 
 def _ship(delivery: FanOut, total: int, patience: float, screen: Screen) -> DeliveryCounts:
-    """Ship what is inherited, until all of it has its answer or nothing more goes through."""
+    """Ship the recovered events until each has its answer, or nothing more goes through."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("shipping"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -191,7 +191,7 @@ def _ship(delivery: FanOut, total: int, patience: float, screen: Screen) -> Deli
         try:
             while time.monotonic() - since < patience:
                 counts = delivery.counts()
-                if not (counts.adopting or counts.pending):
+                if not (counts.recovering or counts.pending):
                     break
                 if counts.sent + counts.failed + counts.dropped > answered:
                     answered, since = counts.sent + counts.failed + counts.dropped, time.monotonic()

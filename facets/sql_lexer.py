@@ -97,7 +97,7 @@ def outside_parentheses(text: str) -> Iterator[Token]:
             yield token
 
 
-def content(token: Token) -> str:
+def unquoted(token: Token) -> str:
     """The value of a string or the name in backticks: without its quotes, and with its escapes resolved."""
     text = token.text
     raw = text[:1] in "rR" and text[1:2] in ("'", '"')

@@ -67,10 +67,10 @@ class Guard:
         try:
             return function(*args, **kwargs)
         except Exception as problem:  # noqa: BLE001 - the boundary to the user's job
-            self.say(what, problem)
+            self.report(what, problem)
             return Caught(type(problem).__name__)
 
-    def say(self, what: str, problem: BaseException) -> None:
+    def report(self, what: str, problem: BaseException) -> None:
         """Count a problem; log the first of its kind, with its trace at DEBUG."""
         kind = f"{what}: {type(problem).__name__}"
         self.caught[kind] += 1

@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 import attrs
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.ids import event_id
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Provider, contribute, failed
 from openlineage_pyspark.facets.events.size import serialise_within
 from openlineage_pyspark.facets.model.dataset import Dataset
@@ -70,7 +70,7 @@ class Pipeline:
         probe: Probe,
         application: Application,
         parent: Parent | None,
-        options: DescribeOptions,
+        options: EventOptions,
         providers: Iterable[Provider],
         delivery: Delivery | FanOut,
         guard: Guard,
@@ -164,7 +164,7 @@ class Pipeline:
         if not self.has_ended:
             lines.append("the last events could not be made in time")
         shipped = self._delivery.counts()
-        pending = shipped.pending - shipped.inherited_pending
+        pending = shipped.pending - shipped.recovered_pending
         if pending:
             lines.append(f"delivery: {pending} events were not delivered")
         return tuple(lines)
@@ -222,7 +222,7 @@ class Pipeline:
     def _handle(self, text: str) -> None:
         record = json.loads(text)
         if record["k"] == "fault":
-            self.guard.say(f"the probe ({record['where']})", RuntimeError(record["message"]))
+            self.guard.report(f"the probe ({record['where']})", RuntimeError(record["message"]))
             return
         if record["k"] == "dropped":
             self._say_dropped(record["count"])
@@ -247,7 +247,7 @@ class Pipeline:
         for provider in self._providers:
             made = self.guard.attempt(f"facets of {provider.name}", contribute, provider, state)
             contributions.append(failed(provider, made.name) if isinstance(made, Caught) else made)
-        event = describe(state, self._options, tuple(contributions))
+        event = build_event(state, self._options, tuple(contributions))
         self._events += 1
         body = serialise_within(event, self._options)
         self._delivery.submit(event_of(state, body, self._application.run.run_id))
@@ -290,7 +290,7 @@ class Pipeline:
         shipped = self._delivery.counts()
         remarks.extend(Gap("delivery", f"{n} events: {reason.value}") for reason, n in shipped.drops.items())
         # What earlier applications left behind is no fault of this one.
-        refused = shipped.failed - shipped.inherited_failed
+        refused = shipped.failed - shipped.recovered_failed
         if refused:
             remarks.append(Gap("delivery", f"{refused} events were refused by the receiver for good"))
         return tuple(remarks)

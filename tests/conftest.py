@@ -21,10 +21,10 @@ from openlineage_pyspark.facets.model.run import (
     Engine,
     Failure,
     Gap,
-    Input,
     Job,
-    Output,
     Parent,
+    RunInput,
+    RunOutput,
     RunReference,
     RunState,
 )
@@ -226,8 +226,8 @@ def full_run() -> tuple[RunState, RunState]:
             properties=(("spark.master", "local[2]"), ("spark.app.name", "nightly")),
         ),
         parent=Parent(application, RunReference("0190a000-0000-7000-8000-000000000000", "airflow", "dag")),
-        inputs=(Input(ORDERS), Input(RATES)),
-        outputs=(Output(TOTALS, lifecycle="OVERWRITE", lineage=TOTALS_LINEAGE),),
+        inputs=(RunInput(ORDERS), RunInput(RATES)),
+        outputs=(RunOutput(TOTALS, lifecycle="OVERWRITE", lineage=TOTALS_LINEAGE),),
         gaps=(Gap("MyOperator", "all inputs are taken to reach all outputs"),),
         operators=9,
     )
@@ -235,7 +235,7 @@ def full_run() -> tuple[RunState, RunState]:
         start,
         event_type="FAIL",
         event_time=start.event_time + dt.timedelta(seconds=2),
-        inputs=(Input(ORDERS, Statistics(rows=10, bytes=2048, files=1)), Input(RATES, Statistics(rows=3))),
+        inputs=(RunInput(ORDERS, Statistics(rows=10, bytes=2048, files=1)), RunInput(RATES, Statistics(rows=3))),
         outputs=(attrs.evolve(start.outputs[0], statistics=Statistics(rows=4, bytes=512, files=2)),),
         failure=Failure("no space left", "JAVA", "java.io.IOException: no space left"),
     )

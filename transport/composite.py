@@ -39,7 +39,7 @@ _MOST_REMEMBERED = 10_000
 
 
 @attrs.frozen
-class Part:
+class CompositePart:
     """One of the transports that make up a composite one.
 
     Args:
@@ -72,7 +72,7 @@ class CompositeTransport(Transport):
     )  # fmt: skip
 
     def __init__(
-        self, parts: Sequence[Part], *, continue_on_failure: bool = True, continue_on_success: bool = True
+        self, parts: Sequence[CompositePart], *, continue_on_failure: bool = True, continue_on_success: bool = True
     ) -> None:
         self.parts = tuple(parts)
         self.continue_on_failure = continue_on_failure
@@ -173,7 +173,7 @@ class CompositeTransport(Transport):
             if problem is not None:
                 self._tell({number: problem})
 
-    def _handed(self, number: int, part: Part, event: Event) -> TransportError | None:
+    def _handed(self, number: int, part: CompositePart, event: Event) -> TransportError | None:
         """Hand the event to one part, unless another can take its place and it has been away just now."""
         breaker = self._breakers[number]
         if not self.continue_on_success:
@@ -236,12 +236,12 @@ def _configured(options: Mapping[str, object]) -> Iterator[tuple[str, InnerOptio
             _log.warning("%s is left out: it must hold a type and the other options of a transport", where)
 
 
-def _opened(name: str, options: InnerOptions) -> tuple[int, Part] | None:
+def _opened(name: str, options: InnerOptions) -> tuple[int, CompositePart] | None:
     """Make one part, with its priority; None where its options can't be used."""
     own = {option: value for option, value in options.items() if option not in ("name", "priority")}
     try:
         kind = required_option(options, "type", remedy="Set it to the name of a transport, such as http.")
-        return _priority(options), Part(name, open_transport(kind, InnerOptions(own, options.prefix)))
+        return _priority(options), CompositePart(name, open_transport(kind, InnerOptions(own, options.prefix)))
     except TransportConfigError as exc:
         _log.warning("%s The transport is left out", str(exc).replace(f"{KEY_PREFIX}.", f"{options.prefix}."))
         return None

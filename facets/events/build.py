@@ -25,14 +25,14 @@ from openlineage_pyspark.facets.redaction.redact import redacted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openlineage_pyspark.facets.events.options import DescribeOptions
+    from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.events.providers import Contribution
-    from openlineage_pyspark.facets.model.run import Input, Output, RunState
+    from openlineage_pyspark.facets.model.run import RunInput, RunOutput, RunState
 
 _Facet = TypeVar("_Facet")
 
 
-def describe(state: RunState, options: DescribeOptions, contributions: tuple[Contribution, ...] = ()) -> RunEvent:
+def build_event(state: RunState, options: EventOptions, contributions: tuple[Contribution, ...] = ()) -> RunEvent:
     """Give the event of one state of a run (OpenLineage 2-0-2, RunEvent).
 
     Nothing outside is asked and no code of the user runs: what custom providers add was fetched before. Secrets
@@ -76,7 +76,7 @@ def _instant(time: dt.datetime) -> str:
     return utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _remarks(state: RunState, options: DescribeOptions, contributions: tuple[Contribution, ...]) -> tuple[Gap, ...]:
+def _remarks(state: RunState, options: EventOptions, contributions: tuple[Contribution, ...]) -> tuple[Gap, ...]:
     """Give all that the event has to admit: what was not understood, and what was left out."""
     wide = () if "columnLineage" in options.disabled else too_wide(state.outputs, options)
     long = () if "sourceCodeLocation" in options.disabled else too_long(state.job)
@@ -88,7 +88,7 @@ def _remarks(state: RunState, options: DescribeOptions, contributions: tuple[Con
     return state.gaps + wide + long + failures
 
 
-def _input(read: Input, options: DescribeOptions, contributions: tuple[Contribution, ...]) -> InputDataset:
+def _input(read: RunInput, options: EventOptions, contributions: tuple[Contribution, ...]) -> InputDataset:
     identifier = read.dataset.identifier
     about = dataset_facets(read.dataset)
     of_input = input_facets(read.statistics)
@@ -106,7 +106,7 @@ def _input(read: Input, options: DescribeOptions, contributions: tuple[Contribut
     )
 
 
-def _output(written: Output, options: DescribeOptions, contributions: tuple[Contribution, ...]) -> OutputDataset:
+def _output(written: RunOutput, options: EventOptions, contributions: tuple[Contribution, ...]) -> OutputDataset:
     identifier = written.dataset.identifier
     about = dataset_facets(written.dataset)
     if written.lifecycle is not None:
@@ -130,5 +130,5 @@ def _output(written: Output, options: DescribeOptions, contributions: tuple[Cont
     )
 
 
-def _enabled(facets: Mapping[str, _Facet], options: DescribeOptions) -> dict[str, _Facet]:
+def _enabled(facets: Mapping[str, _Facet], options: EventOptions) -> dict[str, _Facet]:
     return {name: facet for name, facet in facets.items() if name not in options.disabled}

@@ -12,13 +12,13 @@ from openlineage_pyspark.facets.model.run import Gap
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openlineage_pyspark.facets.events.options import DescribeOptions
+    from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.model.dataset import Identifier
     from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Transformation
-    from openlineage_pyspark.facets.model.run import Output
+    from openlineage_pyspark.facets.model.run import RunOutput
 
 
-def too_wide(outputs: Iterable[Output], options: DescribeOptions) -> tuple[Gap, ...]:
+def too_wide(outputs: Iterable[RunOutput], options: EventOptions) -> tuple[Gap, ...]:
     """Give a remark for each output whose lineage is left out because it has too many columns.
 
     Args:
@@ -37,7 +37,7 @@ def too_wide(outputs: Iterable[Output], options: DescribeOptions) -> tuple[Gap, 
 
 
 def column_lineage_facet(
-    lineage: ColumnLineage, options: DescribeOptions
+    lineage: ColumnLineage, options: EventOptions
 ) -> column_lineage_dataset.ColumnLineageDatasetFacet | None:
     """Describe where the columns of one output come from.
 
@@ -71,7 +71,7 @@ def column_lineage_facet(
     )
 
 
-def _is_too_wide(lineage: ColumnLineage, options: DescribeOptions) -> bool:
+def _is_too_wide(lineage: ColumnLineage, options: EventOptions) -> bool:
     return len(lineage.columns) > options.schema_size_limit
 
 

@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.model.run import Gap
 
 if TYPE_CHECKING:
     from openlineage.client.facet_v2 import JobFacet
-    from openlineage_pyspark.facets.events.options import DescribeOptions
+    from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.model.run import Job
 
 LONGEST_LOCATION = 255
@@ -42,7 +42,7 @@ def too_long(job: Job) -> tuple[Gap, ...]:
     )
 
 
-def job_facets(job: Job, options: DescribeOptions) -> dict[str, JobFacet]:
+def job_facets(job: Job, options: EventOptions) -> dict[str, JobFacet]:
     """Give the facets of a job by name.
 
     Args:

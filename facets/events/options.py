@@ -35,7 +35,7 @@ class Tag:
 
 
 @attrs.frozen
-class DescribeOptions:
+class EventOptions:
     """How a run is described.
 
     Args:

@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.events.ids import PRODUCER, VERSION, event_id
 from openlineage_pyspark.facets.events.marquez import accepted_job_namespace
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.events.options import DescribeOptions
+    from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.model.run import Gap, Parent, RunState
 
 # These have no schema of their own, and `_schemaURL` stays the one of RunFacet. Names and fields of the first two
@@ -46,7 +46,7 @@ SparkApplicationDetails = attrs.make_class(
 PySparkEvent = attrs.make_class("PySparkEvent", {"id": attrs.field(kw_only=True)}, bases=(RunFacet,))
 
 
-def run_facets(state: RunState, options: DescribeOptions, remarks: tuple[Gap, ...]) -> dict[str, RunFacet]:
+def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...]) -> dict[str, RunFacet]:
     """Give the facets of a run by name.
 
     Args:

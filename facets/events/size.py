@@ -21,7 +21,7 @@ from openlineage.client.facet_v2 import extraction_error_run
 from openlineage_pyspark.facets.events.ids import PRODUCER
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.events.options import DescribeOptions
+    from openlineage_pyspark.facets.events.options import EventOptions
 
 
 Node = dict[str, Any]
@@ -294,7 +294,7 @@ _FACET = "extractionError"
 _JOINTS = 24
 
 
-def serialise_within(event: object, options: DescribeOptions) -> bytes:
+def serialise_within(event: object, options: EventOptions) -> bytes:
     """Give an event as the bytes that are sent, cut where it would have more of them than the limit.
 
     An event that can't be made small enough keeps its run with the parent and a short error message, its job,
@@ -323,7 +323,7 @@ def serialise_within(event: object, options: DescribeOptions) -> bytes:
 class _Oversized:
     """An event on its way below the limit: its parts are measured as they go, the whole only once."""
 
-    def __init__(self, event: dict[str, Any], size: int, options: DescribeOptions) -> None:
+    def __init__(self, event: dict[str, Any], size: int, options: EventOptions) -> None:
         self._event = event
         self._facets: dict[str, Any] = event["run"]["facets"]
         self._size = self._whole = size

@@ -41,7 +41,7 @@ class Outcome:
 
 
 @attrs.frozen
-class Input:
+class RunInput:
     """A dataset that was read, and how much of it by this run."""
 
     dataset: Dataset
@@ -49,7 +49,7 @@ class Input:
 
 
 @attrs.frozen
-class Output:
+class RunOutput:
     """A dataset that was written, and how.
 
     Args:
@@ -152,8 +152,8 @@ class RunState:
     job: Job
     engine: Engine
     parent: Parent | None = None
-    inputs: tuple[Input, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    inputs: tuple[RunInput, ...] = ()
+    outputs: tuple[RunOutput, ...] = ()
     failure: Failure | None = None
     gaps: tuple[Gap, ...] = ()
     operators: int = 0

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from openlineage_pyspark.facets.datasets.urls import HIDDEN
-from openlineage_pyspark.facets.redaction.sql import MASK, shown_sql
+from openlineage_pyspark.facets.datasets.urls import REDACTED
+from openlineage_pyspark.facets.redaction.sql import MASK, redact_sql
 
 _STATEMENT = re.compile(r"== SQL\b[^=]*==\s*")
 _PLAN = re.compile(r"\s*(?:== [A-Z][A-Za-z ]* Plan ==|(?:[A-Z][a-z]+ )?(?:Logical|Physical) Plan:|Streaming plan:)\s*")
@@ -53,13 +53,13 @@ _SHORT = 8
 """Below this length, what is hidden is hidden only where it stands as a word of its own."""
 
 
-def shown_message(text: str, phrase: Callable[[str], str], hidden: Iterable[str] = (), *, mask: bool = False) -> str:
+def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str] = (), *, mask: bool = False) -> str:
     """
     A message, or a stack trace of Python or of the JVM, as it may be shown.
 
     Args:
         text: as it was raised.
-        phrase: takes the credentials out of a text.
+        redact: takes the credentials out of a text.
         hidden: values that the statement held, which the message may repeat.
         mask: whether nothing may remain that can be a literal.
     """
@@ -72,8 +72,8 @@ def shown_message(text: str, phrase: Callable[[str], str], hidden: Iterable[str]
         return "\n".join(_masked(lines))
     known = set(hidden)
     for statement in statements:
-        known |= shown_sql(statement, phrase).hidden
-    return phrase(_without("\n".join(lines), known))
+        known |= redact_sql(statement, redact).hidden
+    return redact(_without("\n".join(lines), known))
 
 
 def _without_queries(text: str) -> str:
@@ -83,7 +83,7 @@ def _without_queries(text: str) -> str:
     while (begin := text.find(_QUERY, done)) >= 0:
         begin += len(_QUERY)
         end = text.find(_END_OF_QUERY, begin)
-        parts += [text[done:begin], HIDDEN]
+        parts += [text[done:begin], REDACTED]
         done = len(text) if end < 0 else end
     return "".join([*parts, text[done:]])
 
@@ -93,9 +93,9 @@ def _without(text: str, hidden: Iterable[str]) -> str:
         if value not in text:
             continue
         if len(value) >= _SHORT:
-            text = text.replace(value, HIDDEN)
+            text = text.replace(value, REDACTED)
         else:
-            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", HIDDEN, text)
+            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", REDACTED, text)
     return text
 
 
@@ -110,7 +110,7 @@ def _without_quotations(lines: list[str], statements: list[str]) -> Iterator[str
         if _STATEMENT.fullmatch(line):
             end = next((n for n in range(at, len(lines)) if _GOES_ON.match(lines[n])), len(lines))
             statements.append("\n".join(part for part in lines[at:end] if not _MARKS.fullmatch(part)))
-            yield HIDDEN
+            yield REDACTED
             at = end
         elif source is not None:
             margin = len(source["indent"]) + 1

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import attrs
-from openlineage_pyspark.facets.datasets.urls import HIDDEN
+from openlineage_pyspark.facets.datasets.urls import REDACTED
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.run import Engine, Failure, RunState
-from openlineage_pyspark.facets.redaction.errors import shown_message
+from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import is_secret
-from openlineage_pyspark.facets.redaction.sql import SqlText, shown_sql
-from openlineage_pyspark.facets.redaction.text import phrase
+from openlineage_pyspark.facets.redaction.sql import SqlText, redact_sql
+from openlineage_pyspark.facets.redaction.text import redact_text
 
 
 @attrs.frozen
@@ -35,19 +35,19 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """A text of which nothing is known: a comment, a property's value, a remark."""
-        return phrase(text, self.known)
+        return redact_text(text, self.known)
 
     def sql(self, text: str) -> SqlText:
         """A statement or an expression in SQL, with what was taken out of it."""
-        return shown_sql(text, self.text, mask=self.mask_literals)
+        return redact_sql(text, self.text, mask=self.mask_literals)
 
     def message(self, text: str, hidden: Iterable[str] = ()) -> str:
         """The message or stack trace of a failure; `hidden` is what was taken out of its statement."""
-        return shown_message(text, self.text, hidden, mask=self.mask_literals)
+        return redact_message(text, self.text, hidden, mask=self.mask_literals)
 
     def property(self, name: str, value: str) -> str:
         """The value of a property that the user asked for by its name."""
-        return HIDDEN if is_secret(name) else self.text(value)
+        return REDACTED if is_secret(name) else self.text(value)
 
 
 def redacted(state: RunState, redaction: Redaction) -> RunState:

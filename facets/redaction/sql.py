@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable
 
 import attrs
-from openlineage_pyspark.facets.datasets.urls import HIDDEN, without_credentials
+from openlineage_pyspark.facets.datasets.urls import REDACTED, without_credentials
 from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option, is_shown_property
-from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, content, quoted, tokens
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, quoted, tokens, unquoted
 
 _WITH_KEY = frozenset("aes_encrypt aes_decrypt try_aes_decrypt aesencrypt aesdecrypt".split())
 """Functions whose second argument is a key."""
@@ -28,9 +28,9 @@ _WITH_OPTIONS = frozenset(
 
 
 @attrs.define
-class Brackets:
+class CallContext:
     """
-    Brackets that are open.
+    CallContext that are open.
 
     Args:
         function: what stands before them, in lower case.
@@ -60,7 +60,7 @@ class Brackets:
             self.named_secret = not shown
 
 
-def opened(function: str, around: Brackets | None, *, in_secret: bool) -> Brackets:
+def call_context(function: str, around: CallContext | None, *, in_secret: bool) -> CallContext:
     """
     The brackets behind a function, or behind anything else.
 
@@ -70,9 +70,9 @@ def opened(function: str, around: Brackets | None, *, in_secret: bool) -> Bracke
         in_secret: whether what stands in them is known to be secret.
     """
     if around is None:
-        return Brackets(function.lower(), in_secret, in_options=False)
+        return CallContext(function.lower(), in_secret, in_options=False)
     in_options = around.in_options or around.function in _WITH_OPTIONS
-    return Brackets(function.lower(), in_secret or around.holds_secret, in_options)
+    return CallContext(function.lower(), in_secret or around.holds_secret, in_options)
 
 
 MASK = "?"
@@ -110,33 +110,33 @@ class SqlText:
     hidden: frozenset[str] = attrs.field(default=frozenset(), repr=False)
 
 
-def shown_sql(text: str, phrase: Callable[[str], str], *, mask: bool = False) -> SqlText:
+def redact_sql(text: str, redact: Callable[[str], str], *, mask: bool = False) -> SqlText:
     """
     A text in Spark SQL as it may be shown: a statement, a part of one, an expression.
 
     Args:
         text: whole or cut anywhere.
-        phrase: takes the credentials out of the value of a string.
+        redact: takes the credentials out of the value of a string.
         mask: whether every literal becomes `?`.
     """
     if not mask and _MARK.search(text) is None:
         return SqlText(text)
-    reading = _Reading(text, phrase, mask=mask)
+    reading = _SqlRedactor(text, redact, mask=mask)
     reading.read()
     return SqlText(without_credentials("".join(reading.shown)), frozenset(reading.hidden))
 
 
-class _Reading:
+class _SqlRedactor:
     """One pass over the tokens of a text: `shown` holds what stands in place of each."""
 
-    def __init__(self, text: str, phrase: Callable[[str], str], *, mask: bool) -> None:
+    def __init__(self, text: str, redact: Callable[[str], str], *, mask: bool) -> None:
         self.all = list(tokens(text))
         self.shown = [_spaced(token) for token in self.all]
         self.hidden: set[str] = set()
-        self._open: list[Brackets] = []
+        self._open: list[CallContext] = []
         # Where brackets open that hold what a secret is compared with.
-        self._secret_bracket = -1
-        self._phrase = phrase
+        self._secret_parenthesis = -1
+        self._redact = redact
         self._mask = mask
         silent = (TokenKind.SPACE, TokenKind.COMMENT)
         self._places = [place for place, token in enumerate(self.all) if token.kind not in silent]
@@ -174,7 +174,7 @@ class _Reading:
             self._hide(at, at + 1)
             return at + 1
         if self._is_string(at) and self._open:
-            self._open[-1].read(content(self._token(at)))
+            self._open[-1].read(unquoted(self._token(at)))
         self._plain(at)
         return at + 1
 
@@ -183,7 +183,7 @@ class _Reading:
         if sign == "(":
             function = self._text(at - 1) if at > 0 else ""
             around = self._open[-1] if self._open else None
-            self._open.append(opened(function, around, in_secret=at == self._secret_bracket))
+            self._open.append(call_context(function, around, in_secret=at == self._secret_parenthesis))
         elif self._open and sign == ",":
             self._open[-1].argument += 1
         elif self._open and sign == ")":
@@ -202,7 +202,7 @@ class _Reading:
         """The name that some tokens are: words with dots, or a string."""
         quotes = (TokenKind.STRING, TokenKind.NAME)
         parts = (self._token(at) for at in range(begin, end))
-        return "".join(content(token) if token.kind in quotes else token.text for token in parts)
+        return "".join(unquoted(token) if token.kind in quotes else token.text for token in parts)
 
     def _end(self, begin: int, *signs: str) -> int:
         """Where the first of some signs stands that is in no brackets of its own, or the bracket that closes."""
@@ -221,12 +221,12 @@ class _Reading:
         if literal and self._mask:
             self._show(at, MASK)
         elif token.kind is TokenKind.STRING:
-            value = content(token)
-            shown = self._phrase(value) if token.whole else HIDDEN
+            value = unquoted(token)
+            shown = self._redact(value) if token.whole else REDACTED
             if shown != value:
                 self._show(at, quoted(shown))
         elif token.kind is TokenKind.NAME and not token.whole:
-            self._show(at, f"`{HIDDEN}`")
+            self._show(at, f"`{REDACTED}`")
 
     def _show(self, at: int, text: str) -> None:
         self.shown[self._places[at]] = text
@@ -236,11 +236,11 @@ class _Reading:
         if begin >= end or (end - begin == 1 and self._text(begin).lower() in _NO_SECRET):
             return
         first, last = self._places[begin], self._places[end - 1] + 1
-        values = [content(self._token(at)) for at in range(begin, end) if self._is_string(at)]
+        values = [unquoted(self._token(at)) for at in range(begin, end) if self._is_string(at)]
         if end - begin > 1 or not values:
             values.append("".join(token.text for token in self.all[first:last]))
         self.hidden.update(value for value in values if len(value) >= _SHORTEST_SECRET)
-        self.shown[first:last] = [MASK if self._mask else quoted(HIDDEN), *[""] * (last - first - 1)]
+        self.shown[first:last] = [MASK if self._mask else quoted(REDACTED), *[""] * (last - first - 1)]
 
     def _options(self, begin: int) -> int:
         """A list of names and values in brackets."""
@@ -263,9 +263,9 @@ class _Reading:
         if not is_shown_option(name):
             self._hide(value, end)
         elif name.lower() in _QUERIES and end - value == 1 and self._is_string(value) and not self._mask:
-            inner = shown_sql(content(self._token(value)), self._phrase)
+            inner = redact_sql(unquoted(self._token(value)), self._redact)
             self.hidden |= inner.hidden
-            self._show(value, quoted(self._phrase(inner.text)))
+            self._show(value, quoted(self._redact(inner.text)))
         else:
             for at in range(value, end):
                 self._plain(at)
@@ -298,7 +298,7 @@ class _Reading:
             return value
         bracket = value if self._text(value) == "(" else value + 1
         if self._text(bracket) == "(" and self._text(bracket + 1).upper() not in _QUERY:
-            self._secret_bracket = bracket
+            self._secret_parenthesis = bracket
         return None
 
     def _operand(self, at: int) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
-from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Input, Job, Output, Parent, RunState
+from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Parent, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 
 _READ = ("numOutputRows", "filesSize", "numFiles")
@@ -70,7 +70,7 @@ class Counted:
         return not any(self.by_writes) and not any(self.by_tasks)
 
 
-def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[Input, ...]:
+def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[RunInput, ...]:
     """
     The datasets that a run reads, each with what was read of it.
 
@@ -84,12 +84,12 @@ def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[Input, ..
             datasets.setdefault(dataset.identifier, dataset)
     read = counted.read
     return tuple(
-        Input(dataset, Statistics(*read[identifier]) if identifier in read else None)
+        RunInput(dataset, Statistics(*read[identifier]) if identifier in read else None)
         for identifier, dataset in datasets.items()
     )
 
 
-def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: bool) -> tuple[Output, ...]:
+def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: bool) -> tuple[RunOutput, ...]:
     """
     The datasets that a run writes, with what was written where there is only one.
 
@@ -99,14 +99,14 @@ def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: boo
         completed: whether it has ended well. What may be skipped (CREATE TABLE IF NOT EXISTS, `mode("ignore")`) and
             has counted nothing by then was skipped: it changed nothing, and has no lineage.
     """
-    found: dict[Identifier, Output] = {}
+    found: dict[Identifier, RunOutput] = {}
     for part in parts:
         for output in part.outputs:
             write = output.write
             if completed and write.may_skip and counted.nothing_written:
-                made = Output(write.dataset)
+                made = RunOutput(write.dataset)
             else:
-                made = Output(write.dataset, write.lifecycle, write.renamed_from, None, output.lineage)
+                made = RunOutput(write.dataset, write.lifecycle, write.renamed_from, None, output.lineage)
             found.setdefault(write.dataset.identifier, made)
     if len(found) == 1:
         ((identifier, only),) = found.items()

@@ -10,7 +10,7 @@ from typing import Any
 
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.events.ids import run_id
-from openlineage_pyspark.facets.events.options import DescribeOptions, Owner, Tag
+from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import providers
 from openlineage_pyspark.facets.model.run import Engine, Parent, RunReference
 from openlineage_pyspark.facets.redaction.redact import Redaction
@@ -40,7 +40,7 @@ def pipeline_of(
     """
     redaction = application.redaction
     guard.redaction = redaction
-    options = DescribeOptions(
+    options = EventOptions(
         disabled=settings.disabled_facets,
         dataset_lineage_enabled=settings.dataset_lineage_enabled,
         descriptions_enabled=settings.descriptions_enabled,

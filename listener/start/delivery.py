@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.listener.guard import LOG
 from openlineage_pyspark.transport import Delivery, open_transport
 from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES
-from openlineage_pyspark.transport.delivery.fan_out import FanOut, lanes
-from openlineage_pyspark.transport.spool.adoption import Inheritance
+from openlineage_pyspark.transport.delivery.fan_out import FanOut, independent_parts
 from openlineage_pyspark.transport.spool.place import SpoolError, default_root
+from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def open_delivery(settings: Settings) -> Delivery | FanOut:
         TransportConfigError: there is no such transport, or an option can't be used.
     """
     transport = open_transport(str(settings.transport["type"]), settings.transport)
-    deliveries = [_delivery(settings, lane) for lane in lanes(transport)]
+    deliveries = [_delivery(settings, part) for part in independent_parts(transport)]
     return deliveries[0] if len(deliveries) == 1 else FanOut(deliveries)
 
 
@@ -48,7 +48,7 @@ def _delivery(settings: Settings, transport: Transport) -> Delivery:
     except SpoolError as problem:
         LOG.warning("openlineage: no spool, so that events are held in memory alone: %s", problem)
         return Delivery(transport, max_bytes=min(settings.spool_max_bytes, MEMORY_BYTES))
-    return Delivery(transport, spool=spool, inheritance=Inheritance(root), max_bytes=settings.spool_max_bytes)
+    return Delivery(transport, spool=spool, recovery=RecoveryScope(root), max_bytes=settings.spool_max_bytes)
 
 
 def spool_root(settings: Settings, transport: Transport) -> Path | None:

@@ -74,7 +74,7 @@ class Handle:
         killer = sys.exc_info()[1]
         self._ready.set()
         if killer is not None:
-            self._guard.say("the listener's thread", killer)
+            self._guard.report("the listener's thread", killer)
         if self._pipeline is not None and not self._pipeline.has_ended:
             self._guard.run("starting the listener's thread again", self._start)
 

@@ -100,7 +100,7 @@ def test_a_receiver_that_is_away_leaves_everything_where_it_is(root, run, nobody
 
     assert code == 1
     assert shown == (f"0 of 2 events are at {nobody}/api/v1/lineage\n2 wait in {root}: openlineage-pyspark spool ls\n")
-    spool = Spool.adopt(directories(root)[0])
+    spool = Spool.take_over(directories(root)[0])
     assert [(each.run_id, each.event_type) for each in spool.waiting()] == [("a", "START"), ("a", "COMPLETE")]
     spool.close()
 
@@ -277,7 +277,7 @@ def test_what_another_application_takes_up_meanwhile_is_told_and_left_to_it(root
         while not receiver.received:
             assert replaying.poll() is None
             time.sleep(0.05)
-        other = Spool.adopt(next(each for each in directories(root) if not is_held(each)))
+        other = Spool.take_over(next(each for each in directories(root) if not is_held(each)))
         receiver.gate.set()
         try:
             shown, _ = replaying.communicate(timeout=120)
@@ -350,6 +350,6 @@ def test_who_interrupts_a_replay_loses_nothing(root, nobody, leave, run_of):
 
     assert replaying.returncode == 130
     assert "Traceback" not in errors
-    spool = Spool.adopt(directory)
+    spool = Spool.take_over(directory)
     assert [each.event_type for each in spool.waiting()] == ["START", "COMPLETE"]
     spool.close()

@@ -11,14 +11,14 @@ from importlib import metadata
 import attrs
 import pytest
 from openlineage_pyspark.command.specification import facets_of
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.ids import PRODUCER, VERSION
-from openlineage_pyspark.facets.events.options import DescribeOptions, Owner, Tag
+from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.model.dataset import Identifier, Statistics, Symlink
 from openlineage_pyspark.facets.model.run import Engine, Job, RunReference, RunState
 
-CHOSEN = DescribeOptions(
+CHOSEN = EventOptions(
     owners=(Owner("team:data", "MAINTAINER"), Owner("user:eve")),
     job_tags=(Tag("tier", "gold"), Tag("nightly")),
     run_tags=(Tag("ticket", "42", source="USER"),),
@@ -27,7 +27,7 @@ CHOSEN = DescribeOptions(
 
 
 def as_json(state, options=CHOSEN):
-    return json.loads(serialise(describe(state, options)))
+    return json.loads(serialise(build_event(state, options)))
 
 
 def test_a_full_run_is_valid_against_the_specification(full_run, specification):
@@ -72,7 +72,7 @@ def test_an_application_without_datasets_is_valid(specification):
         job=Job("shop", "nightly", "APPLICATION", processing_type="NONE"),
         engine=Engine("3.5.9"),
     )
-    event = as_json(state, DescribeOptions())
+    event = as_json(state, EventOptions())
     assert specification.violations([event]) == []
     assert (event["inputs"], event["outputs"]) == ([], [])
     assert event["run"]["facets"].keys() == {"processing_engine", "pyspark_event"}
@@ -88,19 +88,19 @@ def test_the_time_is_written_in_utc_with_its_zone(full_run):
 def test_a_time_without_a_zone_is_refused(full_run):
     state = attrs.evolve(full_run[0], event_time=dt.datetime(2026, 1, 2, 3))
     with pytest.raises(ValueError, match="event_time 2026-01-02T03:00:00 has no time zone"):
-        describe(state, CHOSEN)
+        build_event(state, CHOSEN)
 
 
 @pytest.mark.parametrize("change", [{"event_type": "STOPPED"}, {"run_id": "run-1"}])
 def test_what_the_specification_does_not_know_is_refused(full_run, change):
     with pytest.raises(ValueError, match=r"STOPPED|badly formed"):
-        describe(attrs.evolve(full_run[0], **change), CHOSEN)
+        build_event(attrs.evolve(full_run[0], **change), CHOSEN)
 
 
 def test_an_unknown_lifecycle_change_is_refused(full_run):
     output = attrs.evolve(full_run[0].outputs[0], lifecycle="APPEND")
     with pytest.raises(ValueError, match="APPEND"):
-        describe(attrs.evolve(full_run[0], outputs=(output,)), CHOSEN)
+        build_event(attrs.evolve(full_run[0], outputs=(output,)), CHOSEN)
 
 
 @pytest.mark.parametrize(("event_type", "shown"), [("FAIL", True), ("ABORT", True), ("COMPLETE", False)])
@@ -159,7 +159,7 @@ def test_a_disabled_facet_stands_nowhere_and_the_others_stay(full_run):
 def test_a_disabled_facet_is_not_named_as_left_out(full_run):
     job = attrs.evolve(full_run[0].job, source_location="file:///" + "d" * 250)
     disabled = frozenset({"columnLineage", "sourceCodeLocation"})
-    options = DescribeOptions(schema_size_limit=1, disabled=disabled)
+    options = EventOptions(schema_size_limit=1, disabled=disabled)
     event = as_json(attrs.evolve(full_run[0], job=job, gaps=()), options)
     assert "extractionError" not in event["run"]["facets"]
 

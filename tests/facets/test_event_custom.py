@@ -15,9 +15,9 @@ from openlineage.client.facet_v2 import (
     documentation_job,
 )
 from openlineage_pyspark.command.specification import facets_of
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import CustomFacets, Provider, contribute, failed, providers
 from openlineage_pyspark.facets.model.dataset import Identifier
 
@@ -49,7 +49,7 @@ def gives(facets):
 
 
 def as_json(state, *contributions, options=None):
-    return json.loads(serialise(describe(state, options or DescribeOptions(), contributions)))
+    return json.loads(serialise(build_event(state, options or EventOptions(), contributions)))
 
 
 def test_facets_of_a_provider_stand_where_it_puts_them(full_run, specification):
@@ -66,14 +66,14 @@ def test_facets_of_a_provider_stand_where_it_puts_them(full_run, specification):
 
 
 def test_a_facet_of_a_provider_is_disabled_by_its_name_like_any_other(full_run):
-    options = DescribeOptions(disabled=frozenset(name for _, name in NAMES))
+    options = EventOptions(disabled=frozenset(name for _, name in NAMES))
     event = as_json(full_run[0], contribute(gives(EVERYWHERE), full_run[0]), options=options)
     assert {name for _, (_, name), _ in facets_of(event) if name.startswith("shop_")} == set()
 
 
 def test_a_facet_of_a_provider_takes_the_place_of_one_of_the_same_name(full_run):
     said = CustomFacets(job={"documentation": documentation_job.DocumentationJobFacet(description="better")})
-    options = DescribeOptions(job_documentation="good")
+    options = EventOptions(job_documentation="good")
     event = as_json(full_run[0], contribute(gives(said), full_run[0]), options=options)
     assert event["job"]["facets"]["documentation"]["description"] == "better"
 

@@ -6,14 +6,14 @@ import copy
 import json
 
 import pytest
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 
 
 @pytest.fixture
 def events(full_run):
-    return [json.loads(serialise(describe(state, DescribeOptions()))) for state in full_run]
+    return [json.loads(serialise(build_event(state, EventOptions()))) for state in full_run]
 
 
 def lineage(event):

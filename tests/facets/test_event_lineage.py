@@ -6,10 +6,10 @@ import json
 
 import attrs
 import pytest
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.column_lineage import column_lineage_facet
 from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 
@@ -20,7 +20,7 @@ FILTER = Transformation("INDIRECT", "FILTER", "a > 1")
 
 
 def as_json(lineage, **options):
-    facet = json.loads(serialise(column_lineage_facet(lineage, DescribeOptions(**options))))
+    facet = json.loads(serialise(column_lineage_facet(lineage, EventOptions(**options))))
     return {key: value for key, value in facet.items() if not key.startswith("_")}
 
 
@@ -79,7 +79,7 @@ def test_two_columns_of_one_name_share_an_entry_that_has_the_edges_of_both():
 @pytest.mark.parametrize(("limit", "shown"), [(3, True), (2, False)])
 def test_an_output_with_more_columns_than_the_limit_has_no_lineage_and_says_so(full_run, limit, shown):
     state = attrs.evolve(full_run[0], gaps=())
-    event = json.loads(serialise(describe(state, DescribeOptions(schema_size_limit=limit))))
+    event = json.loads(serialise(build_event(state, EventOptions(schema_size_limit=limit))))
     assert ("columnLineage" in event["outputs"][0]["facets"]) is shown
     errors = event["run"]["facets"].get("extractionError", {}).get("errors", [])
     message = (
@@ -92,5 +92,5 @@ def test_an_output_with_more_columns_than_the_limit_has_no_lineage_and_says_so(f
 
 def test_a_command_that_carries_no_data_has_no_lineage(full_run):
     output = attrs.evolve(full_run[0].outputs[0], lineage=None)
-    event = json.loads(serialise(describe(attrs.evolve(full_run[0], outputs=(output,)), DescribeOptions())))
+    event = json.loads(serialise(build_event(attrs.evolve(full_run[0], outputs=(output,)), EventOptions())))
     assert "columnLineage" not in event["outputs"][0]["facets"]

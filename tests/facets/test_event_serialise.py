@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openlineage.client.serde import Serde
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 
 
 @attrs.define
@@ -30,7 +30,7 @@ class Empty:
 
 def test_an_event_has_the_content_that_openlineage_pythons_serde_writes(full_run):
     for state in full_run:
-        event = describe(state, DescribeOptions())
+        event = build_event(state, EventOptions())
         assert json.loads(serialise(event)) == Serde.to_dict(event)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.facets.redaction.errors import shown_message
-from openlineage_pyspark.facets.redaction.text import phrase
+from openlineage_pyspark.facets.redaction.errors import redact_message
+from openlineage_pyspark.facets.redaction.text import redact_text
 
 PYTHON = """Traceback (most recent call last):
   File "/app/job.py", line 3, in <module>
@@ -54,7 +54,7 @@ WriteToMicroBatchDataSourceV1 FileSink[/x], [vault=s3cr3t], Append
 
 
 def shown(text: str, hidden: tuple[str, ...] = (), *, mask: bool = False) -> str:
-    return shown_message(text, phrase, hidden, mask=mask)
+    return redact_message(text, redact_text, hidden, mask=mask)
 
 
 def test_of_a_python_trace_the_frames_stay_and_the_lines_of_source_go():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.facets.redaction.text import phrase, secrets_in
+from openlineage_pyspark.facets.redaction.text import redact_text, secrets_in
 
 HIDDEN = [
     ("no login with password=s3cr3t at once", "no login with password=*** at once"),
@@ -51,8 +51,8 @@ HIDDEN = [
 
 @pytest.mark.parametrize(("text", "shown"), HIDDEN)
 def test_what_stands_behind_the_name_of_a_secret_is_hidden(text, shown):
-    assert phrase(text) == shown
-    assert phrase(shown) == shown
+    assert redact_text(text) == shown
+    assert redact_text(shown) == shown
 
 
 @pytest.mark.parametrize(
@@ -74,19 +74,19 @@ def test_what_stands_behind_the_name_of_a_secret_is_hidden(text, shown):
     ],
 )
 def test_a_text_without_secrets_stays(text):
-    assert phrase(text) == text
+    assert redact_text(text) == text
 
 
 def test_what_is_known_to_be_secret_is_hidden_wherever_it_stands():
-    assert phrase("of s3cr3t/x and s3cr3t", ["s3cr3t/x", "s3cr3t"]) == "of *** and ***"
+    assert redact_text("of s3cr3t/x and s3cr3t", ["s3cr3t/x", "s3cr3t"]) == "of *** and ***"
 
 
 @given(st.lists(st.tuples(st.sampled_from([text for text, _ in HIDDEN]), st.sampled_from([" ", "\n", ", ", "; "]))))
 def test_no_secret_survives_among_others(parts):
-    shown = phrase("".join(f"{text}{between}" for text, between in parts))
+    shown = redact_text("".join(f"{text}{between}" for text, between in parts))
 
     assert "s3cr3t" not in shown.lower()
-    assert phrase(shown) == shown
+    assert redact_text(shown) == shown
 
 
 @pytest.mark.parametrize(
@@ -122,4 +122,4 @@ def test_the_secrets_in_a_value_are_found(text, secrets):
     ids=lambda text: text[:9],
 )
 def test_a_large_text_is_read_in_one_pass(text):
-    assert isinstance(phrase(text), str)
+    assert isinstance(redact_text(text), str)

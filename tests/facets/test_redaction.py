@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.marquez import accepted_namespace
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
-from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Input, Output
+from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, RunInput, RunOutput
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def state(full_run: tuple[RunState, RunState]) -> RunState:
             application=(("master", f"k8s://{URL}"), ("appName", f"app {KNOWN}")),
             properties=(("spark.shop.password", "s3cr3t"), ("spark.shop.url", URL), ("spark.shop.size", "plain")),
         ),
-        inputs=(Input(table),),
-        outputs=(Output(table, lineage=lineage),),
+        inputs=(RunInput(table),),
+        outputs=(RunOutput(table, lineage=lineage),),
         failure=Failure(
             f"no login at {URL} with s3cr3t, {KNOWN}, plain", "JAVA", f"X: no login at {URL}, plain\n\tat a.b(C.java:1)"
         ),
@@ -57,13 +57,13 @@ def state(full_run: tuple[RunState, RunState]) -> RunState:
     )
 
 
-def text_of(state: RunState, options: DescribeOptions) -> str:
+def text_of(state: RunState, options: EventOptions) -> str:
     contribution = Contribution("mine", failure=f"ValueError: no login at {URL}")
-    return serialise(describe(state, options, (contribution,))).decode()
+    return serialise(build_event(state, options, (contribution,))).decode()
 
 
 def test_no_secret_is_left_in_the_event_by_default_and_plain_literals_are(state: RunState) -> None:
-    text = text_of(state, DescribeOptions(redaction=Redaction(known=(KNOWN,))))
+    text = text_of(state, EventOptions(redaction=Redaction(known=(KNOWN,))))
     event = json.loads(text)
 
     for secret in ("s3cr3t", "alice", KNOWN):
@@ -89,7 +89,7 @@ def test_no_secret_is_left_in_the_event_by_default_and_plain_literals_are(state:
 def test_no_literal_is_left_where_literals_are_masked(state: RunState) -> None:
     """Comments are literals of the statement that set them; the value of a property is none."""
     plain = attrs.evolve(state, engine=Engine("4.3.0"))
-    text = text_of(plain, DescribeOptions(redaction=Redaction(mask_literals=True)))
+    text = text_of(plain, EventOptions(redaction=Redaction(mask_literals=True)))
     event = json.loads(text)
 
     for literal in ("s3cr3t", "alice", KNOWN, "plain"):
@@ -125,7 +125,7 @@ def test_a_run_without_anything_to_hide_stays_as_it_is(full_run: tuple[RunState,
 
 
 def test_what_is_known_to_be_secret_is_in_no_repr() -> None:
-    assert KNOWN not in repr(DescribeOptions(redaction=Redaction(known=(KNOWN,))))
+    assert KNOWN not in repr(EventOptions(redaction=Redaction(known=(KNOWN,))))
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ import attrs
 import pytest
 from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, JobFacet, RunFacet
 from openlineage_pyspark.command import specification
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.options import DescribeOptions, Owner, Tag
+from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import Contribution, CustomFacets
 from openlineage_pyspark.facets.events.size import OWN, serialise_within
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
-from openlineage_pyspark.facets.model.run import Failure, Gap, Input, Job, Output
+from openlineage_pyspark.facets.model.run import Failure, Gap, Job, RunInput, RunOutput
 
 TEXT = "x" * 600
 USER = Identifier("file", "/data/" + "user" * 60)
@@ -37,7 +37,7 @@ ORDER = [
     "all facets but errorMessage, extractionError, jobType, parent, pyspark_event",
 ]
 CUSTOM = {("RunFacet", "mine"), ("JobFacet", "mine"), ("DatasetFacet", "mine"), ("InputDatasetFacet", "ours")}
-OPTIONS = DescribeOptions(
+OPTIONS = EventOptions(
     owners=tuple(Owner(f"team:{n}") for n in range(20)),
     job_tags=tuple(Tag(f"job{n}") for n in range(20)),
     run_tags=tuple(Tag(f"run{n}") for n in range(20)),
@@ -84,8 +84,12 @@ def large_state(full_run):
     return attrs.evolve(
         full_run[1],
         job=attrs.evolve(full_run[1].job, sql="SELECT " + TEXT),
-        inputs=(*full_run[1].inputs, Input(source), *(Input(Dataset(Identifier("file", f"/{n}"))) for n in range(30))),
-        outputs=(written, *(Output(Dataset(Identifier("file", f"/out/{n}"))) for n in range(30))),
+        inputs=(
+            *full_run[1].inputs,
+            RunInput(source),
+            *(RunInput(Dataset(Identifier("file", f"/{n}"))) for n in range(30)),
+        ),
+        outputs=(written, *(RunOutput(Dataset(Identifier("file", f"/out/{n}"))) for n in range(30))),
         failure=Failure("message " + "m" * 9_000, "PYTHON", "first\n" + "t" * 9_000 + "\nlast"),
         gaps=tuple(Gap(f"Operator{n}", "r" * 700) for n in range(30)),
     )
@@ -98,7 +102,7 @@ def large_event(large_state):
         job={"mine": blob(JobFacet)},
         inputs={USER: {"mine": blob(DatasetFacet), "ours": blob(InputDatasetFacet)}},
     )
-    return describe(large_state, OPTIONS, (Contribution("mine", facets),))
+    return build_event(large_state, OPTIONS, (Contribution("mine", facets),))
 
 
 def within(event, limit, options=OPTIONS):
@@ -289,9 +293,9 @@ def test_the_skeleton_has_run_job_parent_error_and_what_was_cut(large_event):
 
 
 def test_an_event_of_thousands_of_datasets_ends_as_a_skeleton_within_the_limit(full_run):
-    inputs = tuple(Input(Dataset(Identifier("file", f"/data/{'part' * 10}/{n}"))) for n in range(5_000))
+    inputs = tuple(RunInput(Dataset(Identifier("file", f"/data/{'part' * 10}/{n}"))) for n in range(5_000))
     state = attrs.evolve(full_run[0], inputs=inputs, outputs=())
-    body = serialise_within(describe(state, DescribeOptions()), DescribeOptions(max_bytes=4_000))
+    body = serialise_within(build_event(state, EventOptions()), EventOptions(max_bytes=4_000))
     assert len(body) <= 4_000
     event = json.loads(body)
     assert event["inputs"] == []
@@ -309,14 +313,14 @@ def test_a_limit_below_the_skeleton_is_said(large_event):
 def test_what_is_not_there_is_not_said_to_be_cut(full_run):
     """An application's own event has no datasets and no SQL."""
     state = attrs.evolve(full_run[0], inputs=(), outputs=(), job=Job("shop", "nightly", "APPLICATION"))
-    event = within(describe(state, DescribeOptions()), 1_500, DescribeOptions())
+    event = within(build_event(state, EventOptions()), 1_500, EventOptions())
     assert set(remarks(event)) - {"event.maxBytes"} <= {ORDER[4], ORDER[14]}
     assert ORDER[4] in remarks(event)
 
 
 def test_without_the_facet_nothing_is_said_and_the_event_is_as_small(large_state):
     options = attrs.evolve(OPTIONS, disabled=frozenset({"extractionError"}))
-    event = describe(large_state, options)
+    event = build_event(large_state, options)
     size = len(serialise(event))
     body = serialise_within(event, attrs.evolve(options, max_bytes=size // 2))
     assert len(body) <= size // 2
@@ -325,8 +329,8 @@ def test_without_the_facet_nothing_is_said_and_the_event_is_as_small(large_state
 
 def test_an_event_without_remarks_gets_the_facet_for_what_was_cut(full_run, specification):
     state = attrs.evolve(full_run[0], gaps=(), operators=0)
-    whole = describe(state, DescribeOptions())
-    event = within(whole, len(serialise(whole)) - 1, DescribeOptions())
+    whole = build_event(state, EventOptions())
+    event = within(whole, len(serialise(whole)) - 1, EventOptions())
     facet = event["run"]["facets"]["extractionError"]
     assert facet["errors"][0]["task"] == "event.maxBytes"
     assert facet["failedTasks"] == facet["totalTasks"] == len(facet["errors"])

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.facets.redaction.sql import shown_sql
-from openlineage_pyspark.facets.redaction.text import phrase
+from openlineage_pyspark.facets.redaction.sql import redact_sql
+from openlineage_pyspark.facets.redaction.text import redact_text
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 
 
 def shown(text: str) -> str:
-    return shown_sql(text, phrase).text
+    return redact_sql(text, redact_text).text
 
 
 def masked(text: str) -> str:
-    return shown_sql(text, phrase, mask=True).text
+    return redact_sql(text, redact_text, mask=True).text
 
 
 CREDENTIALS = [
@@ -137,7 +137,7 @@ def test_every_literal_becomes_a_question_mark_where_that_is_asked(text, expecte
 
 
 def test_what_was_taken_out_is_known_for_the_message_of_the_statement():
-    found = shown_sql("CREATE TABLE t OPTIONS (user 'alice', vault s3cr3t, path '/x', pin 1)", phrase)
+    found = redact_sql("CREATE TABLE t OPTIONS (user 'alice', vault s3cr3t, path '/x', pin 1)", redact_text)
 
     assert found.hidden == {"alice", "s3cr3t"}
 
@@ -197,4 +197,4 @@ def test_no_literal_is_left_in_any_text_where_literals_are_masked(text):
 )
 def test_a_megabyte_of_sql_is_read_in_one_pass(text, mask):
     """A rule that looked at something twice would take hours here."""
-    assert shown_sql(text, phrase, mask=mask).text
+    assert redact_sql(text, redact_text, mask=mask).text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, content, quoted, tokens
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, quoted, tokens, unquoted
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
@@ -68,7 +68,7 @@ def test_a_name_may_begin_with_digits():
 
 def test_a_name_in_backticks_may_hold_quotes_and_doubled_backticks():
     assert kinds("`it's ``x```") == [("NAME", "`it's ``x```")]
-    assert content(only("`it's ``x```")) == "it's `x`"
+    assert unquoted(only("`it's ``x```")) == "it's `x`"
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_what_stands_behind_a_comment_is_none():
     ],
 )
 def test_the_content_of_a_string_is_its_value(text, value):
-    assert content(only(text)) == value
+    assert unquoted(only(text)) == value
 
 
 @given(st.text())
 def test_a_value_that_is_quoted_has_itself_as_content(value):
-    assert content(only(quoted(value))) == value
+    assert unquoted(only(quoted(value))) == value
 
 
 @pytest.mark.parametrize(

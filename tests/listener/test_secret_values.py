@@ -77,6 +77,6 @@ def test_the_log_of_a_fault_shows_no_secret(caplog):
 
 
 def test_a_fault_before_the_configuration_is_known_shows_none_either(caplog):
-    Guard().say("starting", ValueError("password=s3cr3t"))
+    Guard().report("starting", ValueError("password=s3cr3t"))
 
     assert caplog.messages == ["openlineage: starting failed, the job goes on: ValueError: password=***"]

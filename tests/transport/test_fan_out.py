@@ -7,9 +7,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.transport import Delivery, Event, TransportError, open_transport
-from openlineage_pyspark.transport.delivery.fan_out import FanOut, lanes
+from openlineage_pyspark.transport.delivery.fan_out import FanOut, independent_parts
 from openlineage_pyspark.transport.memory import MemoryTransport
-from openlineage_pyspark.transport.spool.adoption import Inheritance
+from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_what_one_receiver_did_not_get_goes_to_that_one_alone_in_the_next_applic
         transports = [open_transport("http", {"url": each.url}) for each in (receiver, second_receiver)]
         return FanOut(
             [
-                Delivery(each, spool=Spool.create(tmp_path, each.destination), inheritance=Inheritance(tmp_path))
+                Delivery(each, spool=Spool.create(tmp_path, each.destination), recovery=RecoveryScope(tmp_path))
                 for each in transports
             ]
         )
@@ -96,7 +96,7 @@ def test_what_one_receiver_did_not_get_goes_to_that_one_alone_in_the_next_applic
     while second.counts().sent < 40 and time.monotonic() < end:
         time.sleep(0.01)
     counts = second.counts()
-    assert (counts.inherited, counts.sent, second.close(60)) == (40, 40, 0)
+    assert (counts.recovered, counts.sent, second.close(60)) == (40, 40, 0)
     assert len(second_receiver.received) == before
 
 
@@ -106,7 +106,7 @@ def test_the_parts_of_a_composite_transport_are_receivers_of_their_own_where_all
     chain = {"type": "composite", "transports": [noop, noop], "continue_on_success": False}
 
     def kinds(options: dict[str, Any]) -> list[str]:
-        return [type(lane).__name__ for lane in lanes(open_transport(options["type"], options))]
+        return [type(part).__name__ for part in independent_parts(open_transport(options["type"], options))]
 
     assert kinds(noop) == ["NoopTransport"]
     assert kinds({"type": "composite", "transports": [noop, inner, chain]}) == [

@@ -21,8 +21,8 @@ from openlineage_pyspark.transport import (
     open_transport,
 )
 from openlineage_pyspark.transport.file.filesystem import offered
-from openlineage_pyspark.transport.spool.adoption import Inheritance
 from openlineage_pyspark.transport.spool.content import content
+from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool
 
 LOCATION = "lake://bucket/lineage"
@@ -355,7 +355,7 @@ def test_what_the_last_object_did_not_take_goes_into_the_next_applications(whole
     delivery.close(10)
     assert whole.objects() == []
 
-    after = Delivery(opened(whole), inheritance=Inheritance(tmp_path / "spool"))
+    after = Delivery(opened(whole), recovery=RecoveryScope(tmp_path / "spool"))
     after.start()
     assert after.close(10) == 0
     assert whole.objects() == [b"1\n2\n"]
@@ -406,7 +406,7 @@ def test_what_an_application_held_that_was_killed_goes_into_the_next_ones(
     delivery.close(10)
     assert whole.objects() == []
 
-    after = Delivery(failover(receiver, whole), inheritance=Inheritance(tmp_path / "spool"))
+    after = Delivery(failover(receiver, whole), recovery=RecoveryScope(tmp_path / "spool"))
     after.start()
     assert after.close(10) == 0
     assert [got.body for got in receiver.received[2:]] == [b"1", b"2"]

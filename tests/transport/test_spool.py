@@ -14,10 +14,10 @@ import pytest
 from openlineage_pyspark.transport import Delivery, DeliveryCounts, Event, TransportError
 from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES, Backlog, DropReason
 from openlineage_pyspark.transport.memory import MemoryTransport
-from openlineage_pyspark.transport.spool.adoption import Inheritance
 from openlineage_pyspark.transport.spool.content import content, dead_letters
 from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, default_root, directories
-from openlineage_pyspark.transport.spool.store import Kept, Spool
+from openlineage_pyspark.transport.spool.recovery import RecoveryScope
+from openlineage_pyspark.transport.spool.store import Spool, SpooledEvent
 
 START = Event("r", "START", '{"größe":1}'.encode(), "app", "id-1")
 COMPLETE = Event("r", "COMPLETE", b"{}", "app", "id-2", frozenset({"in", "also"}), frozenset({"out"}))
@@ -30,8 +30,8 @@ def test_events_come_back_as_they_were_in_their_order(tmp_path: Path) -> None:
     numbers = [spool.append(START), spool.append(COMPLETE)]
     assert [spool.read(number) for number in numbers] == [START, COMPLETE]
     assert spool.waiting() == [
-        Kept(numbers[0], "r", "app", "START", len(START.body)),
-        Kept(numbers[1], "r", "app", "COMPLETE", 2, frozenset({"in", "also"}), frozenset({"out"})),
+        SpooledEvent(numbers[0], "r", "app", "START", len(START.body)),
+        SpooledEvent(numbers[1], "r", "app", "COMPLETE", 2, frozenset({"in", "also"}), frozenset({"out"})),
     ]
     assert content(spool.directory).destination == "there"
     spool.settle(numbers[0])
@@ -77,7 +77,7 @@ def test_dead_letters_stay_with_the_answer_and_can_be_revived_at_their_old_place
     assert (found.waiting, found.dead, found.size, found.in_use, found.destination) == (
         1, 1, len(START.body) + 2, False, "there",
     )  # fmt: skip
-    again = Spool.adopt(spool.directory)
+    again = Spool.take_over(spool.directory)
     assert again is not None
     assert again.revive() == 1
     assert [kept.number for kept in again.waiting()] == [first, second]
@@ -103,7 +103,7 @@ def test_dead_letters_for_any_receiver_go_after_thirty_days(tmp_path: Path) -> N
         with sqlite3.connect(spool.directory / DATABASE) as connection:
             connection.execute("UPDATE dead SET since = ?", (time.time() - age * 86_400,))
         connection.close()
-        delivery = Delivery(MemoryTransport(), inheritance=Inheritance(tmp_path))
+        delivery = Delivery(MemoryTransport(), recovery=RecoveryScope(tmp_path))
         delivery.start()
         assert delivery.close(30) == 0
         assert len(directories(tmp_path)) == left
@@ -113,12 +113,12 @@ def test_a_new_directory_is_held_before_anybody_looks_at_it(tmp_path: Path) -> N
     """Twenty applications that start together look for what others left while each makes its own."""
     program = f"""
 from pathlib import Path
-from openlineage_pyspark.transport.spool.adoption import Adoption, Inheritance
+from openlineage_pyspark.transport.spool.recovery import Recovery, RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool
 root = Path({str(tmp_path)!r})
 for n in range(100):
     spool = Spool.create(root, "there")
-    assert Adoption(Inheritance(root), "there").next() is None
+    assert Recovery(RecoveryScope(root), "there").next() is None
     spool.close()
 """
     processes = [subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) for _ in "abcd"]
@@ -130,24 +130,24 @@ def test_nobody_takes_a_directory_whose_owner_lives_not_even_in_the_same_process
     spool = Spool.create(tmp_path, "there")
     spool.append(START)
     assert content(spool.directory).in_use
-    assert Spool.adopt(spool.directory) is None
+    assert Spool.take_over(spool.directory) is None
     program = f"""
 from pathlib import Path
 from openlineage_pyspark.transport.spool.store import Spool
 from openlineage_pyspark.transport.spool.content import content
 directory = Path({str(spool.directory)!r})
-print(Spool.adopt(directory), content(directory).in_use, content(directory).waiting)
+print(Spool.take_over(directory), content(directory).in_use, content(directory).waiting)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout == "None True 1\n"
     spool.close()
-    taken = Spool.adopt(spool.directory)
+    taken = Spool.take_over(spool.directory)
     assert taken is not None
     taken.close()
 
 
 def test_a_directory_that_is_gone_is_nobodys(tmp_path: Path) -> None:
-    assert Spool.adopt(tmp_path / "gone") is None
+    assert Spool.take_over(tmp_path / "gone") is None
 
 
 KILLED = """
@@ -185,10 +185,10 @@ def test_the_next_application_ships_first_what_one_that_was_killed_left(tmp_path
             process.send_signal(signal.SIGKILL)
         process.wait(60)
     transport = MemoryTransport()
-    delivery = Delivery(transport, spool=Spool.create(tmp_path, HERE), inheritance=Inheritance(tmp_path))
+    delivery = Delivery(transport, spool=Spool.create(tmp_path, HERE), recovery=RecoveryScope(tmp_path))
     delivery.submit(Event("new", "START", b"new"))
     assert delivery.close(60) == 0
-    assert delivery.counts() == DeliveryCounts(sent=202, inherited=201)
+    assert delivery.counts() == DeliveryCounts(sent=202, recovered=201)
     bodies = [b"0", *(b"%d" % n for n in range(100) for _ in "ab"), b"new"]
     assert [event.body for event in transport.events] == bodies
     assert list(tmp_path.iterdir()) == []
@@ -211,10 +211,10 @@ def test_many_directories_are_taken_over_one_after_the_other(tmp_path: Path) -> 
 
     transport = Counting()
     before = len(list(DESCRIPTORS.iterdir()))
-    delivery = Delivery(transport, inheritance=Inheritance(tmp_path))
+    delivery = Delivery(transport, recovery=RecoveryScope(tmp_path))
     delivery.start()
     assert delivery.close(60) == 0
-    assert delivery.counts() == DeliveryCounts(sent=50, inherited=50)
+    assert delivery.counts() == DeliveryCounts(sent=50, recovered=50)
     assert sorted(event.run_id for event in transport.events) == sorted(f"r{n}" for n in range(50))
     assert transport.most - before <= 8
     assert list(tmp_path.iterdir()) == []
@@ -234,13 +234,13 @@ def test_nobody_waits_at_the_end_for_what_another_application_left(tmp_path: Pat
                 raise TransportError("answered 503", retryable=True, status=503)
             super().send(event)
 
-    delivery = Delivery(Stuck(), spool=Spool.create(tmp_path, HERE), inheritance=Inheritance(tmp_path))
+    delivery = Delivery(Stuck(), spool=Spool.create(tmp_path, HERE), recovery=RecoveryScope(tmp_path))
     delivery.submit(Event("new", "START", b"new"))
     begin = time.monotonic()
     assert delivery.close(60) == 0
     assert time.monotonic() - begin < 20
     counts = delivery.counts()
-    assert (counts.sent, counts.pending, counts.inherited_pending) == (1, 2, 2)
+    assert (counts.sent, counts.pending, counts.recovered_pending) == (1, 2, 2)
     [left] = directories(tmp_path)
     assert content(left).waiting == 2
 
@@ -250,12 +250,12 @@ def test_what_was_meant_for_another_receiver_is_left_unless_that_is_asked_for(tm
     spool.append(START)
     spool.close()
     transport = MemoryTransport()
-    delivery = Delivery(transport, inheritance=Inheritance(tmp_path))
+    delivery = Delivery(transport, recovery=RecoveryScope(tmp_path))
     delivery.start()
     assert delivery.close(10) == 0
     assert transport.events == []
     assert content(spool.directory).waiting == 1
-    delivery = Delivery(transport, inheritance=Inheritance(tmp_path, any_destination=True))
+    delivery = Delivery(transport, recovery=RecoveryScope(tmp_path, any_destination=True))
     delivery.start()
     assert delivery.close(10) == 0
     assert transport.events == [START]
@@ -279,7 +279,7 @@ def test_what_was_refused_for_good_is_kept_and_sent_again_only_when_that_is_aske
     assert (letter.event, letter.reason, letter.answer) == (START, "answered 422", "no such field")
     for wanted, sent in ((False, []), (True, [START])):
         transport = MemoryTransport()
-        delivery = Delivery(transport, inheritance=Inheritance(tmp_path, dead_letters=wanted))
+        delivery = Delivery(transport, recovery=RecoveryScope(tmp_path, dead_letters=wanted))
         delivery.start()
         assert delivery.close(10) == 0
         assert transport.events == sent
@@ -292,7 +292,7 @@ def test_a_damaged_database_is_set_aside_and_said(tmp_path: Path, caplog: pytest
     spool.close()
     (spool.directory / DATABASE).write_bytes(b"no database" * 1000)
     transport = MemoryTransport()
-    delivery = Delivery(transport, inheritance=Inheritance(tmp_path))
+    delivery = Delivery(transport, recovery=RecoveryScope(tmp_path))
     delivery.submit(COMPLETE)
     assert delivery.close(10) == 0
     assert transport.events == [COMPLETE]
@@ -313,10 +313,10 @@ def test_events_that_can_no_longer_be_read_are_counted_as_lost(tmp_path: Path) -
     with sqlite3.connect(spool.directory / DATABASE) as connection:
         connection.execute("UPDATE waiting SET body = x'0A'")
     connection.close()
-    delivery = Delivery(MemoryTransport(), inheritance=Inheritance(tmp_path))
+    delivery = Delivery(MemoryTransport(), recovery=RecoveryScope(tmp_path))
     delivery.start()
     assert delivery.close(10) == 0
-    assert delivery.counts() == DeliveryCounts(dropped=1, drops={DropReason.UNREADABLE: 1}, inherited=1)
+    assert delivery.counts() == DeliveryCounts(dropped=1, drops={DropReason.UNREADABLE: 1}, recovered=1)
 
 
 def test_while_the_database_is_locked_memory_holds_the_events(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.transport.delivery.order import Entry, Waiting
+from openlineage_pyspark.transport.delivery.order import Entry, RunQueue
 
 
 def entry(
@@ -13,14 +13,14 @@ def entry(
     return Entry(run, parent, kind, size, reads=frozenset(reads.split()), writes=frozenset(writes.split()))
 
 
-def waiting(*entries: Entry) -> Waiting:
-    queue = Waiting()
+def waiting(*entries: Entry) -> RunQueue:
+    queue = RunQueue()
     for one in entries:
         queue.put(one)
     return queue
 
 
-def drain(queue: Waiting) -> list[str]:
+def drain(queue: RunQueue) -> list[str]:
     order = []
     while (one := queue.take(0.0)) is not None:
         order.append(f"{one.run_id} {one.event_type}")
@@ -124,7 +124,7 @@ def test_an_end_that_the_receiver_keeps_putting_off_holds_up_its_own_run_alone()
 
 
 def test_runs_of_two_spools_have_no_order() -> None:
-    queue = Waiting()
+    queue = RunQueue()
     queue.put(entry("new", "START", reads="t"))
     old = entry("old", "COMPLETE", writes="t")
     old.spool = object()
@@ -201,7 +201,7 @@ def test_the_children_of_a_dropped_parent_go_on() -> None:
 def test_whatever_fails_each_run_goes_in_order_and_nothing_is_lost(
     arrivals: list[tuple[int, bool, str]], fates: list[int]
 ) -> None:
-    queue = Waiting()
+    queue = RunQueue()
     expected: dict[str, list[int]] = {}
     seen: dict[str, list[int]] = {}
     numbers: dict[int, int] = {}

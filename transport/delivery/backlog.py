@@ -8,7 +8,7 @@ import logging
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.transport.delivery.order import Entry, Waiting
+from openlineage_pyspark.transport.delivery.order import Entry, RunQueue
 from openlineage_pyspark.transport.spool.place import SpoolError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openlineage_pyspark.transport.event import Event
-    from openlineage_pyspark.transport.spool.store import Kept, Spool
+    from openlineage_pyspark.transport.spool.store import Spool, SpooledEvent
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Backlog:
     """The events that wait: those of this application, and those that earlier ones left behind.
 
     When a new event finds no room, the oldest runs that wait as a whole are dropped for it, see
-    `Waiting.drop_finished`; where that is not enough, the event is, and with it what follows of its run and, where
+    `RunQueue.drop_finished`; where that is not enough, the event is, and with it what follows of its run and, where
     nothing of it has left yet, what came before: a receiver could do nothing with half a run.
 
     Args:
@@ -49,10 +49,10 @@ class Backlog:
     def __init__(self, spool: Spool | None, max_bytes: int) -> None:
         self._own = spool
         self._max_bytes = max_bytes
-        self._waiting = Waiting()
+        self._queue = RunQueue()
         # How many events are left in each spool of an earlier application.
         self._left: dict[Spool, int] = {}
-        self._inherited = 0
+        self._recovered = 0
         self._in_memory = 0
         # Those that the disk did not take, and their bytes.
         self._unkept: dict[int, Entry] = {}
@@ -62,17 +62,17 @@ class Backlog:
         self._has_failed = False
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._queue)
 
     @property
-    def inherited(self) -> int:
+    def recovered(self) -> int:
         """How many of them earlier applications left behind."""
-        return self._inherited
+        return self._recovered
 
     @property
     def in_flight(self) -> int:
         """How many of them are being sent."""
-        return self._waiting.in_flight
+        return self._queue.in_flight
 
     @property
     def directory(self) -> Path | None:
@@ -81,11 +81,11 @@ class Backlog:
 
     def put(self, event: Event) -> Counter[DropReason]:
         """Append an event, and return how many events were dropped for it and why."""
-        excess = self._waiting.size + len(event.body) - self._max_bytes
+        excess = self._queue.size + len(event.body) - self._max_bytes
         victims: list[Entry] = []
         cut = event.run_id in self._cut_runs
         if excess > 0 and not cut:
-            victims = self._waiting.drop_finished(excess, event.run_id)
+            victims = self._queue.drop_finished(excess, event.run_id)
             cut = not victims
         size = max(len(event.body), 1)
         of_run = (event.run_id, event.parent_run_id, event.event_type)
@@ -93,7 +93,7 @@ class Backlog:
         cut = cut or not self._keep(entry)
         if cut:
             self._cut_runs.add(event.run_id)
-            victims += self._waiting.drop_whole(event.run_id)
+            victims += self._queue.drop_whole(event.run_id)
         for victim in victims:
             self._forget(victim)
         if cut:
@@ -102,16 +102,16 @@ class Backlog:
         if entry.number is not None and self._in_memory + size > MEMORY_BYTES:
             entry.event = None
         self._in_memory += size if entry.event is not None else 0
-        self._waiting.put(entry)
+        self._queue.put(entry)
         return Counter({DropReason.FINISHED_RUN: len(victims)} if victims else {})
 
     def take(self, now: float) -> Entry | None:
-        """Give what goes next, as `Waiting.take` does."""
-        return self._waiting.take(now)
+        """Give what goes next, as `RunQueue.take` does."""
+        return self._queue.take(now)
 
     def next_time(self) -> float | None:
-        """Give the time at which a further event may go, as `Waiting.next_time` does."""
-        return self._waiting.next_time()
+        """Give the time at which a further event may go, as `RunQueue.next_time` does."""
+        return self._queue.next_time()
 
     def load(self, entry: Entry) -> Event:
         """Give the event itself; this may be called without the owner's lock.
@@ -162,14 +162,14 @@ class Backlog:
         self._leave_behind(entry)
 
     def postpone(self, entry: Entry, until: float) -> None:
-        """Put an event back, as `Waiting.postpone` does."""
-        self._waiting.postpone(entry, until)
+        """Put an event back, as `RunQueue.postpone` does."""
+        self._queue.postpone(entry, until)
 
     def hurry(self) -> None:
         """Let what is to be tried later be tried now."""
-        self._waiting.hurry()
+        self._queue.hurry()
 
-    def inherit(self, spool: Spool, events: Sequence[Kept]) -> None:
+    def recover(self, spool: Spool, events: Sequence[SpooledEvent]) -> None:
         """Queue, before all else, what an earlier application left behind.
 
         Args:
@@ -177,11 +177,11 @@ class Backlog:
             events: what waits in it.
         """
         self._left[spool] = len(events)
-        self._inherited += len(events)
+        self._recovered += len(events)
         for kept in events:
             of_run = (kept.run_id, kept.parent_run_id, kept.event_type)
-            entry = Entry(*of_run, 0, None, kept.number, spool, inherited=True, reads=kept.reads, writes=kept.writes)
-            self._waiting.put(entry, first=True)
+            entry = Entry(*of_run, 0, None, kept.number, spool, recovered=True, reads=kept.reads, writes=kept.writes)
+            self._queue.put(entry, first=True)
 
     def close(self) -> None:
         """Let go of the spools; what is in them stays there."""
@@ -218,8 +218,8 @@ class Backlog:
             self._unkept_bytes -= entry.size
 
     def _done(self, entry: Entry) -> None:
-        self._waiting.done(entry)
-        self._inherited -= entry.inherited
+        self._queue.done(entry)
+        self._recovered -= entry.recovered
         self._release_memory(entry)
 
     def _forget(self, entry: Entry) -> None:
@@ -233,7 +233,7 @@ class Backlog:
 
     def _leave_behind(self, entry: Entry) -> None:
         """Close the spool of an earlier application with the last event in it."""
-        if not entry.inherited or entry.spool is None:
+        if not entry.recovered or entry.spool is None:
             return
         self._left[entry.spool] -= 1
         if not self._left[entry.spool]:

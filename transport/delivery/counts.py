@@ -19,10 +19,10 @@ class DeliveryCounts:
         dropped: given up without a final answer.
         pending: waiting, or being sent at this moment.
         drops: the dropped ones by reason.
-        inherited: how many of all these were left behind by earlier applications.
-        inherited_failed: how many of those that failed were.
-        inherited_pending: how many of those that are pending are.
-        adopting: whether more of what they left behind may come.
+        recovered: how many of all these were left behind by earlier applications.
+        recovered_failed: how many of those that failed were.
+        recovered_pending: how many of those that are pending are.
+        recovering: whether more of what they left behind may come.
         retries: attempts in vain after which there was to be another; no number of events.
     """
 
@@ -31,10 +31,10 @@ class DeliveryCounts:
     dropped: int = 0
     pending: int = 0
     drops: Mapping[DropReason, int] = attrs.field(factory=dict)
-    inherited: int = 0
-    inherited_failed: int = 0
-    inherited_pending: int = 0
-    adopting: bool = False
+    recovered: int = 0
+    recovered_failed: int = 0
+    recovered_pending: int = 0
+    recovering: bool = False
     retries: int = 0
 
     @classmethod
@@ -44,9 +44,9 @@ class DeliveryCounts:
         drops: Counter[DropReason] = Counter()
         for counts in each:
             drops.update(counts.drops)
-        numbers = (field.name for field in attrs.fields(cls) if field.name not in ("drops", "adopting"))
+        numbers = (field.name for field in attrs.fields(cls) if field.name not in ("drops", "recovering"))
         return cls(
             **{name: sum(getattr(counts, name) for counts in each) for name in numbers},
             drops=dict(drops),
-            adopting=any(counts.adopting for counts in each),
+            recovering=any(counts.recovering for counts in each),
         )

@@ -74,12 +74,12 @@ class FanOut:
         return left
 
 
-def lanes(transport: Transport) -> list[Transport]:
+def independent_parts(transport: Transport) -> list[Transport]:
     """Return the transports that are each to get every event, whatever becomes of it at the others.
 
     Args:
         transport: of which that is itself alone, unless it is a composite one that sends to all.
     """
     if isinstance(transport, CompositeTransport) and transport.independent:
-        return [lane for part in transport.parts for lane in lanes(part.transport)]
+        return [inner for part in transport.parts for inner in independent_parts(part.transport)]
     return [transport]

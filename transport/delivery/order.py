@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _Key = tuple[int, str]
 
 
-class Ends:
+class DatasetBarrier:
     """The terminal events that have not left yet, by the datasets of their runs. Not for several threads.
 
     A receiver such as Marquez takes events as they come: a reader's START that overtakes the writer's COMPLETE is
@@ -77,7 +77,7 @@ class Entry:
         event: the event itself, None where it is on disk alone.
         number: its number in the spool, None where it is in memory alone.
         spool: which one that is; None without one. The events of one spool have an order, those of two have none.
-        inherited: whether an earlier application left it behind.
+        recovered: whether an earlier application left it behind.
         reads: the datasets that its run reads.
         writes: those that it writes.
         attempts: how often it was tried in vain.
@@ -93,7 +93,7 @@ class Entry:
     event: Event | None = None
     number: int | None = None
     spool: Spool | None = None
-    inherited: bool = False
+    recovered: bool = False
     reads: frozenset[str] = frozenset()
     writes: frozenset[str] = frozenset()
     attempts: int = 0
@@ -111,20 +111,20 @@ class _Run:
     not_before: float = 0.0
 
 
-class Waiting:
+class RunQueue:
     """Events in the order in which they go: of one run one after the other, of several the oldest first.
 
     A run waits while one of its events is in flight or is to be tried again later, and while the START of its
     parent is still here. The events of other runs pass it by; but no run begins before those that wrote what it reads,
-    or touched what it writes, and were over when it began: see `Ends`.
+    or touched what it writes, and were over when it began: see `DatasetBarrier`.
     """
 
     def __init__(self) -> None:
         self._runs: OrderedDict[str, _Run] = OrderedDict()
         self._ready: list[tuple[int, str]] = []
-        self._ends = Ends()
+        self._barrier = DatasetBarrier()
         # The runs that wait for an end, by its place in the order.
-        self._behind: dict[int, list[str]] = {}
+        self._blocked: dict[int, list[str]] = {}
         self._later: list[tuple[float, str]] = []
         # The runs that wait for the START of another.
         self._children: dict[str, list[str]] = {}
@@ -159,7 +159,7 @@ class Waiting:
             run = self._runs[entry.run_id] = _Run(deque(), whole=entry.event_type == "START" and entry.size > 0)
         run.entries.append(entry)
         if entry.event_type in TERMINAL_TYPES:
-            self._ends.add(entry)
+            self._barrier.add(entry)
         run.size += entry.size
         if run.whole and entry.event_type in TERMINAL_TYPES:
             self._droppable[entry.run_id] = None
@@ -209,7 +209,7 @@ class Waiting:
             del self._runs[entry.run_id]
         if entry.event_type == "START":
             self._wake(self._children.pop(entry.run_id, []))
-        self._holds_up_nobody(entry)
+        self._unblock(entry)
 
     def postpone(self, entry: Entry, until: float) -> None:
         """Put back an event that was in flight, to be tried again.
@@ -227,7 +227,7 @@ class Waiting:
         run.not_before = until
         heapq.heappush(self._later, (until, entry.run_id))
         if entry.put_off >= _ANSWERS or entry.attempts >= _ATTEMPTS:
-            self._holds_up_nobody(entry)
+            self._unblock(entry)
 
     def hurry(self) -> None:
         """Let what is to be tried later be tried now."""
@@ -273,13 +273,13 @@ class Waiting:
         self._size -= run.size
         self._wake(self._children.pop(run_id, []))
         for entry in run.entries:
-            self._holds_up_nobody(entry)
+            self._unblock(entry)
         return list(run.entries)
 
-    def _holds_up_nobody(self, entry: Entry) -> None:
+    def _unblock(self, entry: Entry) -> None:
         if entry.event_type in TERMINAL_TYPES:
-            self._ends.remove(entry)
-            self._wake(self._behind.pop(entry.sequence, []))
+            self._barrier.remove(entry)
+            self._wake(self._blocked.pop(entry.sequence, []))
 
     def _wake(self, run_ids: list[str]) -> None:
         for run_id in run_ids:
@@ -295,8 +295,8 @@ class Waiting:
             heapq.heappush(self._ready, (parent.entries[0].sequence, first.parent_run_id or ""))
         elif not run.in_flight:
             begins = first.event_type == "START" and run_id not in self._children
-            end = self._ends.before(first) if begins else None
+            end = self._barrier.before(first) if begins else None
             if end is None:
                 heapq.heappush(self._ready, (first.sequence, run_id))
             else:
-                self._behind.setdefault(end.sequence, []).append(run_id)
+                self._blocked.setdefault(end.sequence, []).append(run_id)

@@ -15,8 +15,8 @@ from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES, Backlog
 from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
 from openlineage_pyspark.transport.log_once import LogOnce
 from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
-from openlineage_pyspark.transport.spool.adoption import Adoption, Inheritance
 from openlineage_pyspark.transport.spool.place import SpoolError
+from openlineage_pyspark.transport.spool.recovery import Recovery, RecoveryScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ class Delivery:
     Args:
         transport: what ships; from now on it belongs to the delivery, which closes it.
         spool: where events are kept until they are delivered, None for memory alone; see `Backlog`.
-        inheritance: what earlier applications left behind and is shipped before all else; None for nothing.
+        recovery: what earlier applications left behind and is shipped before all else; None for nothing.
         max_bytes: the bound on the events that wait; see `Backlog` for what is dropped beyond it.
         policy: when to try again.
     """
@@ -54,7 +54,7 @@ class Delivery:
         transport: Transport,
         *,
         spool: Spool | None = None,
-        inheritance: Inheritance | None = None,
+        recovery: RecoveryScope | None = None,
         max_bytes: int = MEMORY_BYTES,
         policy: RetryPolicy | None = None,
     ) -> None:
@@ -65,14 +65,14 @@ class Delivery:
         self._changed = threading.Condition()
         self._backlog = Backlog(spool, max_bytes)
         self._breaker = Breaker(self._policy)
-        self._adoption = Adoption(inheritance, transport.destination) if inheritance is not None else None
-        self._adopting = self._has_adopted = False
+        self._recovery = Recovery(recovery, transport.destination) if recovery is not None else None
+        self._recovering = self._has_recovered = False
         self._waits_for_all = spool is None
         self._workers: set[threading.Thread] = set()
         self._closing = self._given_up = self._closed = False
-        self._sent = self._failed = self._retries = self._inherited = self._inherited_failed = 0
+        self._sent = self._failed = self._retries = self._recovered = self._recovered_failed = 0
         self._drops: Counter[DropReason] = Counter()
-        self._said = LogOnce(_log)
+        self._warnings = LogOnce(_log)
 
     def start(self) -> None:
         """Begin with what earlier applications left behind; the first event does the same."""
@@ -150,16 +150,16 @@ class Delivery:
                 dropped=sum(self._drops.values()),
                 pending=len(self._backlog),
                 drops=dict(self._drops),
-                inherited=self._inherited,
-                inherited_failed=self._inherited_failed,
-                inherited_pending=self._backlog.inherited,
-                adopting=self._adoption is not None,
+                recovered=self._recovered,
+                recovered_failed=self._recovered_failed,
+                recovered_pending=self._backlog.recovered,
+                recovering=self._recovery is not None,
                 retries=self._retries,
             )
 
     @property
     def _awaited(self) -> int:
-        return len(self._backlog) - (0 if self._waits_for_all else self._backlog.inherited)
+        return len(self._backlog) - (0 if self._waits_for_all else self._backlog.recovered)
 
     def _forked(self) -> bool:
         # Asked before the lock is touched: a worker may have held it when the process was forked.
@@ -171,7 +171,7 @@ class Delivery:
         self._backlog.hurry()
         self._breaker.hurry(now)
         self._changed.notify_all()
-        while self._awaited or (self._waits_for_all and self._adoption is not None):
+        while self._awaited or (self._waits_for_all and self._recovery is not None):
             away = self._breaker.is_open
             limit = last_attempt if away else end
             if now >= limit or (away and self._breaker.was_asked_for):
@@ -194,7 +194,7 @@ class Delivery:
             try:
                 worker.start()
             except RuntimeError as exc:
-                self._said.warn("thread", "can't start the thread that ships OpenLineage events: %s", exc)
+                self._warnings.warn("thread", "can't start the thread that ships OpenLineage events: %s", exc)
                 return
             self._workers.add(worker)
 
@@ -202,8 +202,8 @@ class Delivery:
         while (task := self._next()) is not None:
             done = False
             try:
-                if isinstance(task, Adoption):
-                    self._adopt(task)
+                if isinstance(task, Recovery):
+                    self._recover(task)
                 else:
                     self._ship(task)
                 done = True
@@ -212,51 +212,51 @@ class Delivery:
                     # What is no Exception is about to end this thread: the next call starts another.
                     with self._changed:
                         self._workers.discard(threading.current_thread())
-                        if not isinstance(task, Adoption):
+                        if not isinstance(task, Recovery):
                             self._judge(task, TransportError("the thread that sends was stopped", retryable=True))
         self._leave()
 
-    def _adopt(self, adoption: Adoption) -> None:
+    def _recover(self, recovery: Recovery) -> None:
         found = None
         try:
-            found = adoption.next()
+            found = recovery.next()
         finally:
             with self._changed:
-                self._adopting, self._has_adopted = False, True
+                self._recovering, self._has_recovered = False, True
                 if found is None:
-                    self._adoption = None
+                    self._recovery = None
                 else:
-                    self._inherited += len(found[1])
-                    self._backlog.inherit(*found)
+                    self._recovered += len(found[1])
+                    self._backlog.recover(*found)
                 self._changed.notify_all()
 
-    def _next(self) -> Entry | Adoption | None:
+    def _next(self) -> Entry | Recovery | None:
         """Give what a worker does next: send an event, or take over what an earlier application left behind."""
         with self._changed:
             while not self._given_up:
                 now = time.monotonic()
                 pause = self._breaker.pause(now)
                 if pause == 0.0:
-                    if self._may_adopt():
-                        self._adopting = True
-                        return self._adoption
+                    if self._may_recover():
+                        self._recovering = True
+                        return self._recovery
                     # Nothing is sent before it was looked for what goes before all else.
-                    is_ready = self._has_adopted or self._adoption is None
+                    is_ready = self._has_recovered or self._recovery is None
                     entry = self._backlog.take(now) if is_ready else None
                     if entry is not None:
                         self._breaker.began()
                         return entry
                     later = self._backlog.next_time() if is_ready else None
                     pause = None if later is None else max(0.0, later - now)
-                if self._closing and len(self._backlog) == self._backlog.in_flight and not self._adopting:
+                if self._closing and len(self._backlog) == self._backlog.in_flight and not self._recovering:
                     return None
                 self._changed.wait(pause)
         return None
 
-    def _may_adopt(self) -> bool:
-        if self._adoption is None or self._adopting or self._backlog.inherited:
+    def _may_recover(self) -> bool:
+        if self._recovery is None or self._recovering or self._backlog.recovered:
             return False
-        return self._waits_for_all or not (self._closing and self._has_adopted)
+        return self._waits_for_all or not (self._closing and self._has_recovered)
 
     def _leave(self) -> None:
         """Let the last worker that goes close what all of them used."""
@@ -270,7 +270,7 @@ class Delivery:
             self._backlog.release(self._transport.held)
         self._backlog.close()
         with self._changed:
-            self._closed, self._adoption = True, None
+            self._closed, self._recovery = True, None
             self._changed.notify_all()
 
     # --- one event ------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ class Delivery:
         try:
             event = self._backlog.load(entry)
         except SpoolError as exc:
-            self._said.warn("spool", "the spool of OpenLineage events: %s", exc)
+            self._warnings.warn("spool", "the spool of OpenLineage events: %s", exc)
             with self._changed:
                 self._breaker.stopped()
                 if exc.damaged:
@@ -311,7 +311,7 @@ class Delivery:
 
     def _refused(self, entry: Entry, problem: TransportError) -> None:
         self._failed += 1
-        self._inherited_failed += entry.inherited
+        self._recovered_failed += entry.recovered
         self._backlog.refused(entry, problem.message, problem.answer)
         if problem.status is not None:
             self._breaker.succeeded()
@@ -335,12 +335,12 @@ class Delivery:
         """Call the transport, and return what went wrong."""
         problem = attempt(work)
         if isinstance(problem, ForeignError):
-            self._said.warn(
+            self._warnings.warn(
                 problem.place, "the transport of OpenLineage events failed in %s with %s", what, problem.place
             )
         elif problem is not None:
             later = "it is tried again" if problem.retryable else "a further attempt would fail too"
-            self._said.warn(problem.message, "delivery of OpenLineage events: %s (%s)", problem, later)
+            self._warnings.warn(problem.message, "delivery of OpenLineage events: %s (%s)", problem, later)
         return problem
 
     def _drop(self, drops: Counter[DropReason]) -> None:

@@ -88,7 +88,7 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
     return max(0.0, (until - now).total_seconds())
 
 
-def redacted(text: str, secrets: Iterable[str]) -> str:
+def mask_secrets(text: str, secrets: Iterable[str]) -> str:
     """Replace each secret in a text by `***`, also in the forms that it has in a URL.
 
     Args:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import TransportError
-from openlineage_pyspark.transport.http.answer import redacted, seconds_to_wait
+from openlineage_pyspark.transport.http.answer import mask_secrets, seconds_to_wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +175,7 @@ class TokenLogin:
         code = next((fields[name] for name in ("error", "errorCode", "code") if name in fields), None)
         if not isinstance(code, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", code):
             return ""
-        return "" if redacted(code, self._request.secrets) != code else f" ({code})"
+        return "" if mask_secrets(code, self._request.secrets) != code else f" ({code})"
 
 
 def basic_authorization(user: str, password: str) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import Reached, Transport, TransportError
-from openlineage_pyspark.transport.http.answer import may_pass, redacted, seconds_to_wait
+from openlineage_pyspark.transport.http.answer import mask_secrets, may_pass, seconds_to_wait
 from openlineage_pyspark.transport.http.auth import KeyLogin, TokenLogin
 from openlineage_pyspark.transport.http.client import HttpClient, same_server
 from openlineage_pyspark.transport.http.settings import HttpSettings, read_http_settings
@@ -155,7 +155,7 @@ class HttpTransport(Transport):
             message,
             retryable=may_pass(status, reply.text, self._settings.passing_statuses),
             status=status,
-            answer=redacted(reply.text, self._secrets()),
+            answer=mask_secrets(reply.text, self._secrets()),
             retry_after=seconds_to_wait(reply.headers),
         )
 

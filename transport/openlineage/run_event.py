@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent
+from openlineage.client.event_v2 import RunState as EventType
 from openlineage.client.generated import parent_run
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def run_event(body: bytes) -> RunEvent:
     if facets and "parent" in facets:
         facets = {**facets, "parent": _parent(facets["parent"])}
     event = RunEvent(
-        eventType=RunState(document["eventType"]) if "eventType" in document else None,
+        eventType=EventType(document["eventType"]) if "eventType" in document else None,
         eventTime=document["eventTime"],
         producer=document["producer"],
         run=Run(runId=run["runId"], facets=facets),

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, is_held
-from openlineage_pyspark.transport.spool.store import event_of
+from openlineage_pyspark.transport.spool.store import event_from_row
 
 # How long a call waits for a database that its owner is writing to.
 _BUSY_SECONDS = 2.0
@@ -85,7 +85,7 @@ def dead_letters(directory: Path) -> list[DeadLetter]:
     )
     try:
         with contextlib.closing(_read_only(directory)) as connection:
-            return [DeadLetter(event_of(row[:7]), *row[7:]) for row in connection.execute(sql)]
+            return [DeadLetter(event_from_row(row[:7]), *row[7:]) for row in connection.execute(sql)]
     except sqlite3.Error as exc:
         raise SpoolError(f"{directory}: {exc}") from exc
 

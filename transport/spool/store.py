@@ -61,7 +61,7 @@ DELETE FROM dead WHERE number IN (
 
 
 @attrs.frozen
-class Kept:
+class SpooledEvent:
     """What is known of an event in a spool without reading its body.
 
     Args:
@@ -86,7 +86,7 @@ class Kept:
 class Spool:
     """The events of one application on disk. Any thread may call it; a forked process must not.
 
-    Use `create` or `adopt` to get one.
+    Use `create` or `take_over` to get one.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -134,7 +134,7 @@ class Spool:
         return spool
 
     @classmethod
-    def adopt(cls, directory: Path) -> Spool | None:
+    def take_over(cls, directory: Path) -> Spool | None:
         """Take over what another application left, None where that lives or the directory is gone.
 
         Raises:
@@ -182,7 +182,7 @@ class Spool:
         if not rows:
             raise SpoolError(f"{self.directory} no longer holds event {number}", damaged=True)
         try:
-            return event_of(rows[0])
+            return event_from_row(rows[0])
         except ValueError as exc:
             raise SpoolError(f"{self.directory}, event {number}: {exc}", damaged=True) from exc
 
@@ -245,14 +245,16 @@ class Spool:
 
         return self._run(move)
 
-    def waiting(self) -> list[Kept]:
+    def waiting(self) -> list[SpooledEvent]:
         """Give what is to be delivered, in the order of arrival.
 
         Raises:
             SpoolError: it can't be read.
         """
         columns = "SELECT number, run_id, parent_run_id, event_type, length(body), reads, writes"
-        return [Kept(*row[:5], *_datasets(row[5:])) for row in self._do(columns + " FROM waiting ORDER BY number")]
+        return [
+            SpooledEvent(*row[:5], *_datasets(row[5:])) for row in self._do(columns + " FROM waiting ORDER BY number")
+        ]
 
     def close(self) -> None:
         """Let go of the directory; a second call does nothing.
@@ -315,7 +317,7 @@ def _set_aside(directory: Path) -> None:
         directory.rename(directory.with_name(directory.name + UNREADABLE))
 
 
-def event_of(row: Sequence[Any]) -> Event:
+def event_from_row(row: Sequence[Any]) -> Event:
     """Give the event of a row of the tables `waiting` and `dead`.
 
     Args:

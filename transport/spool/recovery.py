@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.transport.spool.content import Content, content
 from openlineage_pyspark.transport.spool.place import SpoolError, directories
-from openlineage_pyspark.transport.spool.store import DEAD_LETTER_SECONDS, Kept, Spool
+from openlineage_pyspark.transport.spool.store import DEAD_LETTER_SECONDS, Spool, SpooledEvent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 @attrs.frozen
-class Inheritance:
+class RecoveryScope:
     """What earlier applications left in a spool, to be delivered first.
 
     Args:
@@ -32,7 +32,7 @@ class Inheritance:
     dead_letters: bool = False
 
 
-class Adoption:
+class Recovery:
     """Takes over what there is one directory at a time, so that a thousand cost no more than one.
 
     Args:
@@ -40,12 +40,12 @@ class Adoption:
         destination: the receiver that there is, see `Transport.destination`.
     """
 
-    def __init__(self, wanted: Inheritance, destination: str) -> None:
+    def __init__(self, wanted: RecoveryScope, destination: str) -> None:
         self._wanted = wanted
         self._destination = destination
         self._directories: list[Path] | None = None
 
-    def next(self) -> tuple[Spool, list[Kept]] | None:
+    def next(self) -> tuple[Spool, list[SpooledEvent]] | None:
         """Take over the oldest directory with events that wait, and give these; None where there is none left."""
         if self._directories is None:
             self._directories = directories(self._wanted.root)[::-1]
@@ -67,8 +67,8 @@ class Adoption:
     def _is_meant(self, seen: Content) -> bool:
         return bool(seen.problem) or self._wanted.any_destination or seen.destination == self._destination
 
-    def _take(self, directory: Path) -> tuple[Spool, list[Kept]] | None:
-        spool = Spool.adopt(directory)
+    def _take(self, directory: Path) -> tuple[Spool, list[SpooledEvent]] | None:
+        spool = Spool.take_over(directory)
         if spool is None:
             return None
         if self._wanted.dead_letters:
