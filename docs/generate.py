@@ -93,6 +93,16 @@ def documents() -> dict[str, str]:
     }
 
 
+def operator_table() -> str:
+    """Return the table of what each logical operator means."""
+    return _table(("Operator", "Spark's classes"), _by_rule(operators.RULES))
+
+
+def command_table() -> str:
+    """Return the table of what each command writes."""
+    return _table(("Command", "Spark's classes"), _by_rule(registry.WRITES))
+
+
 def sentence(rule: Callable[..., Any]) -> str:
     """
     What a rule says of itself: its docstring.
@@ -118,9 +128,9 @@ def _reference() -> str:
         [
             _SUPPORTED.format(command=COMMAND),
             _OPERATORS.lstrip(),
-            _table(("Operator", "Spark's classes"), _by_rule(operators.RULES)),
+            operator_table(),
             _COMMANDS,
-            _table(("Command", "Spark's classes"), _by_rule(registry.WRITES)),
+            command_table(),
             _EXPRESSIONS,
             _table(("Expression", "Spark's classes"), _by_rule(expressions.RULES)),
             "\n## Expressions that pass on their argument's value\n",
