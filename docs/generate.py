@@ -60,26 +60,26 @@ _INTRODUCTION = """\
 
 <!-- {made} -->
 
-Every key has the name and the meaning that it has in the OpenLineage integration for Spark in Java
-(openlineage-spark). The last column says where a key is of another project, or our own (openlineage-pyspark).
-A key that is unknown, or known and not supported yet, has no effect and costs one warning. A value that can't
-be used costs one too, and the default holds.
+A key has the same name and meaning as in the OpenLineage integration for Spark in Java (openlineage-spark), if it
+exists there. The last column says which project a key comes from: openlineage-spark, openlineage-python, or this one
+(openlineage-pyspark). An unknown key, or one that is not supported yet, has no effect and costs one warning. So does a
+value that can't be used; the default holds then.
 
-A key can be set in three places. The first one that sets it wins:
+A key can be set in three places. The first place that sets it wins:
 
 1. Spark configuration: `--conf spark.openlineage.namespace=my_team`, or the same in `spark-defaults.conf`
    ([sample](../conf/spark-defaults.conf)).
 2. YAML: `namespace: my_team`, with a level for each dot ([sample](../conf/openlineage.yml)). The file is the
    first that can be read of `$OPENLINEAGE_CONFIG`, `./openlineage.yml` and `~/.openlineage/openlineage.yml`.
-   The layout of openlineage-python is the same.
+   Its layout is the same as in openlineage-python.
 3. Environment: `OPENLINEAGE__NAMESPACE=my_team`, with two underscores for each dot, in any case, and with or
    without underscores between words (`OPENLINEAGE__COLUMN_LINEAGE__SCHEMA_SIZE_LIMIT`). A value may be a JSON
-   object, which holds the keys below. `OPENLINEAGE_URL`, `OPENLINEAGE_API_KEY`, `OPENLINEAGE_ENDPOINT`,
+   object that holds the keys below it. `OPENLINEAGE_URL`, `OPENLINEAGE_API_KEY`, `OPENLINEAGE_ENDPOINT`,
    `OPENLINEAGE_NAMESPACE` and `OPENLINEAGE_DISABLED` are read too.
 
-Where a place names another `transport.type` than a weaker one, no transport option of the weaker one is used.
+If two places name different values of `transport.type`, the transport options in the weaker place are ignored.
 
-A list is written `[a;b]` or `a,b`. In a tag, `\\:` and `\\;` stand for the sign itself.
+A list is written `[a;b]` or `a,b`. In a tag, `\\:` and `\\;` stand for the characters themselves.
 """
 
 
