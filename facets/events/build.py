@@ -15,33 +15,38 @@ from openlineage_pyspark.facets.events.dataset import (
     lifecycle_facet,
     output_facets,
 )
-from openlineage_pyspark.facets.events.ids import PRODUCER
+from openlineage_pyspark.facets.events.ids import PRODUCER, event_id
 from openlineage_pyspark.facets.events.job import job_facets, too_long
 from openlineage_pyspark.facets.events.marquez import accepted_job_namespace, accepted_namespace
 from openlineage_pyspark.facets.events.run import run_facets
 from openlineage_pyspark.facets.model.run import Gap
-from openlineage_pyspark.facets.redaction.redact import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.events.providers import Contribution
-    from openlineage_pyspark.facets.model.run import RunInput, RunOutput, RunState
+    from openlineage_pyspark.facets.model.run import RedactedState, RunInput, RunOutput, RunState
 
 _Facet = TypeVar("_Facet")
 
 
-def build_event(state: RunState, options: EventOptions, contributions: tuple[Contribution, ...] = ()) -> RunEvent:
+def build_event(
+    state: RedactedState,
+    options: EventOptions,
+    contributions: tuple[Contribution, ...] = (),
+    identity: str | None = None,
+) -> RunEvent:
     """Give the event of one state of a run (OpenLineage 2-0-2, RunEvent).
 
-    Nothing outside is asked and no code of the user runs: what custom providers add was fetched before. Secrets
-    leave the texts of the state here, literals too where that is asked.
+    Nothing outside is asked and no code of the user runs: what custom providers add was fetched before. Nothing is
+    redacted here either.
 
     Args:
-        state: of the run, with all that is known.
+        state: of the run, with all that is known, and redacted before.
         options: about the content of events.
         contributions: of custom facet providers, those that failed among them.
+        identity: the event's id, if it is known already.
 
     Raises:
         ValueError: for an event type, lifecycle change or run id that the specification does not have, and
@@ -49,9 +54,9 @@ def build_event(state: RunState, options: EventOptions, contributions: tuple[Con
     """
     if state.event_time.tzinfo is None:
         raise ValueError(f"event_time {state.event_time.isoformat()} has no time zone: give it one")
-    state = redacted(state, options.redaction)
     custom = [contribution.facets for contribution in contributions]
-    of_run = run_facets(state, options, _remarks(state, options, contributions))
+    identity = identity or event_id(state.run_id, state.event_type, state.event_time)
+    of_run = run_facets(state, options, _remarks(state, options, contributions), identity)
     of_job = job_facets(state.job, options)
     for facets in custom:
         of_run.update(facets.run)

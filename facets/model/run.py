@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import NewType
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
@@ -157,3 +158,7 @@ class RunState:
     failure: Failure | None = None
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
+
+
+RedactedState = NewType("RedactedState", RunState)
+"""A state whose texts may be shown; only `facets.redaction` makes one, and only such a one is written as an event."""
