@@ -1,8 +1,8 @@
 """
-What of a run may be shown: the one place where secrets, and where asked literals, leave the texts of an event.
+Redact the state of a run: the one place where secrets, and literals if asked, are removed from the texts of an event.
 
-Names of datasets are not changed here: they are made from parts that are allowed in them (`naming`). What a user's own
-facet provider gives is not changed either.
+The names of datasets stay, because `naming` builds them without credentials. The facets of the user's own providers
+stay too.
 """
 
 from __future__ import annotations
@@ -23,40 +23,42 @@ from openlineage_pyspark.facets.redaction.text import redact_text
 @attrs.frozen
 class Redaction:
     """
-    How texts are made fit to be shown.
+    The options of redaction, and the redaction of single texts.
 
     Args:
-        mask_literals: whether every literal becomes `?`, and messages keep only what can't be one.
-        known: what is secret wherever it stands, the longest first.
+        mask_literals: whether to replace every literal by `?`, and to keep of messages only what can't be one.
+        known: the values to remove wherever they occur, longest first.
     """
 
     mask_literals: bool = False
     known: tuple[str, ...] = attrs.field(default=(), repr=False)
 
     def text(self, text: str) -> str:
-        """A text of which nothing is known: a comment, a property's value, a remark."""
+        """Redact free text: a comment, a property's value, a remark."""
         return redact_text(text, self.known)
 
     def sql(self, text: str) -> SqlText:
-        """A statement or an expression in SQL, with what was taken out of it."""
+        """Redact a statement or an expression in SQL; the result also holds the removed values."""
         return redact_sql(text, self.text, mask=self.mask_literals)
 
     def message(self, text: str, hidden: Iterable[str] = ()) -> str:
-        """The message or stack trace of a failure; `hidden` is what was taken out of its statement."""
+        """Redact the message or stack trace of a failure; `hidden` are the values removed from its statement."""
         return redact_message(text, self.text, hidden, mask=self.mask_literals)
 
     def property(self, name: str, value: str) -> str:
-        """The value of a property that the user asked for by its name."""
+        """Redact the value of a property that the user asked for by name."""
         return REDACTED if is_secret(name) else self.text(value)
 
 
 def redacted(state: RunState, redaction: Redaction) -> RunState:
     """
-    A state of a run with every text in it as it may be shown.
+    Return the state of a run with all its texts redacted.
+
+    Redacting it again changes nothing.
 
     Args:
-        state: as it was assembled. What was redacted before does not change.
-        redaction: how.
+        state: as it was assembled.
+        redaction: the options.
     """
     sql = redaction.sql(state.job.sql) if state.job.sql else SqlText("")
     expressions: dict[str, str] = {}
@@ -109,12 +111,12 @@ def _field(field: Field, redaction: Redaction) -> Field:
 
 
 def _comment(comment: str | None, redaction: Redaction) -> str | None:
-    """A comment is a literal of the statement that set it."""
+    """Redact a comment; it goes if literals are masked, since it is a literal of the statement that set it."""
     return None if comment is None or redaction.mask_literals else redaction.text(comment)
 
 
 def _lineage(lineage: ColumnLineage, redaction: Redaction, known: dict[str, str]) -> ColumnLineage:
-    """The lineage with its expressions as they may be shown; `known` are those that were seen before."""
+    """Redact the expressions of a lineage; `known` caches those that were redacted before."""
 
     def shown(way: Transformation) -> Transformation:
         text = way.description
@@ -127,7 +129,7 @@ def _lineage(lineage: ColumnLineage, redaction: Redaction, known: dict[str, str]
     def edges(given: tuple[Edge, ...]) -> tuple[Edge, ...]:
         made = []
         for edge in given:
-            # Two that differ in a literal alone are one where literals are masked.
+            # With masked literals, transformations that differ only in a literal become equal.
             ways = tuple(dict.fromkeys(shown(way) for way in edge.transformations))
             made.append(edge if ways == edge.transformations else attrs.evolve(edge, transformations=ways))
         return tuple(made)
