@@ -1,4 +1,4 @@
-"""Lineage for a person to read: edges as values, as a table of text, and as one in a notebook."""
+"""Lineage for people: edges as values, as a text table, and as an HTML table in a notebook."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _WIDEST = 60
 @attrs.frozen
 class LineageEdge:
     """
-    One way in which a source column reaches an output.
+    One influence of a source column on an output.
 
     Args:
-        source: name of the source dataset.
-        source_namespace: its namespace.
+        source: the name of the source dataset.
+        source_namespace: the namespace of the source dataset.
         source_column: the column that is read.
-        output: name of the output dataset; None for a query that writes nothing.
-        column: the output column; None for what decides about all rows.
+        output: the name of the output dataset; None for a query that writes nothing.
+        column: the output column; None if all rows are influenced.
         type: DIRECT or INDIRECT.
         subtype: IDENTITY, TRANSFORMATION, AGGREGATION, FILTER, JOIN, GROUP_BY, SORT, WINDOW or CONDITIONAL.
-        masking: whether the source's value can't be read back.
-        expression: SQL text of what is done; empty for a plain copy.
+        masking: whether the source's value can't be read back from the output.
+        expression: the SQL text of the expression; empty for a plain copy.
     """
 
     source: str
@@ -51,8 +51,8 @@ class Lineage:
 
     Args:
         inputs: the datasets that it reads.
-        outputs: the datasets that it would write, each with the lineage of its columns; one of None for a query.
-        gaps: what has no rule, and what was done instead.
+        outputs: the datasets that it would write, each with its column lineage; for a query, one entry with None.
+        gaps: what no rule covers, and what was done instead.
     """
 
     inputs: tuple[Dataset, ...]
@@ -61,7 +61,7 @@ class Lineage:
 
     @property
     def edges(self) -> tuple[LineageEdge, ...]:
-        """Every edge: of each output its columns' in their order, then those of all rows."""
+        """All edges: for each output those of its columns in order, then those that influence all rows."""
         found: list[LineageEdge] = []
         for dataset, lineage in self.outputs:
             name = dataset.identifier.name if dataset is not None else None
@@ -71,7 +71,7 @@ class Lineage:
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain dicts and lists, ready for JSON."""
+        """Return the lineage as plain dicts and lists, ready for JSON."""
         return {
             "inputs": [attrs.asdict(dataset.identifier) for dataset in self.inputs],
             "outputs": [attrs.asdict(d.identifier) for d, _ in self.outputs if d is not None],
@@ -88,7 +88,7 @@ class Lineage:
         return "\n".join([*lines, *(f"not understood: {r.task}: {r.message}" for r in self.gaps)])
 
     def _repr_html_(self) -> str:
-        """The table in a notebook."""
+        """Return the table that a notebook shows."""
         head = "".join(f"<th>{html.escape(name)}</th>" for name in _HEADINGS)
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows()
@@ -109,7 +109,7 @@ class Lineage:
 
 
 def lineage_of(plan_lineage: PlanLineage) -> Lineage:
-    """What a plan says, for a person to read."""
+    """Return the lineage of a plan in the form for people."""
     outputs: tuple[tuple[Dataset | None, ColumnLineage], ...] = tuple(
         (written.write.dataset, written.lineage or ColumnLineage(())) for written in plan_lineage.outputs
     )
@@ -143,7 +143,7 @@ def _row(edge: LineageEdge) -> tuple[str, ...]:
 
 
 def _short(name: str) -> str:
-    """A path's last part; a table's name as it is."""
+    """Return the last part of a path; the name of a table stays as it is."""
     return name.rstrip("/").rpartition("/")[2] or name
 
 

@@ -1,7 +1,8 @@
-"""The tokens of a text in Spark SQL, by Spark's own lexical rules (SqlBaseLexer.g4), whatever the text is.
+"""
+The tokens of a text in Spark SQL, by Spark's own lexical rules (SqlBaseLexer.g4).
 
-Nothing is refused: a text that Spark's parser would not take, or that was cut in the middle, has tokens too, and they
-put together are the text again. One pass, linear in the text.
+Any text has tokens, even one that Spark's parser rejects or that was cut in the middle, and joined they are the text
+again. One pass, linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class TokenKind(enum.Enum):
     NUMBER = "a number"
     NAME = "a name in backticks"
     WORD = "a keyword or a plain name"
-    SIGN = "anything else: one character, or the arrow of a named argument"
+    SIGN = "anything else: one character, or the arrow of a named argument (=>)"
 
 
 @attrs.frozen
@@ -32,8 +33,8 @@ class Token:
 
     Args:
         kind: what it is.
-        text: as it stands.
-        whole: whether its end is there; False for a string, name or comment that the text ends in.
+        text: its characters.
+        whole: whether it is complete; False for a string, name or comment that the end of the text cuts off.
     """
 
     kind: TokenKind
@@ -41,7 +42,7 @@ class Token:
     whole: bool = True
 
 
-# Alternatives of `kind`, each of which takes what it has looked at, so that nothing is looked at twice.
+# The alternatives are named after the kinds. Each consumes what it has scanned, so nothing is scanned twice.
 _TOKEN = re.compile(
     r"""
     (?P<SPACE>\s+)
@@ -62,13 +63,13 @@ _BRACKET = re.compile(r"/\*|\*/")
 
 def tokens(text: str) -> Iterator[Token]:
     """
-    Give the tokens of a text, which put together are the text.
+    Yield the tokens of a text; joined they are the text.
 
     Args:
-        text: SQL, or a part of it, or anything else.
+        text: SQL, a part of it, or anything else.
     """
     at = 0
-    # Every character is a sign at least, so there is a match up to the end.
+    # Any character matches SIGN, so there is a match until the end.
     while (found := _TOKEN.match(text, at)) is not None:
         kind, end, whole = found.lastgroup or "SIGN", found.end(), True
         if kind == "open":
@@ -85,7 +86,7 @@ def tokens(text: str) -> Iterator[Token]:
 
 def outside_parentheses(text: str) -> Iterator[Token]:
     """
-    Give the tokens that stand in no parentheses, without white space and comments.
+    Yield the tokens outside parentheses, without white space and comments.
 
     Args:
         text: as for `tokens`.
@@ -98,7 +99,7 @@ def outside_parentheses(text: str) -> Iterator[Token]:
 
 
 def unquoted(token: Token) -> str:
-    """The value of a string or the name in backticks: without its quotes, and with its escapes resolved."""
+    """Return the value of a string, or the name in backticks: without quotes, with escapes resolved."""
     text = token.text
     raw = text[:1] in "rR" and text[1:2] in ("'", '"')
     if raw or text[:1] in "xX":
@@ -114,7 +115,7 @@ def unquoted(token: Token) -> str:
 
 
 def quoted(value: str) -> str:
-    """A value as a string of SQL."""
+    """Return a value as a SQL string literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -130,7 +131,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _end_of_comment(text: str, start: int) -> tuple[int, bool]:
-    """Where a comment in brackets ends: Spark's may stand in one another."""
+    """Return the end of a bracketed comment, and whether it is closed; Spark's comments nest."""
     depth = 0
     for found in _BRACKET.finditer(text, start):
         depth += 1 if found.group() == "/*" else -1
@@ -140,14 +141,14 @@ def _end_of_comment(text: str, start: int) -> tuple[int, bool]:
 
 
 def _is_closed(text: str) -> bool:
-    """Whether a string or name at the very end of a text has its closing quote."""
+    """Return whether a string or name at the very end of a text has its closing quote."""
     body = text[1:] if text[:1] in "rRxX" else text
     quote, inner = body[:1], body[1:-1]
     if len(body) < 2 or not body.endswith(quote):
         return False
     if text[:1] in "rR" and quote != "`":
         return True
-    # The last quote closes unless it is escaped itself: by a backslash, or as the second of a pair.
+    # The last quote closes the string unless it is escaped: by a backslash, or as the second of a pair.
     backslashes = 0 if quote == "`" else len(inner) - len(inner.rstrip("\\"))
     if backslashes % 2:
         return False

@@ -1,7 +1,8 @@
 """
-The one place in the listener that may catch everything, so that a fault in it costs lineage and never the user's job.
+Catch every exception of the listener's own work, so that a fault costs lineage and never the user's job.
 
-What is caught is logged once a kind and counted; `DeliveryCounts` does the same for what is shipped.
+What is caught is counted, and logged once per kind. Besides this module, only the hook that starts the listener
+(`listener.start`) and the call of a transport (`transport.attempt`) catch every exception.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ T = TypeVar("T")
 @attrs.frozen
 class Caught:
     """
-    What a function raised.
+    An exception that a function raised.
 
     Args:
-        name: of the exception's class. Its message is not kept, for anything may stand in it.
+        name: of its class. Its message is not kept, because it may hold anything.
     """
 
     name: str
@@ -37,33 +38,33 @@ class Caught:
 
 class Guard:
     """
-    Runs what must not raise, and remembers what did.
+    Runs functions that must not raise, and counts the exceptions that they do raise.
 
     Attributes:
-        caught: how often what was caught, by what was being done and its type.
-        redaction: what is taken out of the texts that are logged, once the configuration is known.
+        caught: how many exceptions were caught, by what was being done and their class.
+        redaction: applied to the texts that are logged; None until the configuration is known.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing caught."""
+        """Start with nothing caught."""
         self.caught: Counter[str] = Counter()
         self.redaction: Redaction | None = None
 
     def run(self, what: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
         """
-        Call a function and return what it returns, or None where it raised.
+        Call a function and return its result, or None if it raised.
 
         Args:
             what: what is being done, for the log line.
-            function: what to call.
-            args: for it.
-            kwargs: for it.
+            function: the function.
+            args: its positional arguments.
+            kwargs: its keyword arguments.
         """
         found = self.attempt(what, function, *args, **kwargs)
         return None if isinstance(found, Caught) else found
 
     def attempt(self, what: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Caught:
-        """As `run`, and of what raised it tells the kind."""
+        """Do the same as `run`, but return `Caught` instead of None if the function raised."""
         try:
             return function(*args, **kwargs)
         except Exception as problem:  # noqa: BLE001 - the boundary to the user's job
@@ -71,11 +72,11 @@ class Guard:
             return Caught(type(problem).__name__)
 
     def report(self, what: str, problem: BaseException) -> None:
-        """Count a problem; log the first of its kind, with its trace at DEBUG."""
+        """Count an exception; log the first of its kind, with the stack trace at DEBUG."""
         kind = f"{what}: {type(problem).__name__}"
         self.caught[kind] += 1
         if self.caught[kind] == 1:
-            # py4j puts the whole stack trace of the JVM into the text.
+            # Only the first line: py4j puts the whole stack trace of the JVM into the text.
             text = self._shown(str(problem).strip()).split("\n", 1)[0]
             LOG.warning("openlineage: %s failed, the job goes on: %s: %s", what, type(problem).__name__, text)
             if LOG.isEnabledFor(logging.DEBUG):

@@ -1,21 +1,27 @@
-"""Addresses as they may be shown: without whom they let in."""
+"""
+Strip credentials, query and fragment from addresses before they are logged.
+
+`facets.datasets.urls` does the same for URLs inside other texts. This module is separate because `transport` imports
+nothing from `facets`; the cases in `tests/facets/test_addresses.py` hold for both.
+"""
 
 from __future__ import annotations
 
 import re
 
 _ADDRESS = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]*:)?//+|)(.*)", re.DOTALL)
-# Host and port. Of Azure's stores what stands before the `@` is the container; behind three slashes a path begins.
+# Host and port. In Azure's URLs the part before the `@` is the container; after three slashes a path begins.
 _NO_LOGIN = re.compile(
     r"(?i)(?:(?:abfs|wasb)s?://[^@:]*@|[^@]*//|)(?:\[[^\]@]*\]|[^@:]*)(?::[0-9]{0,5})?|[^@]*///[^:]*"
 )
 
 
 def without_secrets(address: str) -> str:
-    """Cut user, password, query and fragment off, also from what is no proper URL.
+    """
+    Return an address without user, password, query and fragment, even if it is not a valid URL.
 
-    A password may hold any sign, `/`, `?` and `#` too. Where the text up to the first of them can't be host and
-    port, all up to the last `@` is the login.
+    A password may hold any character, also `/`, `?` and `#`. If the text before the first of these can't be a host and
+    port, everything up to the last `@` is taken as the login.
 
     Args:
         address: a URL or the like.
@@ -26,11 +32,11 @@ def without_secrets(address: str) -> str:
     if not _NO_LOGIN.fullmatch(start + authority):
         login, _, rest = rest.rpartition("@")
         if "@" in authority and re.search(r"[?#]", login):
-            # The last `@` may be one of the query.
+            # The last `@` may belong to the query.
             rest = "***"
     return start + re.split(r"[?#]", rest, maxsplit=1)[0]
 
 
 def holds_login(address: str) -> bool:
-    """Tell whether there is a user or a password before the host."""
+    """Return whether an address has a user or a password before the host."""
     return not address.startswith(without_secrets(address))

@@ -1,4 +1,4 @@
-"""Calling a transport, which may be foreign code: whatever it raises becomes a value."""
+"""Calls of a transport, which may be foreign code: whatever it raises becomes a value."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
 
 class ForeignError(TransportError):
-    """A transport raised what it does not declare.
+    """
+    A transport raised an exception other than TransportError.
 
-    The receiver has not judged the event, so that a further attempt may go through: most clients have exceptions of
-    their own for a server that is away.
+    It is retryable: the receiver has not judged the event, and most client libraries have their own exceptions for a
+    server that is away.
 
     Args:
-        place: the type of the exception, and where it was raised. Its text may hold a key, and is not shown.
+        place: the type of the exception and where it was raised; its text is not shown, as it may hold a key.
     """
 
     def __init__(self, place: str) -> None:
@@ -27,29 +28,30 @@ class ForeignError(TransportError):
 
 
 def undeclared(error: Exception) -> TransportError:
-    """Make the failure of an exception that nobody declared."""
+    """Return the failure for an exception that the transport does not declare."""
     return ForeignError(place_of(error))
 
 
 def attempt(
     work: Callable[[], None], judged: Callable[[Exception], TransportError] = undeclared
 ) -> TransportError | None:
-    """Call a transport, and return what went wrong, None where nothing did.
+    """
+    Call a transport, and return its failure; None if there was none.
 
     Args:
         work: one call of the transport.
-        judged: makes the failure of an exception that is not one already.
+        judged: turns an exception that is not a TransportError into one.
     """
     try:
         work()
     except TransportError as exc:
         return exc
-    except Exception as exc:  # noqa: BLE001 - a transport is foreign code, and whoever calls it must outlive it
+    except Exception as exc:  # noqa: BLE001 - a transport is foreign code, and its caller must outlive it
         return judged(exc)
     return None
 
 
 def place_of(error: Exception) -> str:
-    """Return the type of an exception and where it was raised, and nothing of its text."""
+    """Return the type of an exception and where it was raised, without its text."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at {frame.filename}:{frame.lineno}"

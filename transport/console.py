@@ -1,4 +1,4 @@
-"""Transport that shows events on the terminal."""
+"""Transport that writes events to the terminal."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ if TYPE_CHECKING:
 
 
 class ConsoleTransport(Transport):
-    """Writes each event as one line of JSON to standard error.
+    """
+    Writes each event as one line of JSON to standard error.
 
-    Standard error and not standard output, because a job's output may be piped into another program.
+    Standard output is left alone, because a job's output may be piped into another program.
     """
 
     def send(self, event: Event) -> None:
-        """Write the event to the standard error of this moment.
+        """
+        Write the event to the current `sys.stderr`.
 
         Raises:
-            TransportError: standard error is closed or refuses.
+            TransportError: standard error is closed, or refuses the write.
         """
         try:
             sys.stderr.write(event.body.decode("utf-8") + "\n")
             sys.stderr.flush()
-        # A program without a terminal has None there; a closed stream raises ValueError.
+        # Without a terminal `sys.stderr` may be None; a closed stream raises ValueError.
         except (OSError, ValueError, AttributeError) as exc:
             raise TransportError(f"standard error can't be written ({exc})", retryable=False) from exc
 

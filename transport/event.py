@@ -21,7 +21,8 @@ def _id(event: Event) -> str:
 
 
 def dataset_key(namespace: str, name: str) -> str:
-    """Give a short text that stands for one dataset, without a space in it.
+    """
+    Return a short key for one dataset: 16 hexadecimal digits.
 
     Args:
         namespace: of the dataset.
@@ -32,16 +33,17 @@ def dataset_key(namespace: str, name: str) -> str:
 
 @attrs.frozen
 class Event:
-    """One OpenLineage event, ready to ship.
+    """
+    One OpenLineage event, ready to ship.
 
     Args:
-        run_id: the run that it belongs to (`run.runId`).
+        run_id: of its run (`run.runId`).
         event_type: START, RUNNING, COMPLETE, FAIL, ABORT or OTHER (`eventType`).
         body: the event as compact JSON in UTF-8, without a line break.
-        parent_run_id: the run whose START the receiver must have before it gets this event; None for none.
-        id: the same however often the event is sent; made of the event where it is not given (a UUID).
-        reads: the datasets that the run reads, each as `dataset_key` gives it: what orders its START behind others.
-        writes: those that it writes.
+        parent_run_id: the run whose START the receiver must have before it gets this event; None if there is none.
+        id: a UUID, the same however often the event is sent; computed from the content by default.
+        reads: the datasets that the run reads, as `dataset_key` returns them; they order its START behind other runs.
+        writes: the datasets that the run writes, likewise.
 
     Raises:
         ValueError: the body holds a line break.

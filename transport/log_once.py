@@ -1,20 +1,21 @@
-"""Warnings that do not fill the log: one of a kind, and but so many kinds."""
+"""Warnings that do not flood the log: one of each kind, and a limited number of kinds."""
 
 from __future__ import annotations
 
 import logging
 import threading
 
-# A transport that words each failure anew must not fill the log either.
+# A transport that words every failure differently must not flood the log either.
 _MOST_KINDS = 20
 
 
 class LogOnce:
-    """Says the first failure of each kind, from any thread.
+    """
+    Logs the first failure of each kind; thread-safe.
 
     Args:
-        log: where.
-        ending: what is said of the further ones.
+        log: the logger.
+        ending: the end of each message, about further failures of the kind.
     """
 
     def __init__(self, log: logging.Logger, ending: str = "further failures of this kind are only counted") -> None:
@@ -24,12 +25,13 @@ class LogOnce:
         self._mutex = threading.Lock()
 
     def warn(self, kind: str, text: str, *args: object) -> None:
-        """Say it, unless that was done for this kind.
+        """
+        Log a warning, unless one of this kind was logged before.
 
         Args:
-            kind: what tells one failure from another.
-            text: as for `logging.Logger.warning`.
-            args: as for that.
+            kind: identifies the kind of failure.
+            text: the message, as for `logging.Logger.warning`.
+            args: its arguments, likewise.
         """
         with self._mutex:
             if kind in self._kinds or len(self._kinds) >= _MOST_KINDS:

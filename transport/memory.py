@@ -11,7 +11,13 @@ if TYPE_CHECKING:
 
 
 class MemoryTransport(Transport):
-    """Keeps what was sent in `events`, in order; `closed_within` is None while it is open."""
+    """
+    Keeps the events that were sent.
+
+    Attributes:
+        events: in the order in which they were sent.
+        closed_within: the timeout that `close` got, in seconds; None while the transport is open.
+    """
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -22,5 +28,5 @@ class MemoryTransport(Transport):
         self.events.append(event)
 
     def close(self, timeout: float, /) -> None:
-        """Remember the seconds that it was given; the events stay."""
+        """Note the timeout; the events stay."""
         self.closed_within = timeout

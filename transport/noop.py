@@ -1,4 +1,4 @@
-"""Transport that drops events: lineage is computed and goes nowhere."""
+"""Transport that discards events: lineage is computed and goes nowhere."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class NoopTransport(Transport):
-    """Takes every event and keeps none."""
+    """Discards every event."""
 
     def send(self, event: Event) -> None:
-        """Take the event and forget it."""
+        """Discard the event."""
 
     def close(self, _timeout: float, /) -> None:
-        """Do nothing: there is nothing to let go of."""
+        """Do nothing: there is nothing to close."""

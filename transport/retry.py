@@ -1,4 +1,4 @@
-"""When to try again: how long one event waits, and when to leave a receiver alone."""
+"""When an attempt is repeated: the delay of one event, and the circuit breaker of a receiver."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import attrs
 
 @attrs.frozen
 class RetryPolicy:
-    """How an event is tried again, and when a receiver counts as away.
+    """
+    How attempts are repeated, and when a receiver counts as away.
 
     Args:
-        first_seconds: the longest wait after the first attempt in vain; it doubles with each further one.
-        longest_seconds: the bound on that wait: the receiver is there, since it takes other events.
-        longest_pause_seconds: the bound on the pause of a receiver that is away.
-        longest_asked_seconds: the bound on what the receiver may ask for (`Retry-After`).
-        attempts: after so many in vain, while other events went through, an event is given up.
-        unanswered: attempts without any answer, one after the other, after which the receiver is away.
-        refused: attempts with an answer that asks for another attempt, one after the other, after which it is away.
+        first_seconds: the limit on the delay after the first failed attempt; it doubles with each further one.
+        longest_seconds: the limit on the delay of one event; it may be short, since the receiver takes other events.
+        longest_pause_seconds: the limit on the pause of a receiver that is away.
+        longest_asked_seconds: the limit on what the receiver may ask for (`Retry-After`).
+        attempts: after this many failed attempts, while other events got through, an event is given up.
+        unanswered: after this many failed attempts in a row without an answer, the receiver is away.
+        refused: after this many failed attempts in a row with an answer that asks for a retry, the receiver is away.
     """
 
     first_seconds: float = 0.5
@@ -30,19 +31,22 @@ class RetryPolicy:
     refused: int = 8
 
     def delay(self, attempts: int, asked: float | None) -> float:
-        """Give the seconds until an event's next attempt: drawn evenly from nothing to the bound (full jitter).
+        """
+        Return the seconds until an event's next attempt, drawn uniformly between 0 and the limit (full jitter).
 
         Args:
-            attempts: how many were in vain, one at least.
-            asked: seconds that the receiver asked for; the wait is not shorter, up to the bound.
+            attempts: how many have failed, at least 1.
+            asked: the seconds that the receiver asked for, a lower bound up to `longest_asked_seconds`; None if it
+                did not ask.
         """
         return self._drawn(attempts, self.longest_seconds, asked)
 
     def pause(self, attempts: int, asked: float | None) -> float:
-        """Give the seconds for which a receiver that is away is left alone, drawn alike.
+        """
+        Return the seconds until the next probe of a receiver that is away, drawn likewise.
 
         Args:
-            attempts: how many it got since it was away, one at least.
+            attempts: how many have failed since it is away, at least 1.
             asked: as for `delay`.
         """
         return self._drawn(attempts + 1, self.longest_pause_seconds, asked)
@@ -54,12 +58,13 @@ class RetryPolicy:
 
 
 class Breaker:
-    """Leaves a receiver alone that does not answer, but for one attempt now and then.
+    """
+    Circuit breaker: opens after repeated failures, and then lets one probe through per pause.
 
-    Not for several threads: its owner locks. Times are of a monotonic clock, in seconds.
+    Not thread-safe: its owner locks. All times are of a monotonic clock, in seconds.
 
     Args:
-        policy: how soon, and for how long.
+        policy: when it opens, and for how long.
     """
 
     def __init__(self, policy: RetryPolicy) -> None:
@@ -72,26 +77,26 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the receiver counts as away."""
+        """Return whether the receiver counts as away."""
         return self._until is not None
 
     @property
     def was_asked_for(self) -> bool:
-        """Whether it is the receiver itself that asked to be left alone."""
+        """Return whether it is open because the receiver asked for a pause."""
         return self.is_open and self._asked
 
     def pause(self, now: float) -> float | None:
-        """Give the seconds until an attempt may be made, None while the one attempt is under way."""
+        """Return the seconds until an attempt may be made; None while a probe is under way."""
         if self._until is None:
             return 0.0
         return None if self._probing else max(0.0, self._until - now)
 
     def began(self) -> None:
-        """Note that an attempt is made."""
+        """Note that an attempt begins."""
         self._probing = self.is_open
 
     def hurry(self, now: float) -> None:
-        """Allow the next attempt at once, unless the receiver asked to be left alone."""
+        """Allow the next attempt at once, unless the receiver asked for the pause."""
         if self._until is not None and not self._asked:
             self._until = min(self._until, now)
 
@@ -100,25 +105,26 @@ class Breaker:
         self._probing = False
 
     def succeeded(self) -> bool:
-        """Note an answer that is final; tell whether the receiver was away until now."""
+        """Note a final answer; return whether the receiver was away until now."""
         was_open = self.is_open
         self._failures, self._openings, self._until, self._probing, self._asked = 0.0, 0, None, False, False
         return was_open
 
     def failed(self, now: float, *, answered: bool, asked: float | None) -> None:
-        """Note an attempt in vain.
+        """
+        Note a failed attempt.
 
         Args:
-            now: the time.
+            now: the current time.
             answered: whether there was an answer.
-            asked: seconds that the receiver asked to be left alone.
+            asked: the seconds that the receiver asked for; None if it did not ask.
         """
         probed, self._probing = self._probing, False
         if self.is_open and not probed and not asked:
-            # Begun before it counted as away: nothing new is learned from it.
+            # It began before the receiver counted as away: nothing new is learned from it.
             return
         self._failures += 1.0 / (self._policy.refused if answered else self._policy.unanswered)
-        # Thirds and the like don't add up to one exactly.
+        # Floating-point fractions need not add up to exactly 1.
         if asked or self.is_open or self._failures > 0.999:
             self._openings += 1
             self._until = now + self._policy.pause(self._openings, asked)

@@ -6,12 +6,12 @@ import re
 from urllib.parse import unquote
 
 from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.datasets.logins import LOGIN
 from openlineage_pyspark.facets.model.dataset import Identifier
 
 _STORES_WITHOUT_SLASH = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "wasb": "wasbs", "wasbs": "wasbs"}
 _AZURE = {"abfs": "abfss", "abfss": "abfss", "wasb": "wasbs", "wasbs": "wasbs"}
 _PARTITION = re.compile(r"[^/=]+=[^/]*")
-_PASSWORD = re.compile(r"[^/@:]*:(?!\d+(?:/|$))[^@]*@")
 _PARAMETERS = re.compile(r"\?[^?/=]*=.*", re.DOTALL)
 _SERVER = re.compile(r"(\[[0-9A-Fa-f:]+\]|[\w.\-]*)(?:\\\w+)?(?::(\d+)(?::(\w+))?)?:?")
 _DATABASE = re.compile(r"[\w.$%\-]*(?:/[\w.$%\-]*)?")
@@ -174,7 +174,7 @@ def _authority(rest: str) -> tuple[str, str]:
     if not rest.startswith("//"):
         return "", rest
     # A password may hold slashes; what stands behind the colon is one unless it is a port.
-    text = _PASSWORD.sub("", rest[2:])
+    text = LOGIN.sub("", rest[2:])
     authority, _, inside = text.partition("/")
     return authority, inside
 

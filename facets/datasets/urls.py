@@ -1,8 +1,8 @@
 """
-URLs in texts, rebuilt from the parts that are allowed in them: scheme, host, port, path; of a JDBC URL the database.
+Remove credentials from the URLs in a text: keep scheme, host, port and path; of a JDBC URL also the database.
 
-What stands before the host, and what stands behind the path, is left behind: users, passwords, keys, signatures,
-tokens, properties. `***` stands where something was.
+Everything before the host and after the path is replaced by `***`: users, passwords, keys, signatures, tokens,
+properties. `transport.address` does the same for single addresses; the same table of cases tests both.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 
 from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.datasets.logins import LOGIN_IN_TEXT
 
 REDACTED = "***"
 
 # Bounded, since a text may be a megabyte of anything.
 _URL = re.compile(r"""(?i)(?<![a-z0-9+.\-])(?:jdbc:[^\s'"`]+|(?:[a-z][a-z0-9+.\-]{0,40}:){1,3}//[^\s'"`]+)""")
-_LOGIN = re.compile(r"[^/@:?#]*:(?!\d{1,5}(?:[/?#]|$))\S*@")
 _WITH_CONTAINER = re.compile(r"(?i)(?:abfss?|wasbs?)$")
 _END_OF_PATH = re.compile(r"[?#;]")
 _BEFORE_LOGIN = re.compile(r"""[\s'"`(\[{,=<>]""")
@@ -28,10 +28,10 @@ _MOST_PUNCTUATION = 8
 
 def without_credentials(text: str) -> str:
     """
-    A text with every URL in it reduced, and with every `user:password@host` and `user/password@host:port`.
+    Remove the credentials from every URL, `user:password@host` and `user/password@host:port` in a text.
 
     Args:
-        text: of any kind; the work is linear in it.
+        text: any text; the work is linear in its length.
     """
     if "://" in text or "jdbc:" in text.lower():
         text = _URL.sub(_shown, text)
@@ -39,7 +39,7 @@ def without_credentials(text: str) -> str:
 
 
 def _shown(found: re.Match[str]) -> str:
-    """A URL in a text, without what the text has put behind it."""
+    """Reduce a match of `_URL`, without the punctuation of the text after it."""
     url = found.group()
     for _ in range(_MOST_PUNCTUATION):
         opening = _BRACKETS.get(url[-1])
@@ -51,15 +51,15 @@ def _shown(found: re.Match[str]) -> str:
 
 def reduced(url: str) -> str:
     """
-    One URL from the parts that are allowed in it.
+    Return a URL without its credentials.
 
     Args:
-        url: with a scheme, several (`k8s://https://host`), or `jdbc:`.
+        url: with one scheme, several (`k8s://https://host`), or `jdbc:`.
     """
     if url.lower().startswith("jdbc:"):
         return _jdbc(url)
     scheme, _, rest = url.partition("://")
-    login = _LOGIN.match(rest)
+    login = LOGIN_IN_TEXT.match(rest)
     if login is not None:
         rest = f"{REDACTED}@{rest[login.end() :]}"
     elif not _WITH_CONTAINER.search(scheme):
@@ -73,14 +73,14 @@ def reduced(url: str) -> str:
 
 
 def _jdbc(url: str) -> str:
-    if f";{REDACTED}" in url:  # it was reduced before
+    if f";{REDACTED}" in url:  # it has been reduced before
         return url
     address = naming.jdbc_address(url)
     return address if address == url else f"{address};{REDACTED}"
 
 
 def _without_logins(text: str) -> str:
-    """What stands before an `@` that a host follows, where it is a user and a password."""
+    """Replace each user and password before an `@` that a host follows."""
     parts: list[str] = []
     done = 0
     at = text.find("@")
@@ -105,5 +105,5 @@ def _is_login(before: str, text: str, host: int) -> bool:
     if colon and user and password:
         return _HOST.match(text, host) is not None
     user, slash, password = before.partition("/")
-    # Oracle's; a path may hold an `@` as well, but no host with its port behind it.
+    # Oracle's form. A path may hold an `@` too, but not followed by a host and port.
     return bool(slash and user and password) and _HOST_AND_PORT.match(text, host) is not None

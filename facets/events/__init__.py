@@ -1,1 +1,6 @@
-"""From a run's state to the bytes of an OpenLineage event."""
+"""
+From the state of a run to the bytes of an OpenLineage event.
+
+`build` makes the event from the facets in `run`, `job`, `dataset` and `column_lineage`, and those of `providers`.
+`marquez` makes names acceptable to receivers, `ids` makes ids; `encode` and `size` turn the event into bytes.
+"""

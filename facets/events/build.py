@@ -1,4 +1,4 @@
-"""From the state of a run to its OpenLineage event."""
+"""Build the OpenLineage event of a run's state."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from openlineage_pyspark.facets.events.run import run_facets
 from openlineage_pyspark.facets.model.run import Gap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.events.providers import Contribution
     from openlineage_pyspark.facets.model.run import RedactedState, RunInput, RunOutput, RunState
 
 _Facet = TypeVar("_Facet")
+_SideFacet = TypeVar("_SideFacet", InputDatasetFacet, OutputDatasetFacet)
 
 
 def build_event(
@@ -37,20 +38,20 @@ def build_event(
     contributions: tuple[Contribution, ...] = (),
     identity: str | None = None,
 ) -> RunEvent:
-    """Give the event of one state of a run (OpenLineage 2-0-2, RunEvent).
+    """
+    Return the event of one state of a run (OpenLineage 2-0-2, RunEvent).
 
-    Nothing outside is asked and no code of the user runs: what custom providers add was fetched before. Nothing is
-    redacted here either.
+    This is pure: no code of the user runs, the facets of custom providers were fetched before, and nothing is redacted.
 
     Args:
-        state: of the run, with all that is known, and redacted before.
-        options: about the content of events.
-        contributions: of custom facet providers, those that failed among them.
-        identity: the event's id, if it is known already.
+        state: the redacted state of the run.
+        options: the content of events.
+        contributions: of the custom facet providers, including those that failed.
+        identity: the event's id; computed if it is None.
 
     Raises:
-        ValueError: for an event type, lifecycle change or run id that the specification does not have, and
-            for an event time without a zone.
+        ValueError: the specification does not have the event type, lifecycle change or run id, or the event time has
+            no zone.
     """
     if state.event_time.tzinfo is None:
         raise ValueError(f"event_time {state.event_time.isoformat()} has no time zone: give it one")
@@ -82,7 +83,7 @@ def _instant(time: dt.datetime) -> str:
 
 
 def _remarks(state: RunState, options: EventOptions, contributions: tuple[Contribution, ...]) -> tuple[Gap, ...]:
-    """Give all that the event has to admit: what was not understood, and what was left out."""
+    """Return all that the event has to report: the gaps of the lineage, and what is left out of the event."""
     wide = () if "columnLineage" in options.disabled else too_wide(state.outputs, options)
     long = () if "sourceCodeLocation" in options.disabled else too_long(state.job)
     failures = tuple(
@@ -97,12 +98,8 @@ def _input(read: RunInput, options: EventOptions, contributions: tuple[Contribut
     identifier = read.dataset.identifier
     about = dataset_facets(read.dataset)
     of_input = input_facets(read.statistics)
-    for contribution in contributions:
-        for name, facet in contribution.facets.inputs.get(identifier, {}).items():
-            if isinstance(facet, InputDatasetFacet):
-                of_input[name] = facet
-            elif isinstance(facet, DatasetFacet):
-                about[name] = facet
+    custom = [c.facets.inputs.get(identifier, {}) for c in contributions]
+    about, of_input = _with_custom(about, of_input, custom, InputDatasetFacet)
     return InputDataset(
         namespace=accepted_namespace(identifier.namespace),
         name=identifier.name,
@@ -121,18 +118,39 @@ def _output(written: RunOutput, options: EventOptions, contributions: tuple[Cont
         if lineage is not None:
             about["columnLineage"] = lineage
     of_output = output_facets(written.statistics)
-    for contribution in contributions:
-        for name, facet in contribution.facets.outputs.get(identifier, {}).items():
-            if isinstance(facet, OutputDatasetFacet):
-                of_output[name] = facet
-            elif isinstance(facet, DatasetFacet):
-                about[name] = facet
+    custom = [c.facets.outputs.get(identifier, {}) for c in contributions]
+    about, of_output = _with_custom(about, of_output, custom, OutputDatasetFacet)
     return OutputDataset(
         namespace=accepted_namespace(identifier.namespace),
         name=identifier.name,
         facets=_enabled(about, options),
         outputFacets=_enabled(of_output, options) or None,
     )
+
+
+def _with_custom(
+    about: Mapping[str, DatasetFacet],
+    of_side: Mapping[str, _SideFacet],
+    custom: Iterable[Mapping[str, object]],
+    side: type[_SideFacet],
+) -> tuple[dict[str, DatasetFacet], dict[str, _SideFacet]]:
+    """
+    Return the facets of a dataset, and those of it as an input or output, with the custom ones, which take precedence.
+
+    Args:
+        about: facets of the dataset itself, by name.
+        of_side: facets of it as an input or output, by name.
+        custom: what each provider adds, by name.
+        side: the class of the facets in `of_side`.
+    """
+    about, of_side = dict(about), dict(of_side)
+    for facets in custom:
+        for name, facet in facets.items():
+            if isinstance(facet, side):
+                of_side[name] = facet
+            elif isinstance(facet, DatasetFacet):
+                about[name] = facet
+    return about, of_side
 
 
 def _enabled(facets: Mapping[str, _Facet], options: EventOptions) -> dict[str, _Facet]:

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 
 def too_wide(outputs: Iterable[RunOutput], options: EventOptions) -> tuple[Gap, ...]:
-    """Give a remark for each output whose lineage is left out because it has too many columns.
+    """
+    Return a gap for each output whose lineage is left out because it has too many columns.
 
     Args:
-        outputs: of one run.
-        options: which hold the limit.
+        outputs: the outputs of one run.
+        options: hold the limit (`schema_size_limit`).
     """
     return tuple(
         Gap(
@@ -39,22 +40,23 @@ def too_wide(outputs: Iterable[RunOutput], options: EventOptions) -> tuple[Gap, 
 def column_lineage_facet(
     lineage: ColumnLineage, options: EventOptions
 ) -> column_lineage_dataset.ColumnLineageDatasetFacet | None:
-    """Describe where the columns of one output come from.
+    """
+    Return the `columnLineage` facet of one output.
 
-    Every output column has its entry; that of a constant is empty.
+    Every output column has an entry; that of a constant is empty.
 
     Args:
-        lineage: of the output.
-        options: which decide about descriptions, the form of dataset-wide edges, and the limit.
+        lineage: the lineage of the output.
+        options: decide about descriptions, the form of dataset-wide edges, and the limit.
 
     Returns:
-        The facet, or None where the output has more columns than the limit.
+        The facet; None if the output has more columns than the limit.
     """
     if _is_too_wide(lineage, options):
         return None
     columns: dict[str, tuple[Edge, ...]] = {}
     for column in lineage.columns:
-        # A file format may take one column name twice; a mapping can't, so such columns share an entry.
+        # Some file formats allow a column name twice. The facet can't, so such columns share an entry.
         columns[column.name] = columns.get(column.name, ()) + column.edges
     described = options.descriptions_enabled
     whole = _merged(lineage.dataset, described=described)
@@ -76,7 +78,7 @@ def _is_too_wide(lineage: ColumnLineage, options: EventOptions) -> bool:
 
 
 def _merged(edges: tuple[Edge, ...], *, described: bool) -> list[column_lineage_dataset.InputField]:
-    """Give one entry for each source column, with all ways in which it arrives."""
+    """Return one entry for each source column, with all its transformations."""
     sources: dict[tuple[Identifier, str], tuple[Transformation, ...]] = {}
     for edge in edges:
         source = (edge.dataset, edge.field)

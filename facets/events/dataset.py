@@ -18,17 +18,19 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage_pyspark.facets.events.ids import PRODUCER
 from openlineage_pyspark.facets.events.marquez import accepted_column, accepted_namespace, data_source_uri
+from openlineage_pyspark.facets.model.dataset import Statistics
 
 if TYPE_CHECKING:
     from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, OutputDatasetFacet
-    from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Statistics, Symlink
+    from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink
 
 
 def dataset_facets(dataset: Dataset) -> dict[str, DatasetFacet]:
-    """Give the facets that say what a dataset is, by name, those of which something is known.
+    """
+    Return the facets that describe a dataset, by name; facets about which nothing is known are left out.
 
     Args:
-        dataset: read or written.
+        dataset: a dataset that is read or written.
     """
     namespace = accepted_namespace(dataset.identifier.namespace)
     facets: dict[str, DatasetFacet] = {
@@ -61,14 +63,15 @@ def dataset_facets(dataset: Dataset) -> dict[str, DatasetFacet]:
 def lifecycle_facet(
     change: str, renamed_from: Identifier | None
 ) -> lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet:
-    """Say what a run did to the dataset as a whole (LifecycleStateChangeDatasetFacet 1-0-1).
+    """
+    Return the facet about what a run did to a dataset as a whole (LifecycleStateChangeDatasetFacet 1-0-1).
 
     Args:
         change: ALTER, CREATE, DROP, OVERWRITE, RENAME or TRUNCATE.
         renamed_from: the identity before a RENAME.
 
     Raises:
-        ValueError: for another change.
+        ValueError: the change is none of these.
     """
     previous = None
     if renamed_from is not None:
@@ -83,37 +86,34 @@ def lifecycle_facet(
 
 
 def input_facets(statistics: Statistics | None) -> dict[str, InputDatasetFacet]:
-    """Give `inputStatistics` by its name, where Spark said something.
+    """
+    Return `inputStatistics` by its name, if Spark reported anything.
 
     Args:
-        statistics: what this run read of the dataset.
+        statistics: how much this run read of the dataset.
     """
-    if statistics is None or not _says_something(statistics):
-        return {}
-    return {
-        "inputStatistics": input_statistics_input_dataset.InputStatisticsInputDatasetFacet(
-            rowCount=statistics.rows, size=statistics.bytes, fileCount=statistics.files, producer=PRODUCER
-        )
-    }
+    facet = input_statistics_input_dataset.InputStatisticsInputDatasetFacet
+    numbers = _numbers(statistics)
+    return {"inputStatistics": facet(**numbers, producer=PRODUCER)} if numbers else {}
 
 
 def output_facets(statistics: Statistics | None) -> dict[str, OutputDatasetFacet]:
-    """Give `outputStatistics` by its name, where Spark said something.
+    """
+    Return `outputStatistics` by its name, if Spark reported anything.
 
     Args:
-        statistics: what this run wrote to the dataset.
+        statistics: how much this run wrote to the dataset.
     """
-    if statistics is None or not _says_something(statistics):
+    facet = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet
+    numbers = _numbers(statistics)
+    return {"outputStatistics": facet(**numbers, producer=PRODUCER)} if numbers else {}
+
+
+def _numbers(statistics: Statistics | None) -> dict[str, int | None]:
+    """Return the fields of both statistics facets; nothing if Spark reported no number."""
+    if statistics is None or statistics == Statistics():
         return {}
-    return {
-        "outputStatistics": output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(
-            rowCount=statistics.rows, size=statistics.bytes, fileCount=statistics.files, producer=PRODUCER
-        )
-    }
-
-
-def _says_something(statistics: Statistics) -> bool:
-    return (statistics.rows, statistics.bytes, statistics.files) != (None, None, None)
+    return {"rowCount": statistics.rows, "size": statistics.bytes, "fileCount": statistics.files}
 
 
 def _field(field: Field) -> schema_dataset.SchemaDatasetFacetFields:
@@ -121,7 +121,7 @@ def _field(field: Field) -> schema_dataset.SchemaDatasetFacetFields:
     return schema_dataset.SchemaDatasetFacetFields(
         name=name,
         type=field.type,
-        # A name that had to be shortened stands here in full.
+        # A shortened name is given in full here.
         description=field.description or (field.name if name != field.name else None),
         fields=[_field(inner) for inner in field.fields] if field.fields else None,
     )

@@ -1,4 +1,4 @@
-"""Events as the bytes that are sent."""
+"""Encode events as JSON."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def serialise(event: object) -> bytes:
-    """Give an event, or any part of one, as compact JSON in UTF-8.
+    """
+    Return an event, or any part of one, as compact JSON in UTF-8.
 
-    Fields that are None are left out, and the others keep their order. A NUL and a lone surrogate, which
-    PostgreSQL does not store, become U+FFFD wherever they stand. openlineage-python's own Serde gives the
-    same content, several times slower.
+    Fields that are None are left out; the others keep their order. NUL and lone surrogates, which PostgreSQL does not
+    store, become U+FFFD. openlineage-python's own Serde returns the same content, several times slower.
 
     Args:
-        event: of openlineage-python's classes.
+        event: an object of openlineage-python's classes.
 
     Raises:
-        ValueError: for NaN and infinity, which JSON does not have.
-        TypeError: for a value that is neither of these classes nor of JSON.
-        RecursionError: for a value that holds itself.
+        ValueError: a number is NaN or infinite, which JSON does not allow.
+        TypeError: a value is neither of these classes nor a JSON type.
+        RecursionError: a value contains itself.
     """
     text = json.dumps(
         event,
         default=_plain,
         ensure_ascii=False,
         allow_nan=False,
-        check_circular=False,  # a sixth of the time, for what the recursion limit stops as well
+        check_circular=False,  # saves a sixth of the time; the recursion limit catches cycles too
         separators=(",", ":"),
     )
     if "\\u0000" in text:
@@ -48,12 +48,12 @@ def serialise(event: object) -> bytes:
 
 @functools.cache
 def _fields(kind: type) -> tuple[str, ...] | None:
-    """Give the names of an attrs class's fields; None for any other class."""
+    """Return the field names of an attrs class; None for any other class."""
     return tuple(field.name for field in attrs.fields(kind)) if attrs.has(kind) else None
 
 
 def _plain(value: Any) -> object:
-    """Give a value that JSON has for one that it has not."""
+    """Return a JSON value for a value that is not one."""
     fields = _fields(value.__class__)
     if fields is not None:
         return {name: part for name in fields if (part := getattr(value, name)) is not None}

@@ -22,14 +22,18 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.run import Job
 
 LONGEST_LOCATION = 255
-"""Characters of `sourceCodeLocation.url` that Marquez stores; a longer one fails the whole event."""
+"""The characters of `sourceCodeLocation.url` that Marquez stores; it rejects an event with a longer one."""
 
 
 def too_long(job: Job) -> tuple[Gap, ...]:
-    """Give a remark where the location of the job's source is left out because it is too long.
+    """
+    Return a gap if the location of the job's source code is left out because it is too long.
 
     Args:
-        job: which may know its source.
+        job: the job; its location may be unknown.
+
+    Returns:
+        One gap, or none.
     """
     if job.source_location is None or len(location_uri(job.source_location)) <= LONGEST_LOCATION:
         return ()
@@ -43,11 +47,12 @@ def too_long(job: Job) -> tuple[Gap, ...]:
 
 
 def job_facets(job: Job, options: EventOptions) -> dict[str, JobFacet]:
-    """Give the facets of a job by name.
+    """
+    Return the facets of a job by name.
 
     Args:
-        job: what runs.
-        options: which hold what the user says about the job.
+        job: the job.
+        options: hold the owners, tags and documentation that the user has configured.
     """
     facets: dict[str, JobFacet] = {
         "jobType": job_type_job.JobTypeJobFacet(

@@ -1,4 +1,4 @@
-"""Namespaces, column names and URIs as the receivers take them."""
+"""Namespaces, column names and URIs in the form that Marquez and other receivers accept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import hashlib
 import re
 import urllib.parse
 
-_LOGIN = re.compile(r"//[^/@]*:(?!\d+(?:/|$))[^@]*@")
+from openlineage_pyspark.facets.datasets.logins import LOGIN_OF_URL
+
 _REFUSED = re.compile(r"[^a-zA-Z:;=/0-9_\-.@+]")
 _LONGEST = 1024
 _LONGEST_COLUMN = 255
@@ -19,22 +20,24 @@ _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 @functools.lru_cache(maxsize=4096)
 def accepted_namespace(namespace: str) -> str:
-    r"""Give a namespace without the characters that break Marquez for good.
+    r"""
+    Return a namespace that Marquez accepts.
 
-    Marquez takes `[a-zA-Z:;=/0-9_\-.@+]{1,1024}` (its NamespaceName); any other character becomes `_`.
-    Every namespace of an event passes here, so that column lineage, symlinks and datasets stay one graph. A login
-    that a user has written into one is cut out.
+    It accepts `[a-zA-Z:;=/0-9_\-.@+]{1,1024}` (NamespaceName); any other character becomes `_`. A login in it is
+    removed. Every namespace of an event goes through here, so that column lineage, symlinks and datasets refer to the
+    same nodes.
 
     Args:
         namespace: of a job or dataset; an empty one becomes `default`.
     """
-    return _REFUSED.sub("_", _LOGIN.sub("//", namespace))[:_LONGEST] or "default"
+    return _REFUSED.sub("_", LOGIN_OF_URL.sub("//", namespace))[:_LONGEST] or "default"
 
 
 def accepted_job_namespace(namespace: str) -> str:
-    """Give a job's namespace as Marquez stores it: in it, unlike in a dataset's, `;` and `=` become `_` too.
+    """
+    Return a job's namespace as Marquez stores it: there, unlike in a dataset's, `;` and `=` become `_` too.
 
-    It compares the one in `parent` with the stored one, and makes a second run of the parent where they differ.
+    Marquez compares the namespace in `parent` with the stored one; if they differ, it creates a second parent run.
 
     Args:
         namespace: of a job; an empty one becomes `default`.
@@ -43,13 +46,14 @@ def accepted_job_namespace(namespace: str) -> str:
 
 
 def accepted_column(name: str) -> str:
-    """Give a column's name in the 255 characters that Marquez stores (its `dataset_fields.name`).
+    """
+    Return a column's name within the 255 characters that Marquez stores (`dataset_fields.name`).
 
-    A longer one, such as that of an expression without an alias, ends in a hash of the whole. Every column of an
-    event passes here, so that schemas and column lineage stay one graph.
+    A longer name, such as that of an expression without an alias, is cut and ends in a hash of the whole. Every column
+    of an event goes through here, so that schemas and column lineage refer to the same nodes.
 
     Args:
-        name: of a column, or a dotted path below it.
+        name: the name of a column, or a dotted path below it.
     """
     if len(name) <= _LONGEST_COLUMN:
         return name
@@ -58,11 +62,15 @@ def accepted_column(name: str) -> str:
 
 
 def data_source_uri(namespace: str) -> str:
-    """Give a valid URI for the data source that a namespace stands for (DatasourceDatasetFacet.uri).
+    """
+    Return a valid URI for the data source of a namespace (DatasourceDatasetFacet.uri).
 
     Args:
-        namespace: as `accepted_namespace` gives it. One without a colon is taken as a scheme (`file` gives
-            `file:///`); one that is no URI in any way stands below `urn:openlineage:`.
+        namespace: as `accepted_namespace` returns it.
+
+    Returns:
+        The namespace if it is a URI; a namespace that is only a scheme as its root (`file` gives `file:///`); any
+        other below `urn:openlineage:`.
     """
     if _AUTHORITY.fullmatch(namespace) or _PATH.fullmatch(namespace):
         return namespace
@@ -72,10 +80,11 @@ def data_source_uri(namespace: str) -> str:
 
 
 def location_uri(location: str) -> str:
-    """Give a valid URI for a script's location (SourceCodeLocationJobFacet.url).
+    """
+    Return a valid URI for the location of a script (SourceCodeLocationJobFacet.url).
 
     Args:
-        location: a URI, kept with its illegal characters quoted; or a path, which becomes a `file:` URI.
+        location: a URI, whose illegal characters are percent-encoded; or a path, which becomes a `file:` URI.
     """
     quoted = urllib.parse.quote(location, safe="/:?=&;@+,!$()*~%", errors="replace")
     uri = _BARE_PERCENT.sub("%25", quoted)

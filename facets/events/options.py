@@ -1,4 +1,4 @@
-"""What a user can choose about the content of events, as frozen values."""
+"""The user's options about the content of events, as frozen values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from openlineage_pyspark.facets.redaction.redact import Redaction
 
 @attrs.frozen
 class Owner:
-    """An owner of the job (OwnershipJobFacet).
+    """
+    An owner of the job (OwnershipJobFacet).
 
     Args:
         name: for example `team:data`.
@@ -21,12 +22,13 @@ class Owner:
 
 @attrs.frozen
 class Tag:
-    """A tag of the job or of its runs (TagsJobFacet, TagsRunFacet).
+    """
+    A tag of the job or of its runs (TagsJobFacet, TagsRunFacet).
 
     Args:
-        key: what the tag is about.
-        value: its value; `true` for a bare label, as the Java integration has it.
-        source: who set it; CONFIG for one from the configuration.
+        key: the name of the tag.
+        value: its value; `true` for a bare label, as in the Java integration.
+        source: who set it; CONFIG if the configuration did.
     """
 
     key: str
@@ -36,20 +38,21 @@ class Tag:
 
 @attrs.frozen
 class EventOptions:
-    """How a run is described.
+    """
+    The content of events.
 
     Args:
-        disabled: names of facets that are left out wherever they would stand (`facets.<name>.disabled`).
-        dataset_lineage_enabled: FILTER, JOIN, GROUP_BY and SORT stand once, in the facet's `dataset` list;
-            where False they are repeated on every column, as older readers expect.
-        descriptions_enabled: transformations carry the SQL text of their expression.
-        schema_size_limit: number of output columns above which a `columnLineage` is left out.
-        owners: of the job.
-        job_tags: of the job.
-        run_tags: of every run.
-        job_documentation: what the job is for.
-        max_bytes: of an event; what is over it is cut.
-        redaction: what is taken out of texts.
+        disabled: the names of facets that are left out everywhere (`facets.<name>.disabled`).
+        dataset_lineage_enabled: whether FILTER, JOIN, GROUP_BY and SORT are listed once, in the facet's `dataset`; if
+            not, they are repeated in every column, as older readers expect.
+        descriptions_enabled: whether transformations carry the SQL text of their expression.
+        schema_size_limit: the number of output columns above which `columnLineage` is left out.
+        owners: the owners of the job.
+        job_tags: the tags of the job.
+        run_tags: the tags of every run.
+        job_documentation: the description of the job.
+        max_bytes: the limit on an event; what exceeds it is cut.
+        redaction: how texts are redacted.
     """
 
     disabled: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""Facets of the user's own: found by entry point, asked once per event, checked before they are used."""
+"""The user's own facets: providers are found by entry point, called once per event, and their facets checked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ GROUP = "openlineage_pyspark.facets"
 
 @attrs.frozen
 class CustomFacets:
-    """What a provider adds to one event; a facet of a name that stands already takes its place.
+    """
+    The facets that a provider adds to one event; they replace facets of the same name.
 
     Args:
         run: facets of the run, by name.
@@ -43,23 +44,25 @@ class CustomFacets:
 
 
 class FacetProvider(Protocol):
-    """What an entry point of the group `openlineage_pyspark.facets` must name."""
+    """The type of the function that an entry point of the group `openlineage_pyspark.facets` must name."""
 
     def __call__(self, state: RunState) -> CustomFacets:
-        """Give the facets to add to one event.
+        """
+        Return the facets to add to one event.
 
         Args:
-            state: of the run, all that is known when the event is made.
+            state: the state of the run when the event is made.
         """
 
 
 @attrs.frozen
 class Provider:
-    """A provider by name, not yet loaded.
+    """
+    A provider that is not loaded yet.
 
     Args:
-        name: of its entry point.
-        load: gives the provider; loading runs the user's code, so it waits for the first use.
+        name: the name of its entry point.
+        load: returns the provider; it runs the user's code, so it is called on first use only.
     """
 
     name: str
@@ -68,12 +71,13 @@ class Provider:
 
 @attrs.frozen
 class Contribution:
-    """What came of asking one provider about one event.
+    """
+    The result of calling one provider for one event.
 
     Args:
-        provider: its name.
-        facets: what it added.
-        failure: why it added nothing; None where it answered.
+        provider: the name of the provider.
+        facets: the facets that it added.
+        failure: why it added nothing; None if it returned.
     """
 
     provider: str
@@ -82,25 +86,26 @@ class Contribution:
 
 
 def providers() -> tuple[Provider, ...]:
-    """Give all providers that are installed, in the order of their names."""
+    """Return all installed providers, sorted by name."""
     found = sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
     return tuple(Provider(name=entry.name, load=entry.load) for entry in found)
 
 
 def contribute(provider: Provider, state: RedactedState) -> Contribution:
-    """Ask one provider about one event.
+    """
+    Call one provider for one event, and check its facets.
 
-    This runs code that isn't ours, and raises whatever that raises: the caller guards it and goes on with
-    `failed`, so that one provider's fault costs its own facets alone.
+    This runs the user's code and raises whatever it raises. The caller guards the call and continues with `failed`, so
+    that a fault costs only this provider's facets.
 
     Args:
-        provider: to ask.
-        state: of the run.
+        provider: the provider.
+        state: the state of the run.
 
     Raises:
-        TypeError: for an answer that is no CustomFacets, a facet of the wrong class for its place, or a value
-            without a JSON form.
-        ValueError: for NaN, or for a dataset that the run does not have.
+        TypeError: the result is not a CustomFacets, a facet has the wrong class for its place, or a value has no JSON
+            form.
+        ValueError: a number is NaN, or the run does not have one of the datasets.
     """
     facets = provider.load()(state)
     if not isinstance(facets, CustomFacets):
@@ -118,17 +123,18 @@ def contribute(provider: Provider, state: RedactedState) -> Contribution:
 
 
 def failed(provider: Provider, error: str) -> Contribution:
-    """Give the contribution of a provider that could not be asked.
+    """
+    Return the contribution of a provider that raised.
 
     Args:
-        provider: which raised.
-        error: the class of what it raised. The message, in which anything may stand, is in the log.
+        provider: the provider.
+        error: the class of the exception. Its message may hold anything, and is in the log only.
     """
     return Contribution(provider=provider.name, failure=f"{error}, see the log")
 
 
 def _placed(facets: CustomFacets) -> Iterator[tuple[str, str, object, tuple[type, ...]]]:
-    """Give each facet with its place, its name and the classes that may stand there."""
+    """Yield for each facet its place, its name, the facet, and the classes that are allowed there."""
     places: list[tuple[str, Mapping[str, object], tuple[type, ...]]] = [
         ("run", facets.run, (RunFacet,)),
         ("job", facets.job, (JobFacet,)),

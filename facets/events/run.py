@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.model.run import Gap, Parent, RunState
 
-# These have no schema of their own, and `_schemaURL` stays the one of RunFacet. Names and fields of the first two
-# are the Java integration's; the third lets a receiver drop an event that it got twice. They are made without a
-# class statement so that a checker which leaves openlineage-python out has no untyped base class.
+# These have no schema of their own, and keep the `_schemaURL` of RunFacet. The names and fields of the first two are
+# the Java integration's; the third lets a receiver drop a repeated event. They are made without class statements,
+# because a type checker that skips openlineage-python would complain about an untyped base class.
 SparkProperties = attrs.make_class("SparkProperties", {"properties": attrs.field(kw_only=True)}, bases=(RunFacet,))
 SparkApplicationDetails = attrs.make_class(
     "SparkApplicationDetails",
@@ -47,12 +47,13 @@ PySparkEvent = attrs.make_class("PySparkEvent", {"id": attrs.field(kw_only=True)
 
 
 def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...], identity: str) -> dict[str, RunFacet]:
-    """Give the facets of a run by name.
+    """
+    Return the facets of a run by name.
 
     Args:
-        state: of the run.
-        options: which hold the run's tags.
-        remarks: all that was not understood or was left out, for `extractionError`.
+        state: the state of the run.
+        options: hold the tags of the run.
+        remarks: the gaps that `extractionError` reports.
         identity: the event's id.
     """
     engine = state.engine
@@ -105,7 +106,7 @@ def _parent(parent: Parent) -> parent_run.ParentRunFacet:
 
 def _extraction_error(remarks: tuple[Gap, ...], operators: int) -> extraction_error_run.ExtractionErrorRunFacet:
     return extraction_error_run.ExtractionErrorRunFacet(
-        # A remark need not be about an operator, and a part can't be more than the whole.
+        # There may be more gaps than operators, since a gap need not be about one.
         totalTasks=max(operators, len(remarks)),
         failedTasks=len(remarks),
         errors=[extraction_error_run.Error(errorMessage=remark.message, task=remark.task) for remark in remarks],

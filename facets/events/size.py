@@ -1,30 +1,27 @@
-"""Events within a limit of bytes: what is over it is cut, step by step, and the event says so.
+"""
+Events within a limit of bytes: what exceeds it is cut step by step, and the event says what was cut.
 
-The steps and their order stand in `cuts`. What was cut stands in the run's `extractionError`.
+`serialise_within`, at the end, takes the `STEPS` in order, each only if the steps before it were not enough. A step
+yields edits of the event's JSON document; each edit is measured, and the whole event is encoded again only at the end.
+The run's `extractionError` says what was cut.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.facets.events.encode import serialise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-
-import json
-from typing import TYPE_CHECKING
-
 from openlineage.client.facet_v2 import extraction_error_run
+from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.ids import PRODUCER
 from openlineage_pyspark.facets.model.run import Gap
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
     from openlineage.client.event_v2 import RunEvent
     from openlineage_pyspark.facets.events.options import EventOptions
-
 
 Node = dict[str, Any]
 
@@ -44,12 +41,22 @@ OWN = (
     | {"processing_engine", "sql", "documentation", "schema", "columnLineage"}
     | {"lifecycleStateChange", "inputStatistics", "outputStatistics"}
 )
-"""The facets of this package, by name; any other is of a custom provider."""
+"""The names of this package's own facets; all others come from custom providers."""
+
+
+# --- edits ----------------------------------------------------------------------------------------------------
 
 
 @attrs.frozen(eq=False)
 class Edit:
-    """A new value for one member of an event's part; without it, the member goes."""
+    """
+    A change of one member of an object in the event.
+
+    Args:
+        holder: the object.
+        key: the name of the member.
+        value: its new value; by default the member is deleted.
+    """
 
     holder: Node
     key: str
@@ -58,12 +65,13 @@ class Edit:
 
 @attrs.frozen(eq=False)
 class Step:
-    """One kind of content.
+    """
+    One kind of content that is cut.
 
     Args:
-        what: is cut, as the event's remark names it.
-        edits: gives the edits on an event, each to be applied before the next is asked for.
-        gradual: whether the edits end as soon as the event is small enough.
+        what: its name in the event's remark.
+        edits: yields the edits of an event; each must be applied before the next one is requested.
+        gradual: whether to stop as soon as the event is small enough.
     """
 
     what: str
@@ -72,7 +80,7 @@ class Step:
 
 
 def saving(edit: Edit) -> int:
-    """Give how many bytes fewer an edit makes the event, not yet applied; never too many."""
+    """Return by how many bytes an edit, not yet applied, shrinks the event; at least by this many."""
     old = len(serialise(edit.holder[edit.key]))
     if edit.value is not _GONE:
         return old - len(serialise(edit.value))
@@ -81,18 +89,14 @@ def saving(edit: Edit) -> int:
 
 
 def apply(edit: Edit) -> None:
-    """Do an edit."""
+    """Apply an edit."""
     if edit.value is _GONE:
         del edit.holder[edit.key]
     else:
         edit.holder[edit.key] = edit.value
 
 
-def without_empty_lineage(event: Node) -> None:
-    """Take out each `columnLineage` that has lost all that it said."""
-    for facets, lineage in _lineages(event):
-        if not lineage["fields"] and not lineage.get("dataset"):
-            del facets["columnLineage"]
+# --- the parts of an event ------------------------------------------------------------------------------------
 
 
 def _datasets(event: Node) -> list[Node]:
@@ -100,7 +104,7 @@ def _datasets(event: Node) -> list[Node]:
 
 
 def _facets(event: Node) -> Iterator[Node]:
-    """Give each mapping of facets by name."""
+    """Yield each object that holds facets by name."""
     yield event["run"]["facets"]
     yield event["job"]["facets"]
     for dataset in _datasets(event):
@@ -110,7 +114,7 @@ def _facets(event: Node) -> Iterator[Node]:
 
 
 def _lineages(event: Node) -> list[tuple[Node, Node]]:
-    """Give each `columnLineage` and the mapping that it stands in."""
+    """Return each `columnLineage`, after the object that holds it."""
     return [
         (facets, facets["columnLineage"])
         for output in event["outputs"]
@@ -125,6 +129,16 @@ def _edges(event: Node) -> Iterator[Node]:
         yield from lineage.get("dataset", ())
 
 
+def without_empty_lineage(event: Node) -> None:
+    """Delete each `columnLineage` that has nothing left."""
+    for facets, lineage in _lineages(event):
+        if not lineage["fields"] and not lineage.get("dataset"):
+            del facets["columnLineage"]
+
+
+# --- the steps, in their order --------------------------------------------------------------------------------
+
+
 def _error_texts(event: Node) -> Iterator[Edit]:
     yield from _shorter_errors(event, _LONGEST_ERROR)
 
@@ -137,8 +151,8 @@ def _shorter_errors(event: Node, longest: int) -> Iterator[Edit]:
 
 
 def _shortened(text: str, longest: int) -> str:
-    """Keep the beginning and the end: the cause of an error stands at either, by language."""
-    # Less than half, so that the line between them is no addition.
+    """Keep the beginning and the end: depending on the language, the cause of an error is in either."""
+    # Less than half, to leave room for the line between them.
     half = longest // 2 - 25
     return f"{text[:half]}\n... {len(text) - 2 * half} characters cut ...\n{text[-half:]}"
 
@@ -191,10 +205,10 @@ def _dataset_details(event: Node) -> Iterator[Edit]:
 
 
 def _unused_fields(event: Node) -> Iterator[Edit]:
-    """Cut from schemas what no edge begins or ends at."""
+    """Cut from schemas the fields at which no edge begins or ends."""
     used: dict[tuple[str, str], set[str]] = {}
     for edge in _edges(event):
-        # A path into a struct uses the column that it begins with, and names may hold dots themselves.
+        # A path into a struct uses the column that it begins with; names may contain dots too.
         parts = edge["field"].split(".")
         paths = used.setdefault((edge["namespace"], edge["name"]), set())
         paths.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
@@ -217,7 +231,7 @@ def _indirect_edges(event: Node) -> Iterator[Edit]:
         for name, column in list(lineage["fields"].items()):
             direct = [edge for edge in map(_directly, column["inputFields"]) if edge is not None]
             if not direct and column["inputFields"]:
-                # An entry without sources would say that the column is a constant.
+                # An entry without sources would declare the column a constant.
                 yield Edit(lineage["fields"], name)
             elif direct != column["inputFields"]:
                 yield Edit(column, "inputFields", direct)
@@ -234,7 +248,7 @@ def _columns(event: Node) -> Iterator[Edit]:
         for _, lineage in _lineages(event)
         for name, column in lineage["fields"].items()
     ]
-    # Those of one size stay in their order.
+    # Stable: columns of equal size keep their order.
     for _, fields, name in sorted(entries, key=lambda entry: -entry[0]):
         yield Edit(fields, name)
 
@@ -286,19 +300,23 @@ STEPS = (
     Step("outputs", _outputs),
     Step("all facets but " + ", ".join(sorted(_ESSENTIAL)), _rest),
 )
-"""The order in which content is cut; each step only where the ones before it were not enough."""
+"""The order in which content is cut; each step is taken only if those before it were not enough."""
+
+
+# --- the event as a whole -------------------------------------------------------------------------------------
 
 KEY = "event.maxBytes"
-"""The key of the limit, which the remarks name."""
+"""The configuration key of the limit; the remarks name it."""
 
 _FACET = "extractionError"
-# The commas, and the digits by which the facet's counts may grow.
+# Bytes for commas, and for the digits by which the facet's counts may grow.
 _JOINTS = 24
 
 
 @attrs.frozen
 class Encoded:
-    """An event as it is sent.
+    """
+    An event as it is sent.
 
     Args:
         body: compact JSON.
@@ -310,19 +328,20 @@ class Encoded:
 
 
 def serialise_within(event: RunEvent, options: EventOptions) -> Encoded:
-    """Give an event as the bytes that are sent, cut where it would have more of them than the limit.
+    """
+    Return an event as the bytes that are sent, cut to the limit.
 
-    An event that can't be made small enough keeps its run with the parent and a short error message, its job,
-    and what was cut. It is over the limit only where the limit is smaller than that, and then says so.
+    At the least, an event keeps its run with the parent and a short error message, its job, and the list of what was
+    cut. It exceeds the limit only if the limit is smaller than that, and then says so.
 
     Args:
-        event: a RunEvent of openlineage-python's classes.
-        options: which hold the limit, and whether `extractionError` is wanted.
+        event: a RunEvent of openlineage-python.
+        options: hold the limit (`max_bytes`), and whether `extractionError` is disabled.
 
     Raises:
-        ValueError: as `serialise`.
-        TypeError: as `serialise`.
-        RecursionError: as `serialise`.
+        ValueError: see `serialise`.
+        TypeError: see `serialise`.
+        RecursionError: see `serialise`.
     """
     body = serialise(event)
     if len(body) <= options.max_bytes:
@@ -338,7 +357,7 @@ def serialise_within(event: RunEvent, options: EventOptions) -> Encoded:
 
 
 class _Oversized:
-    """An event on its way below the limit: its parts are measured as they go, the whole only once."""
+    """An event that is being cut: its size is computed from the edits."""
 
     def __init__(self, event: dict[str, Any], size: int, options: EventOptions) -> None:
         self._event = event
@@ -347,7 +366,7 @@ class _Oversized:
         self._limit = options.max_bytes
         self._silent = _FACET in options.disabled
         self._remarks: list[extraction_error_run.Error] = []
-        # What the remarks will take.
+        # The bytes that the remarks will take.
         self._room = 0 if self._silent else _JOINTS
         if not self._silent and _FACET not in self._facets:
             self._room += len(serialise({_FACET: self._remarked({})}))
@@ -357,7 +376,7 @@ class _Oversized:
         return self._size + self._room <= self._limit
 
     def cut(self, step: Step) -> None:
-        """Take a step as a whole, or as much of it as is needed where it is gradual."""
+        """Apply a step: completely, or if it is gradual, as much of it as is needed."""
         cut = saved = 0
         reserve = 0 if self._silent else len(serialise(_remark(step.what, _counted(self._whole, self._whole)))) + 1
         self._room += reserve
@@ -387,7 +406,7 @@ class _Oversized:
             self._room += len(serialise(self._remarks[-1])) + 1
 
     def _remarked(self, facet: dict[str, Any]) -> dict[str, Any]:
-        """Give the facet that stands there, or a new one, with the remarks at its end."""
+        """Return the event's facet, or a new one if it is empty, with the remarks appended."""
         made = extraction_error_run.ExtractionErrorRunFacet(
             totalTasks=facet.get("totalTasks", 0), failedTasks=0, errors=[], producer=PRODUCER
         )

@@ -1,4 +1,4 @@
-"""What a dataset is: its identity and what is known of it, as frozen values."""
+"""Datasets as frozen values: their identity, schema, catalog and statistics."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import attrs
 
 @attrs.frozen
 class Field:
-    """One column or nested field of a dataset's schema.
+    """
+    One column or nested field of a dataset's schema.
 
     Args:
-        name: the field's own name, without the path above it.
+        name: the field's own name, without the names of its parents.
         type: Spark's name of an atomic type, or `struct`, `array`, `map`.
         description: the column's comment.
-        fields: of a struct its fields, of an array `_element`, of a map `key` and `value`.
+        fields: the fields of a struct, `_element` of an array, `key` and `value` of a map.
     """
 
     name: str
@@ -24,7 +25,7 @@ class Field:
 
 @attrs.frozen(order=True)
 class Identifier:
-    """A dataset's identity in OpenLineage's naming specification: namespace and name."""
+    """The identity of a dataset by OpenLineage's naming specification: namespace and name."""
 
     namespace: str
     name: str
@@ -32,7 +33,7 @@ class Identifier:
 
 @attrs.frozen
 class Symlink:
-    """Another identity of a dataset (SymlinksDatasetFacet); `type` is TABLE or LOCATION."""
+    """A further identity of a dataset (SymlinksDatasetFacet); `type` is TABLE or LOCATION."""
 
     namespace: str
     name: str
@@ -41,14 +42,15 @@ class Symlink:
 
 @attrs.frozen
 class Catalog:
-    """The catalog that a table stands in (CatalogDatasetFacet).
+    """
+    The catalog of a table (CatalogDatasetFacet).
 
     Args:
         framework: for example `hive`, `iceberg`, `delta`, `jdbc`, `spark`.
         type: for example `hive`, `hadoop`, `rest`, `in-memory`.
         name: the catalog's name in Spark, for example `spark_catalog`.
-        metadata_uri: where the catalog's metadata is served, without credentials.
-        warehouse_uri: where its tables lie, without credentials.
+        metadata_uri: the address of the catalog's metadata service, without credentials.
+        warehouse_uri: the location of its tables, without credentials.
     """
 
     framework: str
@@ -60,16 +62,17 @@ class Catalog:
 
 @attrs.frozen
 class Dataset:
-    """A dataset that a run reads or writes.
+    """
+    A dataset that a run reads or writes.
 
     Args:
-        identifier: its one name, the same when it is read and when it is written.
-        fields: the schema, in order; empty where none is known.
-        symlinks: its other identities, for example the table's name beside its location.
-        catalog: the catalog it stands in.
-        storage_layer: for example `iceberg`, `delta`, `default`; None where it isn't storage.
+        identifier: its identity, the same when it is read and when it is written.
+        fields: the schema, in order; empty if it is unknown.
+        symlinks: its further identities, for example the table's name besides its location.
+        catalog: the catalog of the table; None if it is not in one.
+        storage_layer: for example `iceberg`, `delta`, `default`; None if the dataset is not storage.
         file_format: for example `parquet`.
-        type: DatasetTypeDatasetFacet's type: TABLE, VIEW, FILE, TOPIC, STREAM.
+        type: TABLE, VIEW, FILE, TOPIC or STREAM (DatasetTypeDatasetFacet).
         description: the table's comment.
     """
 
@@ -85,7 +88,14 @@ class Dataset:
 
 @attrs.frozen
 class Statistics:
-    """What a run read from or wrote to one dataset; None where Spark did not say."""
+    """
+    The amount that a run read from or wrote to one dataset; each number is None if Spark did not report it.
+
+    Args:
+        rows: the number of rows.
+        bytes: the size in bytes.
+        files: the number of files.
+    """
 
     rows: int | None = None
     bytes: int | None = None

@@ -1,4 +1,8 @@
-"""The lineage of one output as values: which source columns reach it, and how."""
+"""
+The lineage of one output as frozen values: which source columns reach it, and how.
+
+First the kinds of influence and how two of them compose; then the values of the columnLineage facet.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,10 @@ from openlineage_pyspark.facets.model.dataset import Identifier
 
 
 class Kind(enum.IntEnum):
-    """The kinds of the columnLineage facet (type and subtype); a masked one can't be read back from its target.
+    """
+    How a source influences a target: type, subtype and masking of the columnLineage facet in one value.
 
-    The order of the DIRECT ones is their strength: the strongest on a path names the path.
+    The DIRECT kinds are in the order of their strength: the strongest on a path is the kind of the path.
     """
 
     IDENTITY = 0
@@ -28,12 +33,12 @@ class Kind(enum.IntEnum):
 
     @property
     def direct(self) -> bool:
-        """Whether the source's value itself goes into the target's value."""
+        """Return whether the target's value is computed from the source's value."""
         return self < Kind.FILTER
 
     @property
     def masking(self) -> bool:
-        """Whether the source's value can't be read back from the target's."""
+        """Return whether the source's value can't be read back from the target's."""
         return self in (Kind.MASKED_TRANSFORMATION, Kind.MASKED_AGGREGATION)
 
 
@@ -53,33 +58,30 @@ _COMPOSED = {(outer, inner): _compose(outer, inner) for outer in Kind for inner 
 
 
 def compose(outer: Kind, inner: Kind) -> Kind:
-    """What two steps on one path amount to.
+    """
+    Return the kind of two consecutive steps on one path.
 
     Args:
         outer: the step nearer to the output.
         inner: the step nearer to the source.
 
     Returns:
-        the nearer INDIRECT kind where there is one; else the stronger DIRECT one, masked where either is.
+        The outer kind if it is INDIRECT, else the inner one if that is; else the stronger DIRECT kind, masked if
+        either is.
     """
     return _COMPOSED[outer, inner]
 
 
-def transformation(kind: Kind, description: str) -> Transformation:
-    """The kind in the facet's words, with the SQL text of the expression."""
-    subtype = kind.name.removeprefix("MASKED_")
-    return Transformation("DIRECT" if kind.direct else "INDIRECT", subtype, description, kind.masking)
-
-
 @attrs.frozen(order=True)
 class Transformation:
-    """How a source reaches its target (ColumnLineageDatasetFacet 1-2-0).
+    """
+    How a source reaches its target (ColumnLineageDatasetFacet 1-2-0).
 
     Args:
         type: DIRECT or INDIRECT.
         subtype: IDENTITY, TRANSFORMATION, AGGREGATION; or FILTER, JOIN, GROUP_BY, SORT, WINDOW, CONDITIONAL.
-        description: SQL text of the expression; empty where there is none.
-        masking: whether the value can't be read back, as under a hash or a count.
+        description: the SQL text of the expression; empty if there is none.
+        masking: whether the source's value can't be read back, as after a hash or a count.
     """
 
     type: str
@@ -88,14 +90,21 @@ class Transformation:
     masking: bool = False
 
 
+def transformation(kind: Kind, description: str) -> Transformation:
+    """Return a kind as a transformation, with the SQL text of the expression."""
+    subtype = kind.name.removeprefix("MASKED_")
+    return Transformation("DIRECT" if kind.direct else "INDIRECT", subtype, description, kind.masking)
+
+
 @attrs.frozen(order=True)
 class Edge:
-    """One source column of an output column, or of the output as a whole.
+    """
+    One source column of an output column, or of the output as a whole.
 
     Args:
-        dataset: the source.
-        field: its column; of a nested field, the column that it stands in.
-        transformations: each way in which it arrives, sorted, at least one.
+        dataset: the source dataset.
+        field: the source column; for a nested field, the column that holds it.
+        transformations: the ways in which it influences the target, sorted, at least one.
     """
 
     dataset: Identifier
@@ -105,7 +114,7 @@ class Edge:
 
 @attrs.frozen
 class OutputColumn:
-    """One column of an output and its edges, sorted; none for a constant."""
+    """One column of an output with its edges, sorted; a constant has none."""
 
     name: str
     edges: tuple[Edge, ...]
@@ -113,11 +122,12 @@ class OutputColumn:
 
 @attrs.frozen
 class ColumnLineage:
-    """The whole of what one output's columns come from.
+    """
+    The lineage of one output.
 
     Args:
-        columns: every output column, in the output's order.
-        dataset: the edges that decide about all rows (FILTER, JOIN, GROUP_BY, SORT), sorted.
+        columns: all output columns, in the output's order.
+        dataset: the edges that influence all rows (FILTER, JOIN, GROUP_BY, SORT), sorted.
     """
 
     columns: tuple[OutputColumn, ...]

@@ -1,4 +1,4 @@
-"""One event of a run before it is written in OpenLineage's words: plain frozen values."""
+"""The state of a run as frozen values: all that one OpenLineage event says, before it is encoded."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage
 
 @attrs.frozen
 class Failure:
-    """Why a run failed (ErrorMessageRunFacet).
+    """
+    Why a run failed (ErrorMessageRunFacet).
 
     Args:
-        message: what the user saw.
-        language: JAVA or PYTHON, of the code that raised.
-        stack_trace: the trace in that language, where there is one.
+        message: the message that the user saw.
+        language: JAVA or PYTHON, the language of the code that raised.
+        stack_trace: the trace in that language, if there is one.
     """
 
     message: str
@@ -32,8 +33,8 @@ class Outcome:
 
     Args:
         event_type: COMPLETE, FAIL or ABORT.
-        message: why, where it is not COMPLETE.
-        stack_trace: of the exception.
+        message: the reason, unless it is COMPLETE.
+        stack_trace: the trace of the exception, if there was one.
     """
 
     event_type: str
@@ -43,7 +44,7 @@ class Outcome:
 
 @attrs.frozen
 class RunInput:
-    """A dataset that was read, and how much of it by this run."""
+    """A dataset that a run reads, and how much it has read of it."""
 
     dataset: Dataset
     statistics: Statistics | None = None
@@ -51,14 +52,15 @@ class RunInput:
 
 @attrs.frozen
 class RunOutput:
-    """A dataset that was written, and how.
+    """
+    A dataset that a run writes, and how.
 
     Args:
-        dataset: what was written; its schema is the one after the write.
+        dataset: the dataset, with its schema after the write.
         lifecycle: ALTER, CREATE, DROP, OVERWRITE, RENAME or TRUNCATE; None for an append.
         renamed_from: the identity before a RENAME.
-        statistics: what this run wrote.
-        lineage: where its columns come from; None for a command that carries no data.
+        statistics: how much the run has written.
+        lineage: the sources of its columns; None for a command that moves no data.
     """
 
     dataset: Dataset
@@ -70,15 +72,16 @@ class RunOutput:
 
 @attrs.frozen
 class Job:
-    """The job that a run is of.
+    """
+    The job of a run.
 
     Args:
-        namespace: of the job.
-        name: the same in each of its runs.
+        namespace: the namespace of the job.
+        name: the name of the job, the same in all its runs.
         type: APPLICATION, SQL_JOB or RDD_JOB (JobTypeJobFacet.jobType).
-        processing_type: BATCH, STREAMING, or NONE for the application.
-        sql: text of the statement, where there was one.
-        source_location: URI of the user's script, where it is known.
+        processing_type: BATCH or STREAMING; NONE for the application.
+        sql: the text of the statement, if there was one.
+        source_location: the URI of the user's script, if it is known.
     """
 
     namespace: str
@@ -91,7 +94,7 @@ class Job:
 
 @attrs.frozen
 class RunReference:
-    """Another run, as ParentRunFacet names it."""
+    """A reference to another run, as in ParentRunFacet."""
 
     run_id: str
     namespace: str
@@ -100,7 +103,7 @@ class RunReference:
 
 @attrs.frozen
 class Parent:
-    """The run that this one belongs to, and the one at the top (ParentRunFacet 1-2-0)."""
+    """The parent of a run, and the root of its hierarchy (ParentRunFacet 1-2-0)."""
 
     run: RunReference
     root: RunReference | None = None
@@ -108,7 +111,13 @@ class Parent:
 
 @attrs.frozen
 class Gap:
-    """Something in a plan that the lineage has no rule for: its class or kind, and what was done about it."""
+    """
+    Something that an event leaves out or that no rule covers (an error of ExtractionErrorRunFacet).
+
+    Args:
+        task: the class of the operator, or the kind of content.
+        message: what is missing, and what was done instead.
+    """
 
     task: str
     message: str
@@ -116,12 +125,13 @@ class Gap:
 
 @attrs.frozen
 class Engine:
-    """What runs the job: for `processing_engine`, `spark_applicationDetails` and `spark_properties`.
+    """
+    The Spark application of a run: for `processing_engine`, `spark_applicationDetails` and `spark_properties`.
 
     Args:
-        version: of Spark.
-        application: name and value of each detail, in the Java integration's spelling (`appName`, `driverHost`).
-        properties: the captured Spark properties.
+        version: the version of Spark.
+        application: the name and value of each detail, in the Java integration's spelling (`appName`, `driverHost`).
+        properties: the name and value of each captured Spark property.
     """
 
     version: str
@@ -131,20 +141,21 @@ class Engine:
 
 @attrs.frozen
 class RunState:
-    """One state of one run, with all that is known then.
+    """
+    The state of a run at one time, with everything that is known then.
 
     Args:
         event_type: START, RUNNING, COMPLETE, FAIL or ABORT.
-        event_time: aware, in UTC.
+        event_time: timezone-aware, in UTC.
         run_id: a UUID.
-        job: what runs.
-        engine: what it runs on.
-        parent: the run above it.
-        inputs: each dataset once.
-        outputs: each dataset once.
-        failure: for FAIL and ABORT.
-        gaps: for `extractionError`; empty where everything was.
-        operators: how many operators the plan had (`extractionError.totalTasks`).
+        job: the job.
+        engine: the Spark application.
+        parent: the parent run, if there is one.
+        inputs: the datasets that it reads, each once.
+        outputs: the datasets that it writes, each once.
+        failure: the reason of FAIL and ABORT.
+        gaps: for `extractionError`; empty if nothing is missing.
+        operators: the number of operators in the plan (`extractionError.totalTasks`).
     """
 
     event_type: str

@@ -1,1 +1,19 @@
-"""What is taken out of a text before anybody sees it."""
+"""
+Redaction: what is removed from the texts of an event before anybody sees it, and where each rule is.
+
+Always removed:
+- the values of options, properties and variables whose names say they are secret, or are not known to be harmless:
+  `names` holds both lists of names;
+- logins, query parameters and fragments of URLs, and every property of a JDBC URL: `facets.datasets.urls`;
+- what follows the name of a secret in free text (`password=...`), private keys, tokens in the form of a well-known
+  service, and the secret values that the configuration holds: `text`;
+- comments in SQL, strings that a name, an assignment, a comparison or a function says are secret: `sql`;
+- statements, plans and lines of source code quoted in error messages: `errors`.
+
+With `mask_literals` also every literal in SQL (as `?`), all comments on tables and columns, and everything in a message
+that could be a literal.
+
+`redact` applies these rules to a whole `RunState`; `Redaction` holds the options and is the entry for single texts.
+Not redacted: the names of datasets, which `facets.datasets.naming` builds without credentials, and the facets of the
+user's own providers.
+"""

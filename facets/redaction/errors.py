@@ -1,10 +1,10 @@
 """
-Messages and stack traces as they may be shown.
+Redact error messages and stack traces, of Python and of the JVM.
 
-They quote what the user wrote: statements, plans, lines of a script. A statement stands in the event already, where it
-is read as SQL; a line of source may hold anything. So both are left out, with the place that they name kept. From what
-remains credentials are taken; where literals are masked, only what can't be one remains: classes of exceptions, error
-conditions, SQL states and frames.
+They quote what the user wrote: statements, plans, lines of a script. The event holds the statement already, redacted as
+SQL; a line of source code may hold anything. So these quotations are removed, and the file and line kept. Credentials
+are removed from the rest. If literals are masked, only exception classes, error conditions, SQL states and stack frames
+remain.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ _END_OF_QUERY = " The error occurred during "
 _CUT = "..."
 _LONG = 2000
 _SHORT = 8
-"""Below this length, what is hidden is hidden only where it stands as a word of its own."""
+"""A removed value shorter than this is hidden only where it is a whole word."""
 
 
 def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str] = (), *, mask: bool = False) -> str:
     """
-    A message, or a stack trace of Python or of the JVM, as it may be shown.
+    Redact an error message, or a stack trace of Python or of the JVM.
 
     Args:
         text: as it was raised.
-        redact: takes the credentials out of a text.
-        hidden: values that the statement held, which the message may repeat.
-        mask: whether nothing may remain that can be a literal.
+        redact: removes the credentials from a text.
+        hidden: values that were removed from the statement; the message may repeat them.
+        mask: whether to remove everything that can be a literal.
     """
     if len(text) >= _LONG and text.endswith(_CUT):
-        # The last word may be the beginning of a secret that no longer looks like one.
+        # The text was cut: the last word may be the beginning of a secret that no longer looks like one.
         text = f"{text.rsplit(None, 1)[0]} {_CUT}" if " " in text else _CUT
     statements: list[str] = []
     lines = list(_without_quotations(_without_queries(text).split("\n"), statements))
@@ -77,7 +77,7 @@ def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str
 
 
 def _without_queries(text: str) -> str:
-    """The text without the queries for other databases, with their comments and all, that Spark repeats in it."""
+    """Remove the queries for other databases that Spark repeats in a message, with their comments."""
     parts: list[str] = []
     done = 0
     while (begin := text.find(_QUERY, done)) >= 0:
@@ -89,6 +89,7 @@ def _without_queries(text: str) -> str:
 
 
 def _without(text: str, hidden: Iterable[str]) -> str:
+    """Remove values from a text, longest first."""
     for value in sorted(hidden, key=len, reverse=True):
         if value not in text:
             continue
@@ -100,7 +101,7 @@ def _without(text: str, hidden: Iterable[str]) -> str:
 
 
 def _without_quotations(lines: list[str], statements: list[str]) -> Iterator[str]:
-    """The lines that are no statement, no plan and no source; the statements go where they are collected."""
+    """Yield the lines that are not quoted statements, plans or source code; append the statements to `statements`."""
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -123,7 +124,7 @@ def _without_quotations(lines: list[str], statements: list[str]) -> Iterator[str
 
 
 def _is_plan(line: str, lines: list[str], at: int) -> bool:
-    """Whether a plan begins behind a line: as a tree, or at the end of the message of an analysis error."""
+    """Return whether a plan begins after a line: as a tree, or at the end of the message of an analysis error."""
     if at >= len(lines):
         return False
     as_last = _PLAN_ABOVE.fullmatch(line) is not None and _PLAN_TOP.fullmatch(lines[at]) is not None
@@ -135,7 +136,7 @@ def _indent(line: str) -> int:
 
 
 def _masked(lines: Iterable[str]) -> Iterator[str]:
-    """The lines with `?` in place of all that can be a literal; several that are nothing else become one."""
+    """Yield the lines with `?` in place of everything that can be a literal; merge consecutive lines of only `?`."""
     before = ""
     for line in lines:
         shown = _masked_line(line)

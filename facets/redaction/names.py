@@ -1,8 +1,8 @@
 """
-Which names may have their values shown, and which names say of themselves that their value is a secret.
+The names whose values may be shown, and the names that say that their value is a secret.
 
-The first list decides wherever options are copied: what isn't in it is hidden. The second is for texts in which
-anything may stand, such as the message of an exception, and for properties that the user asks for by name.
+The list of shown names decides for options and properties: the value of any other name is hidden. The pattern of secret
+names is for free text such as error messages, and for properties that the user asks for by name.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _LOGIN = re.compile(r"(?:^|[._\-])(?:user|username|user[._\-]?(?:name|id)|uid|lo
 
 
 def is_secret(name: str) -> bool:
-    """Whether a name says that its value is a secret: a password, a key, a token, a signature."""
+    """Return whether a name says that its value is a secret, such as a password, key, token or signature."""
     return _SECRET.search(name.lower()) is not None
 
 
 def is_login(name: str) -> bool:
-    """Whether a name says that its value is half of a secret: a user."""
+    """Return whether a name says that its value is a user, which is half of a login."""
     return _LOGIN.search(name.lower()) is not None
 
 
@@ -46,7 +46,7 @@ _SHOWN = frozenset(
     type compaction
     """.split()
 )
-"""Options of sources and properties of tables, in lower case, whose values say what is read and how."""
+"""Options of sources and properties of tables, in lower case, whose values hold no secret."""
 
 _SHOWN_BELOW = ("delta.", "parquet.", "orc.", "write.parquet.", "write.orc.", "write.metadata.", "read.split.")
 _SHOWN_CONF = ("spark.sql.", "spark.default.", "spark.app.name", "spark.master", "hive.exec.")
@@ -54,13 +54,13 @@ _CATALOG = "spark.sql.catalog."
 
 
 def is_shown_option(name: str) -> bool:
-    """Whether the value of a source's option or of a table's property may be shown; its case does not count."""
+    """Return whether the value of a source's option or a table's property may be shown; case does not matter."""
     low = name.lower()
     return low in _SHOWN or (low.startswith(_SHOWN_BELOW) and not is_secret(low))
 
 
 def is_shown_property(name: str) -> bool:
-    """Whether the value of a Spark property may be shown where a statement sets it."""
+    """Return whether the value of a Spark property that a statement sets may be shown."""
     low = name.lower()
     if low.startswith(_CATALOG):
         return low.count(".") == 3 or is_shown_option(low.split(".", 4)[4])

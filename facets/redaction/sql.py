@@ -1,9 +1,10 @@
 """
-SQL text as it may be shown: without comments, without the credentials in it and, where asked, without any literal.
+Redact SQL: remove comments and credentials, and every literal if asked.
 
-Values in lists of options and properties stand only behind names that are known to hold no secret. The text is read
-token by token and need not be one that a parser takes: `sqlglot` gives up on some of what Spark accepts, on what was
-cut and on what failed, and that is shown as well.
+An allow-list grammar over the tokens of `sql_lexer`. In lists of options and properties a value is kept only if its
+name is known to hold no secret; elsewhere a string is hidden if a name, an assignment, a comparison or the surrounding
+call (`CallContext`) says that it is a secret. The text need not be valid: statements that failed, were cut, or can't be
+parsed by `sqlglot` are shown too.
 """
 
 from __future__ import annotations
@@ -16,67 +17,8 @@ from openlineage_pyspark.facets.datasets.urls import REDACTED, without_credentia
 from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option, is_shown_property
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, quoted, tokens, unquoted
 
-_WITH_KEY = frozenset("aes_encrypt aes_decrypt try_aes_decrypt aesencrypt aesdecrypt".split())
-"""Functions whose second argument is a key."""
-_KEYED = "hmac"
-"""How the functions begin that users have for keyed hashes; which of their arguments is the key, is not known."""
-_WITH_OPTIONS = frozenset(
-    "from_json to_json schema_of_json from_csv to_csv schema_of_csv from_xml to_xml schema_of_xml from_avro to_avro "
-    "schema_of_avro from_protobuf to_protobuf".split()
-)
-"""Functions that take a source's options, as a map."""
-
-
-@attrs.define
-class CallContext:
-    """
-    CallContext that are open.
-
-    Args:
-        function: what stands before them, in lower case.
-        in_secret: whether all strings in them are secret.
-        in_options: whether a map in them holds the options of a source.
-        argument: how many commas were passed.
-        named_secret: whether the last name in a map of names and values is that of a secret.
-    """
-
-    function: str
-    in_secret: bool
-    in_options: bool
-    argument: int = 0
-    named_secret: bool = False
-
-    @property
-    def holds_secret(self) -> bool:
-        """Whether a string that comes next is secret."""
-        as_value = self.named_secret and self.argument % 2 == 1
-        as_key = self.argument == 1 and self.function in _WITH_KEY
-        return self.in_secret or as_value or as_key or self.function.startswith(_KEYED)
-
-    def read(self, text: str) -> None:
-        """Keep in mind a string that stands in them: in a map it may be the name of the next."""
-        if self.function == "map" and self.argument % 2 == 0:
-            shown = is_shown_option(text) if self.in_options else not (is_secret(text) or is_login(text))
-            self.named_secret = not shown
-
-
-def call_context(function: str, around: CallContext | None, *, in_secret: bool) -> CallContext:
-    """
-    The brackets behind a function, or behind anything else.
-
-    Args:
-        function: what stands before them.
-        around: those that they stand in.
-        in_secret: whether what stands in them is known to be secret.
-    """
-    if around is None:
-        return CallContext(function.lower(), in_secret, in_options=False)
-    in_options = around.in_options or around.function in _WITH_OPTIONS
-    return CallContext(function.lower(), in_secret or around.holds_secret, in_options)
-
-
 MASK = "?"
-"""What stands for a literal where literals are masked."""
+"""Replaces a literal if literals are masked."""
 
 _LISTS = frozenset(
     "OPTIONS TBLPROPERTIES DBPROPERTIES SERDEPROPERTIES PROPERTIES CREDENTIAL CREDENTIALS WITH FORMAT_OPTIONS "
@@ -92,18 +34,28 @@ _QUERIES = ("query", "dbtable", "table")
 _NO_SECRET = frozenset("true false null".split())
 _SHORTEST_SECRET = 4
 _LONGEST_NAME = 200
-# What a text must have for anything in it to be hidden.
+# A text without any of these has nothing to hide.
 _MARK = re.compile(r"['\"`$@]|--|/\*|=>|(?i:\bset\b|\bdeclare\b|\bwith\b|options|properties|credential)")
+
+_WITH_KEY = frozenset("aes_encrypt aes_decrypt try_aes_decrypt aesencrypt aesdecrypt".split())
+"""Functions whose second argument is a key."""
+_KEYED = "hmac"
+"""Prefix of the names that users give to keyed hash functions; any argument may be the key."""
+_WITH_OPTIONS = frozenset(
+    "from_json to_json schema_of_json from_csv to_csv schema_of_csv from_xml to_xml schema_of_xml from_avro to_avro "
+    "schema_of_avro from_protobuf to_protobuf".split()
+)
+"""Functions that take the options of a source as a map."""
 
 
 @attrs.frozen
 class SqlText:
     """
-    A text as it may be shown.
+    Redacted SQL.
 
     Args:
         text: the SQL.
-        hidden: values that were taken out of it, which a message about the statement may repeat.
+        hidden: the values that were removed from it; a message about the statement may repeat them.
     """
 
     text: str
@@ -112,12 +64,12 @@ class SqlText:
 
 def redact_sql(text: str, redact: Callable[[str], str], *, mask: bool = False) -> SqlText:
     """
-    A text in Spark SQL as it may be shown: a statement, a part of one, an expression.
+    Redact a text in Spark SQL: a statement, a part of one, or an expression.
 
     Args:
-        text: whole or cut anywhere.
-        redact: takes the credentials out of the value of a string.
-        mask: whether every literal becomes `?`.
+        text: the SQL, complete or cut anywhere.
+        redact: removes the credentials from the value of a string.
+        mask: whether to replace every literal by `?`.
     """
     if not mask and _MARK.search(text) is None:
         return SqlText(text)
@@ -126,15 +78,72 @@ def redact_sql(text: str, redact: Callable[[str], str], *, mask: bool = False) -
     return SqlText(without_credentials("".join(reading.shown)), frozenset(reading.hidden))
 
 
+@attrs.define
+class CallContext:
+    """
+    An open parenthesis, and what it says about the strings in it.
+
+    Args:
+        function: the token before it, in lower case.
+        in_secret: whether all strings in it are secret.
+        in_options: whether a map in it holds the options of a source.
+        argument: the index of the current argument.
+        named_secret: whether the last name in a map of names and values names a secret.
+    """
+
+    function: str
+    in_secret: bool
+    in_options: bool
+    argument: int = 0
+    named_secret: bool = False
+
+    @property
+    def holds_secret(self) -> bool:
+        """Return whether the next string is secret."""
+        as_value = self.named_secret and self.argument % 2 == 1
+        as_key = self.argument == 1 and self.function in _WITH_KEY
+        return self.in_secret or as_value or as_key or self.function.startswith(_KEYED)
+
+    def read(self, text: str) -> None:
+        """Note a string of the current argument: in a map it may be the name of the next value."""
+        if self.function == "map" and self.argument % 2 == 0:
+            shown = is_shown_option(text) if self.in_options else not (is_secret(text) or is_login(text))
+            self.named_secret = not shown
+
+
+def call_context(function: str, around: CallContext | None, *, in_secret: bool) -> CallContext:
+    """
+    Return the context that an opening parenthesis begins.
+
+    Args:
+        function: the token before the parenthesis, often a function's name.
+        around: the context that it is in; None at the top.
+        in_secret: whether everything in it is known to be secret.
+    """
+    if around is None:
+        return CallContext(function.lower(), in_secret, in_options=False)
+    in_options = around.in_options or around.function in _WITH_OPTIONS
+    return CallContext(function.lower(), in_secret or around.holds_secret, in_options)
+
+
 class _SqlRedactor:
-    """One pass over the tokens of a text: `shown` holds what stands in place of each."""
+    """
+    One pass over the tokens of a text.
+
+    Positions (`at`, `begin`, `end`) count tokens without white space and comments; they index `_places`.
+
+    Attributes:
+        all: the tokens.
+        shown: what replaces each of them.
+        hidden: the values that were removed.
+    """
 
     def __init__(self, text: str, redact: Callable[[str], str], *, mask: bool) -> None:
         self.all = list(tokens(text))
         self.shown = [_spaced(token) for token in self.all]
         self.hidden: set[str] = set()
         self._open: list[CallContext] = []
-        # Where brackets open that hold what a secret is compared with.
+        # The position of the parenthesis around the values that a secret is compared with.
         self._secret_parenthesis = -1
         self._redact = redact
         self._mask = mask
@@ -142,6 +151,7 @@ class _SqlRedactor:
         self._places = [place for place, token in enumerate(self.all) if token.kind not in silent]
 
     def read(self) -> None:
+        """Redact all tokens."""
         at, begins = 0, True
         while at < len(self._places):
             token = self._token(at)
@@ -160,7 +170,7 @@ class _SqlRedactor:
             begins = word in _BEGIN_STATEMENT
 
     def _next(self, at: int, word: str) -> int:
-        """Show what begins at a place, and say where the next begins."""
+        """Redact what begins at a position; return the position after it."""
         if word in _LISTS and self._text(at + 1) == "(":
             return self._options(at + 2)
         value = self._value_of_secret(at)
@@ -179,7 +189,7 @@ class _SqlRedactor:
         return at + 1
 
     def _bracket(self, at: int, sign: str) -> None:
-        """Keep in mind which argument of which function comes next."""
+        """Update the call context at a sign."""
         if sign == "(":
             function = self._text(at - 1) if at > 0 else ""
             around = self._open[-1] if self._open else None
@@ -199,13 +209,13 @@ class _SqlRedactor:
         return at < len(self._places) and self._token(at).kind is TokenKind.STRING
 
     def _name(self, begin: int, end: int) -> str:
-        """The name that some tokens are: words with dots, or a string."""
+        """Return the name that some tokens form: words with dots, or a string."""
         quotes = (TokenKind.STRING, TokenKind.NAME)
         parts = (self._token(at) for at in range(begin, end))
         return "".join(unquoted(token) if token.kind in quotes else token.text for token in parts)
 
     def _end(self, begin: int, *signs: str) -> int:
-        """Where the first of some signs stands that is in no brackets of its own, or the bracket that closes."""
+        """Return the position of the first of some signs outside inner parentheses, or of the closing parenthesis."""
         depth = 0
         for at in range(begin, len(self._places)):
             text = self._text(at)
@@ -215,7 +225,7 @@ class _SqlRedactor:
         return len(self._places)
 
     def _plain(self, at: int) -> None:
-        """A token of which nothing is known but itself."""
+        """Redact a token about which its surroundings say nothing."""
         token = self._token(at)
         literal = token.kind in (TokenKind.STRING, TokenKind.NUMBER)
         if literal and self._mask:
@@ -232,7 +242,7 @@ class _SqlRedactor:
         self.shown[self._places[at]] = text
 
     def _hide(self, begin: int, end: int) -> None:
-        """Put one mark in place of a value, whatever it is made of; a truth value stays."""
+        """Replace a value of any number of tokens by one mark; true, false and null stay."""
         if begin >= end or (end - begin == 1 and self._text(begin).lower() in _NO_SECRET):
             return
         first, last = self._places[begin], self._places[end - 1] + 1
@@ -243,7 +253,7 @@ class _SqlRedactor:
         self.shown[first:last] = [MASK if self._mask else quoted(REDACTED), *[""] * (last - first - 1)]
 
     def _options(self, begin: int) -> int:
-        """A list of names and values in brackets."""
+        """Redact a list of names and values in parentheses; return the position after it."""
         while begin < len(self._places):
             end = self._end(begin, ",")
             self._option(begin, end)
@@ -278,10 +288,10 @@ class _SqlRedactor:
 
     def _value_of_secret(self, at: int) -> int | None:
         """
-        Where the string stands that a name before it says is a secret.
+        Return the position of the string that the name at a position says is a secret; None if there is none.
 
-        As in `password 'x'`, `token => 'x'`, `'key' = 'x'`, `password = 'x'`. Of `api_key IN ('x', 'y')` and
-        `pin = f('x')` the brackets are kept in mind.
+        It finds `password 'x'`, `token => 'x'`, `'key' = 'x'` and `password = 'x'`. In `api_key IN ('x', 'y')` and
+        `pin = f('x')` it notes the parenthesis, in which all strings are then secret.
         """
         token = self._token(at)
         if token.kind not in (TokenKind.WORD, TokenKind.NAME, TokenKind.STRING):
@@ -302,7 +312,7 @@ class _SqlRedactor:
         return None
 
     def _operand(self, at: int) -> int | None:
-        """Where that begins which a name before the place is compared with, or set to."""
+        """Return where the value begins that the preceding name is compared with or set to; None if there is none."""
         begin = at
         while at < begin + 3 and self._text(at) in _SIGNS:
             at += 1
@@ -312,13 +322,13 @@ class _SqlRedactor:
         return at + 1 if self._text(at).upper() in _COMPARE else None
 
     def _equals(self, begin: int) -> int | None:
-        """Where the equals sign stands behind a name that begins at a place."""
+        """Return the position of the equals sign after the name that begins at a position; None if there is none."""
         places = range(begin, min(begin + _LONGEST_NAME, len(self._places)))
         found = next((at for at in places if self._text(at) in ("=", ";")), None)
         return None if found is None or self._text(found) == ";" else found
 
     def _variables(self, at: int) -> int:
-        """Variables that a statement sets: of those with the name of a secret the value, whatever it is made of."""
+        """Hide the values that SET VARIABLE gives to variables with secret names; return the position after them."""
         while (equals := self._equals(at)) is not None and is_secret(self._name(at, equals)):
             end = self._end(equals + 1, ",", ";")
             self._hide(equals + 1, end)
@@ -328,7 +338,7 @@ class _SqlRedactor:
         return at
 
     def _declare(self, begin: int) -> int:
-        """A variable that a statement declares: of one with the name of a secret the default."""
+        """Hide the default in DECLARE VARIABLE if the name says it is secret; return the position after it."""
         places = range(begin, min(begin + _LONGEST_NAME, len(self._places)))
         value = next((at for at in places if self._text(at).upper() in ("DEFAULT", "=", ";")), None)
         if value is None or not any(is_secret(self._name(at, at + 1)) for at in range(begin, value)):
@@ -338,7 +348,7 @@ class _SqlRedactor:
         return end
 
     def _set(self, begin: int) -> int:
-        """A property that a statement sets: its value goes to the statement's end, whatever it is made of."""
+        """Hide the value of a property in SET unless it may be shown; it reaches to the end of the statement."""
         first = self._text(begin).upper()
         if first in _VARIABLES:
             return self._variables(begin + 1)
@@ -348,7 +358,7 @@ class _SqlRedactor:
         name = self._name(begin, equals)
         if is_shown_property(name) or ("." not in name and not is_secret(name)):
             return begin
-        # A text of one statement may have semicolons in its value; one of several is a script.
+        # If the text is this statement only, its value may hold semicolons; if SET comes later, the text is a script.
         places = range(begin, len(self._places))
         ends = len(self._places) if begin == 1 else next((at for at in places if self._text(at) == ";"), None)
         end = len(self._places) if ends is None else ends
@@ -357,7 +367,7 @@ class _SqlRedactor:
 
 
 def _spaced(token: Token) -> str:
-    """What stands in place of a token before anybody has looked at it: for a comment a space."""
+    """Return the text of a token, and white space for a comment."""
     if token.kind is not TokenKind.COMMENT:
         return token.text
     return "" if token.text.startswith("--") else " "

@@ -1,10 +1,9 @@
 """
-Texts in which anything may stand, without the credentials in them: values in SQL strings, messages, comments.
+Redact free text, which may hold anything: values of SQL strings, error messages, comments.
 
-Four things are hidden: what a URL holds besides its address, what stands behind a name that says it is a secret or a
-login (`password=...`, `token: ...`, `--secret ...`), what has the form of a private key or of a well-known service's
-token, and what is known to be secret because the configuration says so.
-Every step is linear in the text.
+Four things are removed: everything in a URL besides its address; the value after a name that says it is a secret or a
+login (`password=...`, `token: ...`, `--secret ...`); private keys, and tokens in the form of a well-known service; and
+the values that are secret according to the configuration. Every step is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
+from openlineage_pyspark.facets.datasets.logins import PASSWORD_IN_TEXT
 from openlineage_pyspark.facets.datasets.urls import REDACTED, without_credentials
 from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option
 
@@ -22,14 +22,13 @@ _KEY = re.compile(
         |[\\"'`]{0,2}[ \t]{1,8}(?=[\\]?['"])|[ \t]{1,8}(?=\S))""",
     re.VERBOSE,
 )
-# A value ends at white space and quotes, and before a further `name=`.
+# A value ends at white space and quotes, and before another `name=`.
 _PLAIN_VALUE = re.compile(r"""(?:(?![,;&][ \t]{0,8}[\w.\-]{1,60}[=:])[^\s'"`])+""")
-# In a list such as `Server=x;Pwd=two words;` it ends at the semicolon, and what is no list has few.
+# In a list such as `Server=x;Pwd=two words;` it ends at the semicolon; other texts have few semicolons.
 _LISTED_VALUE = re.compile(r"[^;=\n'\"]{1,200}={0,2}(?=;)")
 _REST_OF_LINE = re.compile(r"""[^'"\n]+""")
 _SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|negotiate|sharedaccesssignature|sharedkey)[ \t]+(?=\S)")
 _QUOTE = re.compile(r"\\?['\"]")
-_PASSWORD = re.compile(r"//[^/@:\s]{0,200}:([^@\s]{1,400})@")
 _CLOSING = ")]}.,;:"
 _SHOWN_VALUE = re.compile(r"\*{3}|\?|<|\$\{|(?i:true|false|none|null)(?!\w)")
 _TOKENS = "|".join(
@@ -51,7 +50,7 @@ _PRIVATE_KEY = re.compile(
     re.DOTALL,
 )
 _MAP = re.compile(r"\{([^{}\n]{1,4000})\}|\[([^\[\]\n]{1,4000})\]|\bMap\(([^()\n]{1,4000})\)")
-# Derby calls the schema of a user after her.
+# Derby names the schema of a user after the user.
 _SCHEMA = re.compile(r"(?<=Schema ')[^'\n]{1,200}(?=' does not exist)")
 _COMMA = re.compile(r", ?(?=[\w.\-]{1,200}(?:=| -> ))")
 _ENTRY = re.compile(r"(?P<name>[\w.\-]{1,200})(?P<sign>=| -> )(?P<value>.*)", re.DOTALL)
@@ -60,11 +59,11 @@ _PLAIN = re.compile(r"[\d.:\-]{1,10}(?:[ T][\d.:]{1,15})?|(?i:true|false|null|no
 
 def redact_text(text: str, known: Iterable[str] = ()) -> str:
     """
-    A text without the credentials in it; `***` stands where they stood.
+    Redact a text: replace the credentials in it by `***`.
 
     Args:
-        text: of any kind.
-        known: what is secret wherever it stands.
+        text: any text.
+        known: values to replace wherever they occur, longest first.
     """
     for secret in known:
         if secret in text:
@@ -75,7 +74,7 @@ def redact_text(text: str, known: Iterable[str] = ()) -> str:
 
 
 def _map(found: re.Match[str]) -> str:
-    """A map of options as the JVM prints it: only the values of options that may be shown."""
+    """Redact a map of options as the JVM prints it: keep only the values of options that may be shown."""
     inner = found.group(1) or found.group(2) or found.group(3)
     entries = _COMMA.split(inner)
     parsed = [_ENTRY.fullmatch(entry) for entry in entries]
@@ -95,18 +94,18 @@ def _is_shown(name: str, value: str) -> bool:
 
 def secrets_in(text: str) -> Iterator[str]:
     """
-    Give the secrets that a text holds: what stands behind their names, and the passwords of URLs.
+    Yield the secrets in a text: the values after their names, and the passwords in URLs.
 
     Args:
         text: the value of a property or variable, or a command line.
     """
     yield from (text[start:end] for name, start, end in _values(text) if not is_login(name))
-    for found in _PASSWORD.finditer(text):
+    for found in PASSWORD_IN_TEXT.finditer(text):
         yield from {found.group(1), unquote(found.group(1))}
 
 
 def _without_values(text: str) -> str:
-    """A text without what stands behind the names of secrets and logins."""
+    """Redact the values after the names of secrets and logins."""
     parts: list[str] = []
     done = 0
     for _, start, end in _values(text):
@@ -116,11 +115,11 @@ def _without_values(text: str) -> str:
 
 
 def _values(text: str) -> Iterator[tuple[str, int, int]]:
-    """The names of secrets and logins, with the place of what stands behind each."""
+    """Yield the names of secrets and logins, each with the start and end of its value."""
     at = 0
     while (found := _KEY.search(text, at)) is not None:
-        if not _says(found, text):
-            # What follows may be a name itself.
+        if not _names_secret(found, text):
+            # The text that follows may be a name itself.
             at = max(found.end("name"), found.end() - 1) if found["sign"] is None else found.end()
             continue
         start, end = _value(text, found.end(), found["name"])
@@ -129,20 +128,20 @@ def _values(text: str) -> Iterator[tuple[str, int, int]]:
         at = max(end, found.end())
 
 
-def _says(found: re.Match[str], text: str) -> bool:
-    """Whether a name and what stands behind it are a secret: `name=`, `name: `, `name 'value'`, `--name value`."""
+def _names_secret(found: re.Match[str], text: str) -> bool:
+    """Return whether a name and its value are a secret: `name=`, `name: `, `name 'value'`, `--name value`."""
     name = found["name"]
     option = name.startswith("--")
     if found["sign"] is None and not option and text[found.end() : found.end() + 1] not in ("'", '"', "\\"):
         return False
     if found["sign"] == "," and text[found.start() - 1 : found.start()] != "(":
-        return False  # a pair stands in brackets
+        return False  # a pair of name and value is in parentheses
     name = name.strip("-.")
     return is_secret(name) or is_login(name)
 
 
 def _value(text: str, start: int, name: str) -> tuple[int, int]:
-    """From where to where the value stands that begins at a place."""
+    """Return the start and end of the value that begins at an index; they are equal if there is none."""
     opening = _QUOTE.match(text, start)
     if opening is not None:
         quote = opening.group()

@@ -147,7 +147,7 @@ def test_datadogs_options_are_checked_and_what_has_no_effect_is_told(
     assert [record.getMessage() for record in caplog.records] == [
         f"{PREFIX}.async_transport_rules.*.* {not_yet}",
         f"{PREFIX}.max_queue_size {not_yet}",
-        f"{PREFIX}.retry: nothing but status_forcelist has an effect, because what failed is sent again anyway",
+        f"{PREFIX}.retry: only status_forcelist has an effect, because failed events are always sent again",
     ]
 
 

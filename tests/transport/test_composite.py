@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
-from openlineage_pyspark.transport.composite import CompositeTransport, Part
+from openlineage_pyspark.transport.composite import CompositePart, CompositeTransport
 from openlineage_pyspark.transport.memory import MemoryTransport
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class Scripted(MemoryTransport):
 
 
 def composite(*transports: Scripted, **modes: bool) -> CompositeTransport:
-    return CompositeTransport([Part(name, each) for name, each in zip("abc", transports, strict=False)], **modes)
+    parts = [CompositePart(name, each) for name, each in zip("abc", transports, strict=False)]
+    return CompositeTransport(parts, **modes)
 
 
 def failure(transport: CompositeTransport, event: Event = EVENT) -> TransportError:

@@ -313,7 +313,7 @@ def test_statuses_of_the_users_own_are_retryable_too_and_the_rest_of_retry_is_to
     assert caplog.records == []
     open_transport("http", {"url": receiver.url, "retry": {"total": 5, "backoff_factor": 0.3}})
     assert [record.getMessage() for record in caplog.records] == [
-        f"{PREFIX}.retry: nothing but status_forcelist has an effect, because what failed is sent again anyway"
+        f"{PREFIX}.retry: only status_forcelist has an effect, because failed events are always sent again"
     ]
     assert config_error(retry={"status_forcelist": "503,many"}) == (
         f"{PREFIX}.retry.status_forcelist is no list of statuses. Write it such as [429;503]."

@@ -252,7 +252,7 @@ def test_a_failure_at_the_age_is_told_once_and_repeated(whole: Store, caplog: py
     wait_for(lambda: whole.objects() == [b"1\n"])
     assert whole.refusals == {"close": 0}
     assert [record.getMessage() for record in caplog.records] == [
-        "lake://bucket/lineage can't be written (close refused); it is tried again, and further failures are not told"
+        "lake://bucket/lineage can't be written (close refused); it is tried again, and further failures are not logged"
     ]
 
 

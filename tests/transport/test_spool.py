@@ -332,9 +332,11 @@ def test_while_the_database_is_locked_memory_holds_the_events(tmp_path: Path, ca
     blocker.close()
     assert delivery.close(30) == 0
     assert transport.events == [START, COMPLETE]
-    assert [record.getMessage() for record in caplog.records] == [
-        f"the spool can't keep OpenLineage events, memory does until it can: {spool.directory}: database is locked"
-    ]
+    [record] = caplog.records
+    assert record.getMessage() == (
+        "the spool can't keep OpenLineage events, so memory holds them until it can:"
+        f" {spool.directory}: database is locked"
+    )
     assert list(tmp_path.iterdir()) == []
 
 

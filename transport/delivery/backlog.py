@@ -1,4 +1,4 @@
-"""What waits to be delivered, on disk and in memory. Not for several threads: its owner locks."""
+"""The events that wait to be delivered, on disk and in memory. Not thread-safe: the owner locks."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 MEMORY_BYTES = 64 * 1024 * 1024
-"""The bytes of events that are held in memory, beside the spool or without one."""
+"""The bytes of events that may be held in memory, with or without a spool."""
 
 
 class DropReason(enum.Enum):
-    """Why an event was never tried, or not to its end."""
+    """Why an event was given up without a final answer; the value ends the sentence "an event was ..."."""
 
     FINISHED_RUN = "dropped, with its finished run, to make room for a newer one"
     NO_ROOM = "dropped: no room, and no finished run to drop in its place"
@@ -34,27 +34,27 @@ class DropReason(enum.Enum):
 
 
 class Backlog:
-    """The events that wait: those of this application, and those that earlier ones left behind.
+    """
+    The waiting events: those of this application, and those recovered from the spools of earlier ones.
 
-    When a new event finds no room, the oldest runs that wait as a whole are dropped for it, see
-    `RunQueue.drop_finished`; where that is not enough, the event is, and with it what follows of its run and, where
-    nothing of it has left yet, what came before: a receiver could do nothing with half a run.
+    If there is no room for a new event, the oldest runs that wait whole are dropped, see `RunQueue.drop_finished`. If
+    that is not enough, the new event is dropped with all later ones of its run, and with the earlier ones if none of
+    them has left yet: half a run is of no use to a receiver.
 
     Args:
-        spool: where events are kept until they are delivered, None for memory alone; from now on it belongs to
-            the backlog, which closes it.
-        max_bytes: the bound on the bodies of this application's events that wait.
+        spool: keeps events until they are delivered; None for memory only. The backlog owns and closes it.
+        max_bytes: the limit on the bodies of this application's waiting events.
     """
 
     def __init__(self, spool: Spool | None, max_bytes: int) -> None:
         self._own = spool
         self._max_bytes = max_bytes
         self._queue = RunQueue()
-        # How many events are left in each spool of an earlier application.
+        # How many events are left in each recovered spool.
         self._left: dict[Spool, int] = {}
         self._recovered = 0
         self._in_memory = 0
-        # Those that the disk did not take, and their bytes.
+        # The events that could not be written to the spool, by identity, and their bytes.
         self._unkept: dict[int, Entry] = {}
         self._unkept_bytes = 0
         self._cut_runs: set[str] = set()
@@ -66,21 +66,21 @@ class Backlog:
 
     @property
     def recovered(self) -> int:
-        """How many of them earlier applications left behind."""
+        """The number of waiting events that come from orphaned spools."""
         return self._recovered
 
     @property
     def in_flight(self) -> int:
-        """How many of them are being sent."""
+        """The number of events that are being sent."""
         return self._queue.in_flight
 
     @property
     def directory(self) -> Path | None:
-        """Where what is not delivered stays; None where it is lost."""
+        """The directory that keeps undelivered events; None if they are lost with the process."""
         return None if self._own is None else self._own.directory
 
     def put(self, event: Event) -> Counter[DropReason]:
-        """Append an event, and return how many events were dropped for it and why."""
+        """Append an event; return how many events were dropped for it, by reason."""
         excess = self._queue.size + len(event.body) - self._max_bytes
         victims: list[Entry] = []
         cut = event.run_id in self._cut_runs
@@ -98,7 +98,7 @@ class Backlog:
             self._forget(victim)
         if cut:
             return Counter({DropReason.NO_ROOM: 1 + len(victims)})
-        # A copy in memory saves reading it again.
+        # A copy in memory saves reading the event from the spool.
         if entry.number is not None and self._in_memory + size > MEMORY_BYTES:
             entry.event = None
         self._in_memory += size if entry.event is not None else 0
@@ -106,18 +106,19 @@ class Backlog:
         return Counter({DropReason.FINISHED_RUN: len(victims)} if victims else {})
 
     def take(self, now: float) -> Entry | None:
-        """Give what goes next, as `RunQueue.take` does."""
+        """Return the next event to send; see `RunQueue.take`."""
         return self._queue.take(now)
 
     def next_time(self) -> float | None:
-        """Give the time at which a further event may go, as `RunQueue.next_time` does."""
+        """Return the time of the next scheduled attempt; see `RunQueue.next_time`."""
         return self._queue.next_time()
 
     def load(self, entry: Entry) -> Event:
-        """Give the event itself; this may be called without the owner's lock.
+        """
+        Return the event of an entry; this may be called without the owner's lock.
 
         Raises:
-            SpoolError: it can't be read any more.
+            SpoolError: it can no longer be read.
         """
         if entry.event is not None:
             return entry.event
@@ -126,55 +127,58 @@ class Backlog:
         return entry.spool.read(entry.number)
 
     def delivered(self, entry: Entry, held: int) -> None:
-        """Take out an event that the receiver has.
+        """
+        Remove an event that the receiver has taken.
 
         Args:
             entry: the event.
-            held: how many of the last ones stay in the spool all the same, see `Transport.held`.
+            held: how many of the last delivered events still stay in the spool; see `Transport.held`.
         """
         self._done(entry)
         self._held.append(entry)
         self.release(held)
 
     def lost(self, entry: Entry) -> None:
-        """Take out an event that can't be read any more."""
+        """Remove an event that can no longer be read."""
         self._done(entry)
         self._settle(entry)
 
     def release(self, held: int) -> None:
-        """Let the spool forget what was delivered, but for the last events, as many as are held."""
+        """Delete delivered events from the spool, except for the last `held` ones."""
         while len(self._held) > held:
             self._settle(self._held.popleft())
 
     def refused(self, entry: Entry, reason: str, answer: str) -> None:
-        """Take out an event that was refused for good, and keep it among the spool's dead letters.
+        """
+        Remove an event that was refused for good, and move it to the spool's dead letters.
 
         Args:
             entry: the event.
-            reason: what failed.
+            reason: what failed, without credentials.
             answer: the text of the receiver's answer.
         """
         self._done(entry)
         if entry.spool is not None and entry.number is not None:
-            # Where that fails it stays among those that wait, and the next application learns the same.
+            # If this fails, the event stays among the waiting ones, and the next application gets the same answer.
             with contextlib.suppress(SpoolError):
                 entry.spool.bury(entry.number, reason, answer, self._max_bytes)
         self._leave_behind(entry)
 
     def postpone(self, entry: Entry, until: float) -> None:
-        """Put an event back, as `RunQueue.postpone` does."""
+        """Put an event back for a later attempt; see `RunQueue.postpone`."""
         self._queue.postpone(entry, until)
 
     def hurry(self) -> None:
-        """Let what is to be tried later be tried now."""
+        """Make all scheduled attempts due now."""
         self._queue.hurry()
 
     def recover(self, spool: Spool, events: Sequence[SpooledEvent]) -> None:
-        """Queue, before all else, what an earlier application left behind.
+        """
+        Queue the events of an orphaned spool before all others.
 
         Args:
-            spool: what it is in; from now on it belongs to the backlog, which closes it once it is empty.
-            events: what waits in it.
+            spool: the spool. The backlog owns it, and closes it once it is empty.
+            events: what waits in it, in the order of arrival.
         """
         self._left[spool] = len(events)
         self._recovered += len(events)
@@ -184,24 +188,24 @@ class Backlog:
             self._queue.put(entry, first=True)
 
     def close(self) -> None:
-        """Let go of the spools; what is in them stays there."""
+        """Close the spools; the events in them stay."""
         for spool in [*self._left, *([] if self._own is None else [self._own])]:
             spool.close()
         self._left.clear()
 
     def _keep(self, entry: Entry) -> bool:
-        """Write an event to the spool, or have memory hold it; False where there is no room in either."""
+        """Write an event to the spool, or hold it in memory; return False if there is no room in either."""
         if self._own is None:
             return True
         try:
-            # The order in the spool is that of arrival.
+            # Earlier events first: the order in the spool is that of arrival.
             for earlier in list(self._unkept.values()):
                 self._write(earlier, self._own)
             self._write(entry, self._own)
         except SpoolError as exc:
             if not self._has_failed:
                 self._has_failed = True
-                _log.warning("the spool can't keep OpenLineage events, memory does until it can: %s", exc)
+                _log.warning("the spool can't keep OpenLineage events, so memory holds them until it can: %s", exc)
             if self._unkept_bytes + entry.size > MEMORY_BYTES:
                 return False
             self._unkept[id(entry)] = entry
@@ -232,7 +236,7 @@ class Backlog:
         self._leave_behind(entry)
 
     def _leave_behind(self, entry: Entry) -> None:
-        """Close the spool of an earlier application with the last event in it."""
+        """Count an event out of its recovered spool, and close that spool after its last event."""
         if not entry.recovered or entry.spool is None:
             return
         self._left[entry.spool] -= 1

@@ -1,4 +1,4 @@
-"""Delivery to several receivers at once, none of which holds up another."""
+"""Delivery to several independent receivers at once."""
 
 from __future__ import annotations
 
@@ -17,55 +17,59 @@ if TYPE_CHECKING:
 
 
 class FanOut:
-    """Hands each event to several deliveries, each with a queue, a spool and retries of its own.
+    """
+    Hands each event to several deliveries, each with its own queue, spool and retries.
 
     Args:
-        deliveries: one a receiver; from now on they belong to this one.
+        deliveries: one for each receiver; the fan-out owns and closes them.
     """
 
     def __init__(self, deliveries: Sequence[Delivery]) -> None:
         self._deliveries = tuple(deliveries)
 
     def start(self) -> None:
-        """Begin with what earlier applications left behind; the first event does the same."""
+        """Start sending what earlier applications left in the spool; the first `submit` does so too."""
         for delivery in self._deliveries:
             delivery.start()
 
     def submit(self, event: Event) -> None:
-        """Hand an event over; this never waits for a receiver and never raises."""
+        """Queue an event; this never waits for a receiver and never raises."""
         for delivery in self._deliveries:
             delivery.submit(event)
 
     def flush(self, timeout_seconds: float) -> int:
-        """Wait until each event has all its answers, but not longer than this, as `Delivery.flush` does.
+        """
+        Wait until every event has an answer from every receiver; see `Delivery.flush`.
 
         Args:
-            timeout_seconds: the limit for all of them together; 0 does not wait.
+            timeout_seconds: the limit for all deliveries together; 0 does not wait.
 
         Returns:
-            How many answers are missing.
+            The number of missing answers.
         """
         return self._shared(timeout_seconds, [delivery.flush for delivery in self._deliveries])
 
     def close(self, timeout_seconds: float) -> int:
-        """Ship what waits and close, as `Delivery.close` does.
+        """
+        Send what waits, and close; see `Delivery.close`.
 
         Args:
-            timeout_seconds: the limit for all of them together; 0 does not wait.
+            timeout_seconds: the limit for all deliveries together; 0 does not wait.
 
         Returns:
-            How many answers are missing.
+            The number of missing answers.
         """
         return self._shared(timeout_seconds, [delivery.close for delivery in self._deliveries])
 
     def counts(self) -> DeliveryCounts:
-        """Return what became of the events so far, each counted once a receiver."""
+        """Return the outcomes so far, counting every event once for each receiver."""
         return DeliveryCounts.total(delivery.counts() for delivery in self._deliveries)
 
     def _shared(self, seconds: float, calls: Sequence[Callable[[float], int]]) -> int:
-        """Make the calls one after the other, with an equal share of the time; what one leaves is for the rest.
+        """
+        Make the calls one after the other, each with an equal share of the remaining time; return the sum.
 
-        All of them ship meanwhile, so that the last one waits no longer than the first.
+        All deliveries send in the meantime, so the last call is no worse off than the first.
         """
         end = time.monotonic() + seconds
         left = 0
@@ -75,10 +79,14 @@ class FanOut:
 
 
 def independent_parts(transport: Transport) -> list[Transport]:
-    """Return the transports that are each to get every event, whatever becomes of it at the others.
+    """
+    Return the transports that each get every event, whatever the outcome at the others.
 
     Args:
-        transport: of which that is itself alone, unless it is a composite one that sends to all.
+        transport: as configured.
+
+    Returns:
+        The parts of a composite transport that sends to all of them, recursively; else the transport itself.
     """
     if isinstance(transport, CompositeTransport) and transport.independent:
         return [inner for part in transport.parts for inner in independent_parts(part.transport)]

@@ -1,4 +1,9 @@
-"""Which event goes next: the order within runs and between them. Not for several threads: its owner locks."""
+"""
+Which event goes next: the order within runs, and between them.
+
+`RunQueue` hands out the events, one at a time for each run; `DatasetBarrier` holds back the START of a run until the
+ends of the earlier runs on its datasets have left. Neither is thread-safe: their owner locks.
+"""
 
 from __future__ import annotations
 
@@ -12,78 +17,37 @@ from openlineage_pyspark.transport.event import TERMINAL_TYPES, Event
 if TYPE_CHECKING:
     from openlineage_pyspark.transport.spool.store import Spool
 
-
-# Of one application's events: those of another have no order with them.
+# A spool and a dataset: events of different applications have no order between them.
 _Key = tuple[int, str]
 
-
-class DatasetBarrier:
-    """The terminal events that have not left yet, by the datasets of their runs. Not for several threads.
-
-    A receiver such as Marquez takes events as they come: a reader's START that overtakes the writer's COMPLETE is
-    tied to the version of the dataset that was there before. Runs that share no dataset, or only read the same ones,
-    have no order.
-    """
-
-    def __init__(self) -> None:
-        # In the order in which they came, so that the first one is the oldest.
-        self._writers: dict[_Key, dict[int, Entry]] = {}
-        self._readers: dict[_Key, dict[int, Entry]] = {}
-
-    def add(self, end: Entry) -> None:
-        """Note a terminal event, newer than all others of its application."""
-        for table, datasets in ((self._writers, end.writes), (self._readers, end.reads)):
-            for dataset in datasets:
-                table.setdefault((id(end.spool), dataset), {})[end.sequence] = end
-
-    def remove(self, end: Entry) -> None:
-        """Forget one, which may be forgotten already."""
-        for table, datasets in ((self._writers, end.writes), (self._readers, end.reads)):
-            for dataset in datasets:
-                key = (id(end.spool), dataset)
-                ends = table.get(key, {})
-                ends.pop(end.sequence, None)
-                if not ends:
-                    table.pop(key, None)
-
-    def before(self, start: Entry) -> Entry | None:
-        """Give a terminal event that must leave before a START may, None where there is none."""
-        for table, datasets in ((self._writers, start.reads | start.writes), (self._readers, start.writes)):
-            for dataset in datasets:
-                ends = table.get((id(start.spool), dataset))
-                oldest = next(iter(ends.values())) if ends else None
-                if oldest is not None and oldest.sequence < start.sequence and oldest.run_id != start.run_id:
-                    return oldest
-        return None
-
-
-# More than there will ever be events.
+# Sequence offset that sorts recovered events before all own ones; there will never be this many events.
 _FIRST = 1 << 60
-# Answers that put off an end of a run, and attempts of any outcome, after which it holds up no other run any more: it
-# may be the event that is wrong.
+# The terminal event of a run stops holding up other runs after so many answers that put it off, or so many attempts
+# of any outcome: the event itself may be what is wrong.
 _ANSWERS = 3
 _ATTEMPTS = 10
 
 
 @attrs.define(eq=False)
 class Entry:
-    """An event that waits.
+    """
+    One waiting event.
 
     Args:
         run_id: of its run.
-        parent_run_id: of the run whose START goes first; None for none.
+        parent_run_id: of the run whose START must be delivered first; None if there is none.
         event_type: its `eventType`.
-        size: the bytes that it takes of the room; 0 where it lies in the spool of another application.
-        event: the event itself, None where it is on disk alone.
-        number: its number in the spool, None where it is in memory alone.
-        spool: which one that is; None without one. The events of one spool have an order, those of two have none.
-        recovered: whether an earlier application left it behind.
+        size: the bytes that it counts against the limit; 0 for an event in another application's spool.
+        event: the event itself; None if it is on disk only.
+        number: its number in the spool; None if it is in memory only.
+        spool: the spool that holds it; None if there is none. Only events of the same spool are ordered.
+        recovered: whether it comes from an orphaned spool.
         reads: the datasets that its run reads.
-        writes: those that it writes.
-        attempts: how often it was tried in vain.
-        others_sent: how many events had been delivered when it was first tried in vain.
+        writes: the datasets that its run writes.
+        attempts: how many attempts have failed.
+        others_sent: how many events had been delivered when its first attempt failed.
         sequence: its place in the order; the queue sets it.
-        put_off: how often the receiver answered that it can't take it now.
+        put_off: how many times the receiver answered that it can't take it now.
     """
 
     run_id: str
@@ -102,8 +66,59 @@ class Entry:
     put_off: int = 0
 
 
+class DatasetBarrier:
+    """
+    The terminal events that have not left yet, by the datasets of their runs.
+
+    A receiver such as Marquez takes events as they come: a reader's START that overtakes the writer's COMPLETE is tied
+    to the previous version of the dataset. Runs that share no dataset, or only read the same ones, have no order.
+    """
+
+    def __init__(self) -> None:
+        # The inner dicts keep the order of arrival: their first entry is the oldest.
+        self._writers: dict[_Key, dict[int, Entry]] = {}
+        self._readers: dict[_Key, dict[int, Entry]] = {}
+
+    def add(self, end: Entry) -> None:
+        """Add a terminal event, newer than all others of its application."""
+        for table, datasets in ((self._writers, end.writes), (self._readers, end.reads)):
+            for dataset in datasets:
+                table.setdefault((id(end.spool), dataset), {})[end.sequence] = end
+
+    def remove(self, end: Entry) -> None:
+        """Remove a terminal event; do nothing if it is not here."""
+        for table, datasets in ((self._writers, end.writes), (self._readers, end.reads)):
+            for dataset in datasets:
+                key = (id(end.spool), dataset)
+                ends = table.get(key, {})
+                ends.pop(end.sequence, None)
+                if not ends:
+                    table.pop(key, None)
+
+    def before(self, start: Entry) -> Entry | None:
+        """Return a terminal event that must leave before this START; None if there is none."""
+        for table, datasets in ((self._writers, start.reads | start.writes), (self._readers, start.writes)):
+            for dataset in datasets:
+                ends = table.get((id(start.spool), dataset))
+                oldest = next(iter(ends.values())) if ends else None
+                if oldest is not None and oldest.sequence < start.sequence and oldest.run_id != start.run_id:
+                    return oldest
+        return None
+
+
 @attrs.define(eq=False)
 class _Run:
+    """
+    The waiting events of one run.
+
+    Args:
+        entries: in the order in which they go.
+        size: the bytes of all of them.
+        whole: whether nothing of the run has left yet, from its START on.
+        in_flight: whether the first one is being sent.
+        not_before: the time before which the first one is not tried, on a monotonic clock, in seconds.
+    """
+
     entries: deque[Entry]
     size: int = 0
     whole: bool = False
@@ -112,23 +127,24 @@ class _Run:
 
 
 class RunQueue:
-    """Events in the order in which they go: of one run one after the other, of several the oldest first.
+    """
+    The waiting events: those of one run one after the other, those of several runs oldest first.
 
-    A run waits while one of its events is in flight or is to be tried again later, and while the START of its
-    parent is still here. The events of other runs pass it by; but no run begins before those that wrote what it reads,
-    or touched what it writes, and were over when it began: see `DatasetBarrier`.
+    A run waits while one of its events is in flight or scheduled for a later attempt, and while the START of its
+    parent is still here. Other runs overtake it, except that a run does not begin before earlier runs have ended that
+    wrote what it reads, or read or wrote what it writes: see `DatasetBarrier`.
     """
 
     def __init__(self) -> None:
         self._runs: OrderedDict[str, _Run] = OrderedDict()
         self._ready: list[tuple[int, str]] = []
         self._barrier = DatasetBarrier()
-        # The runs that wait for an end, by its place in the order.
+        # The runs behind the barrier, by the sequence of the terminal event that they wait for.
         self._blocked: dict[int, list[str]] = {}
         self._later: list[tuple[float, str]] = []
-        # The runs that wait for the START of another.
+        # The runs that wait for the START of their parent, by the parent's id.
         self._children: dict[str, list[str]] = {}
-        # Those of which nothing has left yet, and which are over: what may be dropped as a whole.
+        # The runs that wait whole, from START to their terminal event: these may be dropped.
         self._droppable: OrderedDict[str, None] = OrderedDict()
         self._next = 0
         self._count = 0
@@ -149,7 +165,13 @@ class RunQueue:
         return self._in_flight
 
     def put(self, entry: Entry, *, first: bool = False) -> None:
-        """Append an event, or put it before all that came without `first`."""
+        """
+        Append an event.
+
+        Args:
+            entry: the event.
+            first: whether it goes before all events that were put without `first`.
+        """
         entry.sequence = self._next - (_FIRST if first else 0)
         self._next += 1
         self._count += 1
@@ -167,10 +189,14 @@ class RunQueue:
             self._make_ready(entry.run_id, run)
 
     def take(self, now: float) -> Entry | None:
-        """Give the event that goes next, which is in flight from then on; None where none may go now.
+        """
+        Return the event that goes next, and mark it as in flight.
 
         Args:
-            now: of a monotonic clock, in seconds.
+            now: the time on a monotonic clock, in seconds.
+
+        Returns:
+            The event; None if none may go now.
         """
         while self._later and self._later[0][0] <= now:
             _, run_id = heapq.heappop(self._later)
@@ -179,7 +205,7 @@ class RunQueue:
         while self._ready:
             sequence, run_id = heapq.heappop(self._ready)
             run = self._runs.get(run_id)
-            # The same run may stand here twice, or have moved on since.
+            # The same run may be here twice, or have moved on since.
             if run is None or run.in_flight or run.entries[0].sequence != sequence or run.not_before > now:
                 continue
             run.in_flight = True
@@ -190,11 +216,11 @@ class RunQueue:
         return None
 
     def next_time(self) -> float | None:
-        """Give the time at which a further event may go, None where only an answer can bring that about."""
+        """Return the time of the next scheduled attempt, in monotonic seconds; None if none is scheduled."""
         return self._later[0][0] if self._later else None
 
     def done(self, entry: Entry) -> None:
-        """Take out an event that was in flight: it was delivered, or never will be."""
+        """Remove an event that was in flight: it was delivered, or never will be."""
         run = self._runs[entry.run_id]
         run.entries.popleft()
         run.in_flight = False
@@ -212,15 +238,16 @@ class RunQueue:
         self._unblock(entry)
 
     def postpone(self, entry: Entry, until: float) -> None:
-        """Put back an event that was in flight, to be tried again.
+        """
+        Put back an event that was in flight, for a later attempt.
 
         Args:
             entry: the event.
-            until: the time before which it is not tried, of a monotonic clock, in seconds.
+            until: the earliest time of that attempt, on a monotonic clock, in seconds.
         """
         run = self._runs.get(entry.run_id)
         if run is None or run.entries[0] is not entry:
-            # Whoever sent it was stopped after all was said.
+            # Its sender was stopped after the outcome had been noted.
             return
         run.in_flight = False
         self._in_flight -= 1
@@ -230,7 +257,7 @@ class RunQueue:
             self._unblock(entry)
 
     def hurry(self) -> None:
-        """Let what is to be tried later be tried now."""
+        """Make all scheduled attempts due now."""
         later, self._later = self._later, []
         for _, run_id in later:
             run = self._runs.get(run_id)
@@ -239,16 +266,17 @@ class RunQueue:
                 self._make_ready(run_id, run)
 
     def drop_finished(self, excess: int, newcomer: str) -> list[Entry]:
-        """Take out the oldest runs that wait as a whole, from START to their terminal event, to make room.
+        """
+        Remove the oldest runs that wait whole, from START to terminal event, to make room.
 
-        A receiver never sees half of them. Where dropping them all would not be enough, none is dropped.
+        The receiver has seen nothing of them. If dropping all of them is not enough, none is dropped.
 
         Args:
             excess: the bytes that are needed.
             newcomer: the run that needs them; it is not dropped.
 
         Returns:
-            what was taken out.
+            The removed events.
         """
         victims = []
         for run_id in self._droppable:
@@ -262,7 +290,7 @@ class RunQueue:
         return [entry for run_id in victims for entry in self._drop(run_id)]
 
     def drop_whole(self, run_id: str) -> list[Entry]:
-        """Take out a run of which nothing has left yet, from its START on, and return it; nothing for any other."""
+        """Remove a run and return its events if it is whole, with its START; else return an empty list."""
         run = self._runs.get(run_id)
         return self._drop(run_id) if run is not None and run.whole else []
 
@@ -277,6 +305,7 @@ class RunQueue:
         return list(run.entries)
 
     def _unblock(self, entry: Entry) -> None:
+        """Take a terminal event out of the barrier, and wake the runs that wait for it."""
         if entry.event_type in TERMINAL_TYPES:
             self._barrier.remove(entry)
             self._wake(self._blocked.pop(entry.sequence, []))
@@ -291,7 +320,7 @@ class RunQueue:
         parent = self._runs.get(first.parent_run_id or "")
         if parent is not None and parent is not run and parent.entries[0].event_type == "START":
             self._children.setdefault(first.parent_run_id or "", []).append(run_id)
-            # What others wait for waits for no end, which might be one of theirs.
+            # The parent's START skips the barrier: it might wait for the end of one of its own children.
             heapq.heappush(self._ready, (parent.entries[0].sequence, first.parent_run_id or ""))
         elif not run.in_flight:
             begins = first.event_type == "START" and run_id not in self._children

@@ -1,4 +1,4 @@
-"""Delivery in the background: whoever submits never waits for the receiver, and what it does not take is kept."""
+"""The threads that send: `Delivery` takes events without making the caller wait, and ships them in the background."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# How long the end of the application waits for the one attempt on a receiver that is away.
+# How long the end of the application waits for the last attempt at a receiver that is away.
 _LAST_ATTEMPT_SECONDS = 1.0
 
 
 class Delivery:
-    """Ships events through one transport, from daemon threads: those of one run in order, several runs at once.
+    """
+    Sends events through one transport from daemon threads: those of one run in order, those of several runs at once.
 
-    An event is tried until the receiver takes it or refuses it for good, and goes out at least once: where the
-    process ends between the answer and its note in the spool, the event is sent again, with the same id. A
-    process that was forked from this one has no part in it: there, every method returns at once, and nothing is
-    shipped. What earlier applications left behind goes first, one directory after the other; but where there are
-    events of this one to be kept in a spool, nobody waits for what others left.
+    Delivery is at least once: an event is tried until the receiver takes it or refuses it for good, and is sent again,
+    with the same id, if the process ends between the answer and its deletion from the spool. In a forked process every
+    method returns at once and nothing is sent. Orphaned spools go first, one directory after the other; `flush` and
+    `close` wait for them only if this delivery has no spool of its own.
 
     Args:
-        transport: what ships; from now on it belongs to the delivery, which closes it.
-        spool: where events are kept until they are delivered, None for memory alone; see `Backlog`.
-        recovery: what earlier applications left behind and is shipped before all else; None for nothing.
-        max_bytes: the bound on the events that wait; see `Backlog` for what is dropped beyond it.
-        policy: when to try again.
+        transport: sends the events; the delivery owns and closes it.
+        spool: keeps events until they are delivered; None for memory only, see `Backlog`.
+        recovery: which orphaned spools are sent first; None for none.
+        max_bytes: the limit on the waiting events; see `Backlog` for what is dropped beyond it.
+        policy: when an attempt is repeated.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Delivery:
         self._transport = transport
         self._policy = policy or RetryPolicy()
         self._process = os.getpid()
-        # Its lock is reentrant: a signal handler may come in while this very thread is in here.
+        # Its lock is reentrant: a signal handler may call in while its thread holds the lock.
         self._changed = threading.Condition()
         self._backlog = Backlog(spool, max_bytes)
         self._breaker = Breaker(self._policy)
@@ -75,14 +75,14 @@ class Delivery:
         self._warnings = LogOnce(_log)
 
     def start(self) -> None:
-        """Begin with what earlier applications left behind; the first event does the same."""
+        """Start sending what earlier applications left in the spool; the first `submit` does so too."""
         if self._forked():
             return
         with self._changed:
             self._start_workers()
 
     def submit(self, event: Event) -> None:
-        """Hand an event over; this never waits for the receiver and never raises."""
+        """Queue an event; this never waits for the receiver and never raises."""
         if self._forked():
             return
         with self._changed:
@@ -91,15 +91,16 @@ class Delivery:
             self._changed.notify_all()
 
     def flush(self, timeout_seconds: float) -> int:
-        """Wait until each event has its answer, but not longer than this, nor for a receiver that is away.
+        """
+        Wait until every event has its answer, or the time is up, or the receiver is away.
 
-        A receiver that is away gets one more attempt, for which this waits a second at most.
+        A receiver that is away gets one more attempt, for which this waits at most one second.
 
         Args:
             timeout_seconds: the limit; 0 does not wait.
 
         Returns:
-            How many of the events that it waits for are left.
+            The number of awaited events that are still pending.
         """
         if self._forked():
             return 0
@@ -109,14 +110,14 @@ class Delivery:
             return self._awaited
 
     def close(self, timeout_seconds: float) -> int:
-        """Ship what waits as `flush` does, and close transport and spool, even where the transport hangs.
+        """
+        Send what waits, as `flush` does, and close the transport and the spool, even if the transport hangs.
 
         Args:
             timeout_seconds: the limit; 0 does not wait.
 
         Returns:
-            How many of the events that it waits for are left; they stay in the spool, where there is one, and are
-            lost where there is none.
+            The number of awaited events that are still pending. They stay in the spool; without one they are lost.
         """
         if self._forked():
             return 0
@@ -140,7 +141,7 @@ class Delivery:
         return left
 
     def counts(self) -> DeliveryCounts:
-        """Return what became of the events so far; in a forked process, zeros."""
+        """Return the outcomes so far; in a forked process, zeros."""
         if self._forked():
             return DeliveryCounts()
         with self._changed:
@@ -149,7 +150,7 @@ class Delivery:
                 failed=self._failed,
                 dropped=sum(self._drops.values()),
                 pending=len(self._backlog),
-                drops=dict(self._drops),
+                drops=self._drops,
                 recovered=self._recovered,
                 recovered_failed=self._recovered_failed,
                 recovered_pending=self._backlog.recovered,
@@ -162,10 +163,11 @@ class Delivery:
         return len(self._backlog) - (0 if self._waits_for_all else self._backlog.recovered)
 
     def _forked(self) -> bool:
-        # Asked before the lock is touched: a worker may have held it when the process was forked.
+        # Checked before the lock is taken: a worker may have held it when the process was forked.
         return os.getpid() != self._process
 
     def _wait(self, seconds: float) -> None:
+        """Make everything due, and wait for the answers as `flush` describes it."""
         now = time.monotonic()
         end, last_attempt = now + seconds, now + min(seconds, _LAST_ATTEMPT_SECONDS)
         self._backlog.hurry()
@@ -185,7 +187,7 @@ class Delivery:
         return any(worker.is_alive() for worker in self._workers)
 
     def _start_workers(self) -> None:
-        """Start the workers with the first event, and again should something have killed one."""
+        """Start the workers that are missing: all of them at first, later those that something has killed."""
         self._workers = {worker for worker in self._workers if worker.is_alive()}
         if self._closing:
             return
@@ -209,7 +211,7 @@ class Delivery:
                 done = True
             finally:
                 if not done:
-                    # What is no Exception is about to end this thread: the next call starts another.
+                    # Something other than an Exception is ending this thread: the next call starts another one.
                     with self._changed:
                         self._workers.discard(threading.current_thread())
                         if not isinstance(task, Recovery):
@@ -217,6 +219,7 @@ class Delivery:
         self._leave()
 
     def _recover(self, recovery: Recovery) -> None:
+        """Take over the next orphaned spool, or note that there is none left."""
         found = None
         try:
             found = recovery.next()
@@ -231,7 +234,7 @@ class Delivery:
                 self._changed.notify_all()
 
     def _next(self) -> Entry | Recovery | None:
-        """Give what a worker does next: send an event, or take over what an earlier application left behind."""
+        """Return the next task of a worker: an event to send, or an orphaned spool to take over; None to end."""
         with self._changed:
             while not self._given_up:
                 now = time.monotonic()
@@ -240,7 +243,7 @@ class Delivery:
                     if self._may_recover():
                         self._recovering = True
                         return self._recovery
-                    # Nothing is sent before it was looked for what goes before all else.
+                    # Nothing is sent before the first look for orphaned spools, which go first.
                     is_ready = self._has_recovered or self._recovery is None
                     entry = self._backlog.take(now) if is_ready else None
                     if entry is not None:
@@ -259,7 +262,7 @@ class Delivery:
         return self._waits_for_all or not (self._closing and self._has_recovered)
 
     def _leave(self) -> None:
-        """Let the last worker that goes close what all of them used."""
+        """End a worker; the last one to end closes the transport and the spools."""
         me = threading.current_thread()
         with self._changed:
             if any(worker.is_alive() for worker in self._workers - {me}):
@@ -294,6 +297,7 @@ class Delivery:
             self._judge(entry, problem)
 
     def _judge(self, entry: Entry, problem: TransportError | None) -> None:
+        """Note the outcome of an attempt: delivered, to be tried again, or refused for good."""
         if problem is None:
             self._settled(entry)
         elif problem.retryable and not self._is_hopeless(entry):
@@ -306,7 +310,7 @@ class Delivery:
         self._sent += 1
         self._backlog.delivered(entry, self._transport.held)
         if self._breaker.succeeded():
-            # What failed because the receiver was away need not wait its time out.
+            # What failed because the receiver was away is due at once.
             self._backlog.hurry()
 
     def _refused(self, entry: Entry, problem: TransportError) -> None:
@@ -332,7 +336,7 @@ class Delivery:
         self._backlog.postpone(entry, now + self._policy.delay(entry.attempts, problem.retry_after))
 
     def _attempt(self, what: str, work: Callable[[], None]) -> TransportError | None:
-        """Call the transport, and return what went wrong."""
+        """Call the transport; return its failure, logged once per kind, or None."""
         problem = attempt(work)
         if isinstance(problem, ForeignError):
             self._warnings.warn(

@@ -1,4 +1,4 @@
-"""What a transport needs of a file system that is not local, and how it gets one: whoever embeds it offers it."""
+"""The interface to a file system that is not local; the application that embeds the transport provides it."""
 
 from __future__ import annotations
 
@@ -15,45 +15,50 @@ class Writer(Protocol):
 
     @property
     def keeps(self) -> bool:
-        """Whether what was written outlives this process before the object is closed."""
+        """Return whether written data survives the end of this process even before the object is closed."""
 
     def write(self, data: bytes, /) -> None:
-        """Append to the object.
+        """
+        Append to the object.
 
         Raises:
-            OSError: the file system did not take it.
+            OSError: the file system refused the write.
         """
 
     def close(self) -> None:
-        """Finish the object, which can be read from then on.
+        """
+        Finish the object; from then on it can be read.
 
         Raises:
-            OSError: the file system did not take it.
+            OSError: the file system refused the write.
         """
 
 
 class Filesystem(Protocol):
-    """A file system or object store; no call is made to it before the first object."""
+    """A file system or object store; it is not contacted before the first object."""
 
     def label(self) -> str:
-        """Give what the objects of this process are named after, such as the id of its application.
+        """
+        Return the first part of the names of this process's objects, such as the id of its application.
 
         Raises:
-            OSError: it can't be asked for.
+            OSError: it is not available.
         """
 
     def create(self, path: str, /) -> Writer:
-        """Begin an object.
+        """
+        Create an object.
 
         Args:
-            path: in full, with its scheme.
+            path: its full path, with the scheme.
 
         Raises:
-            OSError: it can't be made, or is there already.
+            OSError: it can't be created, or exists already.
         """
 
     def close(self) -> None:
-        """Let go of connections; no object follows.
+        """
+        Close the connections; no object follows.
 
         Raises:
             OSError: the file system did not answer.
@@ -65,10 +70,11 @@ _OFFERED: ContextVar[Callable[[str], Filesystem] | None] = ContextVar("openlinea
 
 @contextlib.contextmanager
 def offered(open_filesystem: Callable[[str], Filesystem]) -> Iterator[None]:
-    """Offer a file system to the transports that are made within this context, in this thread.
+    """
+    Offer a file system to the transports that are made in this context, on this thread.
 
     Args:
-        open_filesystem: gives the file system for a location, such as `s3a://bucket/lineage`.
+        open_filesystem: opens the file system of a location such as `s3a://bucket/lineage`.
     """
     token = _OFFERED.set(open_filesystem)
     try:
@@ -78,10 +84,11 @@ def offered(open_filesystem: Callable[[str], Filesystem]) -> Iterator[None]:
 
 
 def filesystem_for(location: str) -> Filesystem | None:
-    """Give the file system that is offered for a location, None where none is.
+    """
+    Return the file system that is offered for a location; None if none is.
 
     Args:
-        location: with its scheme.
+        location: a URL with its scheme.
     """
     opener = _OFFERED.get()
     return opener(location) if opener is not None else None

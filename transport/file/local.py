@@ -1,4 +1,4 @@
-"""A local file of lines that many processes may write at once, with its rotation."""
+"""A local file of lines that several processes may append to at once, with rotation."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Read as well as write: the last byte tells whether the file ends in a whole line.
+# Opened for reading too: the last byte shows whether the file ends in a whole line.
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 _PASSING_ERRORS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EAGAIN, errno.ESTALE, errno.EMFILE, errno.ENFILE}
 )
-# How often in a row a file may turn out to be another one than a moment ago.
+# How often in a row the file may have been replaced between opening and locking it.
 _MOST_CHANGES = 100
 
 
 class LocalFile:
-    """Appends each line in one write.
+    """
+    Appends each line in one write.
 
-    The kernel keeps the writes of an O_APPEND descriptor whole and apart on a local file system, and a
-    lock does so among the processes on others. Where a disk is full and only the beginning of a line
-    gets in, whoever writes next begins a new line first: one line is broken, never two glued together.
-    The file is opened anew for each line, so it may be renamed or removed while the job runs. What is
-    rotated is renamed under the lock, and whoever waited for that lock looks for the new file then.
+    On a local file system the kernel keeps the writes of O_APPEND descriptors whole and apart; on others a lock does.
+    If a full disk takes only the beginning of a line, the next writer begins a new line first: one line is broken, and
+    two are never glued together. The file is opened anew for each line, so it may be renamed or removed while the job
+    runs. Rotation renames the file under the lock; a process that waited for the lock then opens the new file.
 
     Args:
-        path: the file; its directory is made where it is absent.
+        path: the file; its directory is made if it does not exist.
         rotation: when a new file begins; None for never.
 
     Raises:
@@ -59,7 +59,7 @@ class LocalFile:
             problem = f"is {str(self._path)!r}, which can't be written ({exc.strerror})"
             raise TransportConfigError("location", problem, "Name a file that this user may write.") from exc
         if rotation is not None and rotation.compress:
-            # What a process that was killed has left.
+            # Compress what a killed process has left.
             self._compressor.start(self._path.resolve())
 
     @property
@@ -68,16 +68,17 @@ class LocalFile:
         return str(self._path)
 
     def append(self, line: bytes) -> None:
-        """Write a line.
+        """
+        Write a line.
 
         Args:
             line: with its line break.
 
         Raises:
-            TransportError: the file can't be opened, or the disk did not take the whole line.
+            TransportError: the file can't be opened, or the whole line could not be written.
         """
         try:
-            # Once more, since after a write that a signal cut short it goes through; a full disk raises.
+            # The second attempt is for a write that a signal cut short; a full disk raises.
             whole = self._append(line) or self._append(line)
         except OSError as exc:
             message = f"{self._path} can't be written ({exc.strerror})"
@@ -86,10 +87,11 @@ class LocalFile:
             raise TransportError(f"{self._path} took only a part of an event, twice", retryable=True)
 
     def close(self, timeout: float) -> None:
-        """Wait for the compression that is under way; no file is open between two lines.
+        """
+        Wait for the compression that is running; no file is open between two lines.
 
         Args:
-            timeout: seconds that it may take.
+            timeout: the limit, in seconds.
         """
         self._compressor.close(timeout)
 
@@ -102,13 +104,13 @@ class LocalFile:
         raise OSError(errno.EAGAIN, "it is another file each time it is opened")
 
     def _moves_on(self, descriptor: int, coming: int, *, locked: bool) -> bool:
-        """Rotate the open file if it is time to; tell whether another one has its name by now."""
+        """Rotate the open file if it is due; return whether its path now leads to another file."""
         state = os.fstat(descriptor)
         # A pipe or a device.
         if not stat.S_ISREG(state.st_mode):
             return False
         if not locked:
-            # A line of another process may be on its way into the file.
+            # Not rotated: another process may be writing a line into the file.
             if self._rotation is not None:
                 self._stays("its file system has no locks")
             return False
@@ -119,14 +121,14 @@ class LocalFile:
         return self._rotate(self._rotation, state)
 
     def _rotate(self, rotation: Rotation, state: os.stat_result) -> bool:
-        # A link stays, and what it leads to is rotated.
+        # A symbolic link stays, and its target is rotated.
         path = self._path.resolve()
         try:
             path.rename(rotated_path(path))
         except OSError as exc:
             self._stays(exc.strerror or str(exc))
             return False
-        # Who may write stays as it was, whoever rotates.
+        # The new file gets the mode and group of the old one, whichever process rotates.
         mode = stat.S_IMODE(state.st_mode)
         with contextlib.suppress(FileExistsError):
             successor = os.open(path, _FLAGS | os.O_EXCL, mode)
@@ -146,11 +148,11 @@ class LocalFile:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[tuple[int, bool]]:
-    """Open the file and lock it, if that can be done."""
+    """Open the file and lock it; yield its descriptor, and whether it is locked."""
     descriptor = os.open(path, _FLAGS, 0o666)
     try:
-        # Or the line that another process is just writing would look like a broken one. Some network
-        # file systems have no locks: there the single write has to do.
+        # Without a lock, a line that another process is writing would look like a broken one. Some network file
+        # systems have no locks: there the single write has to do.
         locked = True
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -158,7 +160,7 @@ def _opened(path: Path) -> Iterator[tuple[int, bool]]:
             locked = False
         yield descriptor, locked
     finally:
-        # Not by closing alone: a child that was forked in between holds the descriptor, and so the lock.
+        # Closing is not enough: a child forked in between holds the descriptor, and so the lock.
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
@@ -166,7 +168,7 @@ def _opened(path: Path) -> Iterator[tuple[int, bool]]:
 
 def _ends_in_whole_line(descriptor: int) -> bool:
     state = os.fstat(descriptor)
-    # A pipe or a device has no end to look at.
+    # A pipe or a device has no last byte to read.
     if not stat.S_ISREG(state.st_mode) or state.st_size == 0:
         return True
     return os.pread(descriptor, 1, state.st_size - 1) == b"\n"

@@ -1,4 +1,4 @@
-"""Lines in objects of a file system that is not local: whole ones, one after the other."""
+"""Lines in objects of a file system that is not local, one object after the other."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ _PIECE = 1024 * 1024
 
 @attrs.frozen
 class Sizes:
-    """When an object ends and the next one begins.
+    """
+    When an object ends and the next one begins.
 
     Args:
-        max_bytes: of an object; a line that would go beyond begins the next one.
-        max_seconds: from the first line to the end of its object; 0 gives each line an object of its own. None is
-            a minute where a line is safe only in an object that has ended, and no limit elsewhere.
-        compress: whether objects are compressed with gzip, as a whole.
+        max_bytes: the limit on an object; a line that would exceed it begins the next one.
+        max_seconds: the time from the first line to the end of its object; 0 writes one object per line. None means
+            60 seconds if a line is safe only in a finished object, else no limit.
+        compress: whether each object is compressed with gzip.
     """
 
     max_bytes: int = DEFAULT_BYTES
@@ -42,17 +43,17 @@ class Sizes:
 
 
 class Objects:
-    """Writes lines into `<location>/<label>-<process>-<number>.ndjson`, all objects of this process alone.
+    """
+    Writes lines into `<location>/<label>-<process>-<number>.ndjson`; no other process writes these objects.
 
-    Where the file system keeps what is written into an open object (`hdfs:`), `append` returns when it does.
-    Elsewhere (`s3a:`, `gs:`, `abfss:`) and with compression, lines are held in memory and written as one object:
-    what is held is lost where the process is killed, but for what a spool keeps (`held`). What could not be written
-    is written again, into another object: the one that failed may be there too, with the beginning of the same
-    lines.
+    If the file system keeps what is written into an open object (`hdfs:`), `append` returns once the line is there.
+    On others (`s3a:`, `gs:`, `abfss:`), and with compression, lines are held in memory and written as one object. A
+    killed process loses the held lines unless a spool keeps them (`held`). After a failed write the same lines go into
+    another object; the failed one may exist too, with the first of these lines.
 
     Args:
         location: a directory or prefix, with its scheme.
-        filesystem: which has it.
+        filesystem: the file system of the location.
         sizes: when an object ends.
     """
 
@@ -72,22 +73,23 @@ class Objects:
 
     @property
     def name(self) -> str:
-        """The location, without any credential."""
+        """The location, without credentials."""
         return without_secrets(self._location).rstrip("/")
 
     @property
     def held(self) -> int:
-        """How many of the last lines are in memory alone."""
+        """The number of last lines that are in memory only."""
         return len(self._held)
 
     def append(self, line: bytes) -> None:
-        """Take a line.
+        """
+        Write a line, or hold it for the current object.
 
         Args:
             line: with its line break.
 
         Raises:
-            TransportError: the line was not taken.
+            TransportError: the line was neither written nor held.
         """
         with self._changed:
             if self._size and self._size + len(line) > self._sizes.max_bytes:
@@ -105,13 +107,14 @@ class Objects:
                 self._end_in(seconds)
 
     def close(self, timeout: float) -> None:
-        """Write what is held, and let go of the file system.
+        """
+        Write the held lines, and close the file system.
 
         Args:
-            timeout: seconds that it may wait for another write.
+            timeout: the longest wait for a write on another thread, in seconds.
 
         Raises:
-            TransportError: what is held could not be written.
+            TransportError: the held lines could not be written.
         """
         if not self._changed.acquire(timeout=max(timeout, 0.0)):
             raise TransportError(f"{self.name} does not answer", retryable=False)
@@ -125,7 +128,7 @@ class Objects:
             raise TransportError(message, retryable=False) from exc
         finally:
             self._changed.release()
-            # Nothing is on its way there any more.
+            # Nothing is being written any more.
             with contextlib.suppress(OSError):
                 self._filesystem.close()
 
@@ -158,12 +161,12 @@ class Objects:
             for at in range(0, len(data), _PIECE):
                 writer.write(data[at : at + _PIECE])
         except OSError as exc:
-            # What it holds is for a store to drop: closing it might make half of a line visible as a whole object.
+            # The writer is abandoned: closing it might make an object with half a line visible.
             self._forget()
             raise self._error(exc) from exc
 
     def _finish(self) -> None:
-        """End the object; where that fails, what is held stays held, for the next one."""
+        """Finish the object; if that fails, the held lines stay for the next one."""
         writer = self._begun()
         if self._held:
             data = b"".join(self._held)
@@ -182,7 +185,7 @@ class Objects:
         try:
             self._finish()
         except TransportError:
-            # The line was not taken, and comes again.
+            # The caller keeps the line and sends it again.
             self._held = []
             self._forget()
             raise
@@ -193,11 +196,11 @@ class Objects:
         self._size = sum(map(len, self._held))
 
     def _end_in(self, seconds: float) -> None:
-        """See that the object ends in time, even where no further line comes."""
+        """Schedule the end of the object, even if no further line comes."""
         self._end = time.monotonic() + seconds
         if self._thread is None:
             thread = threading.Thread(target=self._end_in_time, name="openlineage-objects", daemon=True)
-            # An interpreter that is about to end starts none any more, and the object ends with it.
+            # An interpreter that is shutting down starts no thread; then `close` finishes the object.
             with contextlib.suppress(RuntimeError):
                 thread.start()
                 self._thread = thread
@@ -216,4 +219,4 @@ class Objects:
                     self._end = time.monotonic() + (self._sizes.max_seconds or DEFAULT_SECONDS)
                     if not self._warned:
                         self._warned = True
-                        _log.warning("%s; it is tried again, and further failures are not told", exc)
+                        _log.warning("%s; it is tried again, and further failures are not logged", exc)

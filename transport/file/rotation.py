@@ -1,4 +1,4 @@
-"""Rotation of a local file: the names of what is rotated, and its compression in the background."""
+"""Rotation of a local file: the names of rotated files, and their compression in the background."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ _STAMP = r"\d{8}T\d{6}\.\d{6}Z"
 
 @attrs.frozen
 class Rotation:
-    """When a file is rotated, and what becomes of it then.
+    """
+    When a file is rotated, and whether it is compressed then.
 
     Args:
-        max_bytes: of the file; a line that would go beyond begins a new one.
-        compress: whether what is rotated is compressed with gzip.
+        max_bytes: the limit on the file; a line that would exceed it begins a new one.
+        compress: whether rotated files are compressed with gzip.
     """
 
     max_bytes: int
@@ -38,7 +39,8 @@ class Rotation:
 
 
 def rotated_path(path: Path) -> Path:
-    """Give the name of a file that is rotated now: `events.20260102T030405.678901Z.ndjson`, in UTC.
+    """
+    Return a free name for a file that is rotated now: `events.20260102T030405.678901Z.ndjson`, in UTC.
 
     Args:
         path: of the file, such as `events.ndjson`.
@@ -52,31 +54,33 @@ def rotated_path(path: Path) -> Path:
 
 
 class Compressor:
-    """Compresses what was rotated, on a thread of its own; several processes may do so beside each other."""
+    """Compresses rotated files on its own thread; several processes may do so at the same time."""
 
     def __init__(self) -> None:
         self._wanted: queue.SimpleQueue[Path | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def start(self, path: Path) -> None:
-        """Compress all that was rotated of a file, whoever did, in the background.
+        """
+        Compress all rotated files of a path in the background, whichever process rotated them.
 
         Args:
-            path: of the file, not of what was rotated.
+            path: of the file that is written, not of a rotated one.
         """
         if self._thread is None:
             thread = threading.Thread(target=self._work, name="openlineage-compression", daemon=True)
-            # An interpreter that is about to end starts none any more: the next process compresses it.
+            # An interpreter that is shutting down starts no thread; then the next process compresses the file.
             with contextlib.suppress(RuntimeError):
                 thread.start()
                 self._thread = thread
         self._wanted.put(path)
 
     def close(self, timeout: float) -> None:
-        """Wait for what is under way.
+        """
+        Wait for the compression that is running.
 
         Args:
-            timeout: seconds that it may take; what is not done then is left as it was.
+            timeout: the limit, in seconds; files that are not compressed by then stay as they are.
         """
         if self._thread is not None:
             self._wanted.put(None)
@@ -98,13 +102,13 @@ def _compressed(path: Path) -> Path:
 
 
 def _compress(path: Path) -> None:
-    """Put a compressed file in the place of a plain one, so that at every moment one of them is there whole."""
+    """Replace a file by a compressed one, so that at every moment one of the two is complete."""
     part = path.with_name(path.name + ".gz.part")
     descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        # Another process may be at it, and die before it is done.
+        # Another process may be compressing it, and may die before it is done.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        # Not so where it has made the compressed file of it.
+        # If the other process has finished, the part has been renamed.
         if is_at(part, descriptor):
             _fill(descriptor, part, path)
     finally:
@@ -130,7 +134,7 @@ def _fill(descriptor: int, part: Path, path: Path) -> None:
 
 
 def is_at(path: Path, descriptor: int) -> bool:
-    """Tell whether an open file is still the one of this name."""
+    """Return whether a path still leads to an open file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Transport that writes events as lines of JSON: into a local file, or into objects of another file system."""
+"""Transport that writes events as lines of JSON into a local file, or into objects of another file system."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Two letters at least, or the drive of a Windows path would be a scheme.
+# At least two letters: a single one is the drive of a Windows path.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
 class FileTransport(Transport):
-    """Writes each event as one line.
+    """
+    Writes each event as one line.
 
     Args:
-        place: where they go: a local file is appended to by many processes; objects of a file system that is
-            not local are this process's own, and events are spooled for it, as it may be away.
+        place: a local file, which several processes may append to; or objects of another file system, which belong
+            to this process. The latter may be unreachable, so events for it are spooled.
     """
 
     OPTIONS = frozenset(
@@ -52,15 +53,17 @@ class FileTransport(Transport):
 
     @property
     def held(self) -> int:
-        """How many events wait for the end of their object."""
+        """The number of events that wait for the end of their object."""
         return self._place.held if isinstance(self._place, Objects) else 0
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from `location` (or `log_file_path`, as the OpenLineage Python client spells it).
+        """
+        Make a transport from `location` (or `log_file_path`, the OpenLineage Python client's spelling).
 
         Raises:
-            TransportConfigError: no location, one that can't be written, or one that nobody here can reach.
+            TransportConfigError: the location is missing, can't be written, or needs a file system that is not
+                available here.
         """
         remedy = "Set it to the file that gets the events."
         location = required_option(options, "location", "log_file_path", remedy=remedy)
@@ -72,18 +75,20 @@ class FileTransport(Transport):
         return cls(LocalFile(_local_path(location, is_url=scheme is not None), _rotation(options)))
 
     def send(self, event: Event) -> None:
-        """Write the event.
+        """
+        Write the event.
 
         Raises:
-            TransportError: the file can't be opened, or the whole line was not taken.
+            TransportError: the file can't be opened, or the whole line could not be written.
         """
         self._place.append(event.body + b"\n")
 
     def close(self, timeout: float, /) -> None:
-        """End the object that is open; wait for a compression that is under way.
+        """
+        Finish the open object, or wait for the compression that is running.
 
         Args:
-            timeout: seconds that it may take.
+            timeout: the limit, in seconds.
 
         Raises:
             TransportError: the last object could not be written.

@@ -1,1 +1,6 @@
-"""Events to an HTTP endpoint."""
+"""
+Events to an OpenLineage API over HTTP.
+
+`transport` posts an event, `client` makes the request, `answer` judges the response, `auth` and `tls` log in, and
+`settings` reads the options.
+"""

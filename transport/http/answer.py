@@ -1,4 +1,4 @@
-"""What an answer over HTTP means: whether a retry could help, when, and its text without secrets."""
+"""What an HTTP response means: whether and when to retry, and its text without secrets."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ _log = logging.getLogger(__name__)
 
 PASSING_STATUSES = frozenset({408, 425, 429})
 
-# Shorter values, such as `1` or `yes`, are no secrets and would tear an answer's text to shreds.
+# Shorter values, such as `1` or `yes`, are not secret, and masking them would make the text unreadable.
 _SHORTEST_SECRET = 4
 _SHORTEST_PART = 8
 
 
 def passing_statuses(options: Mapping[str, object]) -> frozenset[int]:
-    """Read `retry` of openlineage-python, of which one part is not about the way of retrying.
+    """
+    Return the statuses below 500 that are not final, as `retry` of openlineage-python extends them.
 
     Args:
-        options: the nested options of a transport. `retry.status_forcelist` adds to the statuses that are not
-            final; anything else in `retry` costs a warning.
+        options: the nested options of a transport. `retry.status_forcelist` adds statuses; everything else in
+            `retry` has no effect, and is warned about.
 
     Raises:
-        TransportConfigError: the list is none of statuses.
+        TransportConfigError: `retry.status_forcelist` is not a list of statuses.
     """
     retry = options.get("retry")
     if isinstance(retry, Mapping) and retry.keys() - {"status_forcelist"}:
         _log.warning(
-            "%s.retry: nothing but status_forcelist has an effect, because what failed is sent again anyway",
+            "%s.retry: only status_forcelist has an effect, because failed events are always sent again",
             prefix_of(options),
         )
     statuses = list_option(options, "retry.status_forcelist")
@@ -50,12 +51,13 @@ def passing_statuses(options: Mapping[str, object]) -> frozenset[int]:
 
 
 def may_pass(status: int, answer: str = "", passing: frozenset[int] = PASSING_STATUSES) -> bool:
-    """Tell whether the same event may be taken later.
+    """
+    Return whether the receiver may take the same event later.
 
     Args:
-        status: of the answer.
-        answer: its text. A 5xx whose text says `"code":400` is final: Marquez answers so to an event that
-            it can't store.
+        status: of the response.
+        answer: its text. A 5xx with `"code":400` in the text is final: Marquez answers so to an event that it can't
+            store.
         passing: the statuses below 500 that are not final.
     """
     if status in passing:
@@ -71,11 +73,12 @@ def may_pass(status: int, answer: str = "", passing: frozenset[int] = PASSING_ST
 
 
 def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
-    """Read `Retry-After` (RFC 9110, 10.2.3), None where it is absent or no time.
+    """
+    Return the seconds that `Retry-After` asks for (RFC 9110, 10.2.3); None if it is absent or invalid.
 
     Args:
-        headers: of the answer. A date in `Retry-After` is compared with the answer's own `Date` where it
-            has one, so that the two clocks need not agree.
+        headers: of the response. A date in `Retry-After` is compared with the response's own `Date` if there is one,
+            so that the two clocks need not agree.
     """
     text = headers.get("Retry-After", "").strip()
     if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
@@ -89,11 +92,12 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
 
 
 def mask_secrets(text: str, secrets: Iterable[str]) -> str:
-    """Replace each secret in a text by `***`, also in the forms that it has in a URL.
+    """
+    Return a text with `***` in place of each secret, also of its URL-encoded and JSON-escaped forms.
 
     Args:
-        text: what a server said; servers like to repeat the key that they refuse.
-        secrets: what must not be seen. Of one that has several words, each long one is replaced too.
+        text: the text of a response; servers often repeat the key that they refuse.
+        secrets: the values to replace. The words of a secret that are at least 8 characters long are replaced too.
     """
     forms = {
         form
@@ -102,7 +106,7 @@ def mask_secrets(text: str, secrets: Iterable[str]) -> str:
         if len(part) >= _SHORTEST_SECRET
         for form in (part, quote(part), quote(part, safe=""), quote_plus(part), json.dumps(part)[1:-1])
     }
-    # The longest first, or what surrounds a shorter one would stay.
+    # Longest first: a shorter form may be part of a longer one.
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, "***")
     return text
@@ -111,7 +115,7 @@ def mask_secrets(text: str, secrets: Iterable[str]) -> str:
 def _date(text: str) -> dt.datetime | None:
     try:
         parsed = parsedate_to_datetime(text)
-    # Of Python 3.10 alone is the TypeError; the OverflowError is of a year that no date can have.
+    # Only Python 3.10 raises TypeError; a year out of range raises OverflowError.
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=dt.timezone.utc)

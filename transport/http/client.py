@@ -1,4 +1,4 @@
-"""Posting over HTTP, from several threads at once: kept connections, bounded waiting, failures without secrets."""
+"""HTTP requests from several threads at once: kept connections, bounded waiting, error messages without secrets."""
 
 from __future__ import annotations
 
@@ -31,18 +31,19 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport.http.tls import TlsSettings
 
 _LONGEST_READ_BYTES = 65536
-# Of a piece that does not come in time nothing is seen.
+# Small, since a piece that does not arrive completely in time is lost.
 _PIECE_BYTES = 64
 
 
 @attrs.frozen
 class Reply:
-    """What a server answered.
+    """
+    The response of a server.
 
     Args:
-        status: of the answer.
-        headers: of the answer, by names in any case.
-        text: its first 64 KiB, or what came of that within the read timeout, but for the last few bytes.
+        status: its status.
+        headers: its headers; the names are case-insensitive.
+        text: its first 64 KiB, or the part that arrived within the read timeout, except for the last few bytes.
     """
 
     status: int
@@ -51,14 +52,15 @@ class Reply:
 
 
 class HttpClient:
-    """Posts and gets, each time in one attempt, without following redirects and without a look at ~/.netrc.
+    """
+    Makes single requests; it does not follow redirects, and does not read ~/.netrc.
 
-    As many connections are open as threads post at once. Proxies are those of the environment.
+    There are as many connections as threads that send at once. Proxies are taken from the environment.
 
     Args:
         tls: the certificates.
-        connect_seconds: how long a connection may take.
-        read_seconds: how long the server may be silent, and how long its answer may take as a whole.
+        connect_seconds: the limit on connecting.
+        read_seconds: the limit on the wait for the response, and on the time that the whole response may take.
     """
 
     def __init__(self, tls: TlsSettings, connect_seconds: float, read_seconds: float) -> None:
@@ -70,21 +72,22 @@ class HttpClient:
     def post(
         self, url: str, body: bytes | Mapping[str, str], headers: Mapping[str, str], authorization: str | None
     ) -> Reply:
-        """Post to an address.
+        """
+        Send a POST request.
 
         Args:
             url: the whole address.
-            body: what to send, as it is; or the fields of a form.
-            headers: to send along.
-            authorization: the header of that name, which replaces one among `headers`; None sends none.
+            body: the bytes to send, or the fields of a form.
+            headers: the headers.
+            authorization: the value of the `Authorization` header, which replaces one in `headers`; None for no value.
 
         Raises:
-            TransportError: there was no answer; a later attempt may get one.
+            TransportError: there was no response; a later attempt may get one.
         """
         return self._request("POST", url, body, headers, authorization)
 
     def get(self, url: str, headers: Mapping[str, str], authorization: str | None) -> Reply:
-        """Get what is at an address; arguments and errors are those of `post`."""
+        """Send a GET request; the arguments and errors are those of `post`."""
         return self._request("GET", url, None, headers, authorization)
 
     def _request(
@@ -113,20 +116,20 @@ class HttpClient:
                 ) as response,
             ):
                 return Reply(response.status_code, response.headers, self._read(response))
-        # A ValueError is of a Location or a proxy that is no address, an OSError of a certificate that is gone.
+        # An invalid Location or proxy address raises ValueError, a missing certificate file OSError.
         except (requests.RequestException, ValueError, OSError) as exc:
-            # Not chained: the text of these exceptions holds the query, where keys may be.
+            # Not chained: the text of these exceptions holds the query, which may hold keys.
             message = f"{without_secrets(url)} can't be reached ({self._reason(exc)})"
             raise TransportError(message, retryable=True) from None
 
     def close(self) -> None:
-        """Close the connections that nobody uses at this moment; this waits for nothing."""
+        """Close the idle connections, without waiting."""
         while self._idle:
             self._idle.pop().close()
 
     @contextmanager
     def _session(self) -> Iterator[requests.Session]:
-        """Lend a session, which is of one thread at a time; the one that was used last has a warm connection."""
+        """Lend a session to one thread: the one that was used last, since its connection is most likely open."""
         try:
             session = self._idle.pop()
         except IndexError:
@@ -140,9 +143,9 @@ class HttpClient:
             self._idle.append(session)
 
     def _read(self, response: requests.Response) -> str:
-        # Read even where nobody looks at it: a connection with an unread answer can't be used again.
+        # Always read, since a connection with an unread response can't be reused.
         text = b""
-        # The status has come and decides; what is missing of the text would only be shown.
+        # The status has arrived and decides; the text is only shown.
         with contextlib.suppress(requests.RequestException):
             for piece in response.iter_content(_PIECE_BYTES):
                 text += piece
@@ -159,11 +162,12 @@ class HttpClient:
 
 
 def same_server(old: str, new: str) -> bool:
-    """Tell whether what is meant for the one address may go to the other: same host, port and encryption.
+    """
+    Return whether credentials for one address may be sent to the other: same host, port and encryption.
 
     Args:
-        old: the address that was posted to.
-        new: the address that it names; from the usual port of HTTP to that of HTTPS is the same server too.
+        old: the address of the request.
+        new: the address of the redirect; the default port of HTTPS counts as the same server as that of HTTP.
     """
     try:
         before, after = urlsplit(old), urlsplit(new)
@@ -186,7 +190,7 @@ def _root_cause(error: BaseException) -> str:
         return f"certificate refused: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         return f"no secure connection: {(error.reason or 'unknown').replace('_', ' ').lower()}"
-    # http.client has no exception of its own for this, nor a status but in the text.
+    # http.client raises no specific exception for this, and has the status only in the text.
     tunnel = re.match(r"Tunnel connection failed: (\d{3})\b", str(error))
     if tunnel:
         return f"the proxy answered {tunnel[1]}"
@@ -194,7 +198,7 @@ def _root_cause(error: BaseException) -> str:
 
 
 class _Authorization(AuthBase):
-    """The header of this name. Given even where there is none, or requests would take one from ~/.netrc."""
+    """Sets the `Authorization` header. Passed even without a value, or requests would take one from ~/.netrc."""
 
     def __init__(self, value: str | None) -> None:
         self._value = value
@@ -206,9 +210,10 @@ class _Authorization(AuthBase):
 
 
 class _InTime(io.RawIOBase):
-    """What a server sends, until the socket's timeout is over since the first byte was asked for.
+    """
+    A response as a stream, with the socket's timeout as the limit on the whole of it.
 
-    By itself the timeout begins anew with each byte, and a server that sends one now and then would never end.
+    By itself the timeout starts anew with each byte, so that a server which drips bytes would never be cut off.
     """
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
@@ -230,7 +235,7 @@ class _InTime(io.RawIOBase):
         try:
             return self._raw.readinto(buffer)
         finally:
-            # The next request on this connection has a time of its own.
+            # The next request on this connection starts with the full timeout.
             self._sock.settimeout(self._seconds)
 
     def close(self) -> None:
@@ -245,7 +250,7 @@ class _Response(HTTPResponse):
 
 
 class _Connection(HTTPConnection):
-    # Or http.client would print each header where a program has set its debuglevel.
+    # Otherwise http.client prints each header if the program has set its debuglevel.
     debuglevel = 0
     response_class = _Response
 
@@ -264,10 +269,11 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 class _Adapter(HTTPAdapter):
-    """What `requests` connects through: with the client's certificate, and without a trace of what is sent.
+    """
+    Connects with the client's certificate, and logs nothing of what is sent.
 
     Args:
-        context: holds the client's certificate; None where there is none.
+        context: holds the client's certificate; None if there is none.
     """
 
     def __init__(self, context: ssl.SSLContext | None) -> None:
@@ -291,7 +297,7 @@ _posting = threading.local()
 
 
 class _NotOfOurs(logging.Filter):
-    """Drops what urllib3 logs of our own posts: at level DEBUG it holds the query, where keys may be."""
+    """Drops what urllib3 logs about our requests: at level DEBUG it logs the query, which may hold keys."""
 
     def filter(self, _record: logging.LogRecord) -> bool:
         return not getattr(_posting, "active", False)
@@ -302,6 +308,7 @@ _not_of_ours = _NotOfOurs()
 
 @contextmanager
 def _unseen() -> Iterator[None]:
+    """Keep the requests of this thread out of urllib3's log."""
     # Adding the same filter again changes nothing.
     logging.getLogger("urllib3.connectionpool").addFilter(_not_of_ours)
     _posting.active = True

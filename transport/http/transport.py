@@ -27,11 +27,12 @@ _UNAUTHORISED, _FORBIDDEN, _NOT_FOUND = 401, 403, 404
 
 
 class HttpTransport(Transport):
-    """Posts each event as JSON, in one attempt, over connections that are kept.
+    """
+    Posts each event as JSON in one attempt, over kept connections.
 
-    Each post has the event's id as `Idempotency-Key`, so that a receiver can drop a repeat. Redirects are
-    followed where they keep the method (307, 308), the server and its encryption; any other is an error,
-    since it would turn the event into a GET or hand the credentials to a stranger.
+    Each request has the event's id as `Idempotency-Key`, so that a receiver can drop a repeat. A redirect is followed
+    only if it keeps the method (307, 308), the server and its encryption; any other is an error, since it would turn
+    the event into a GET, or send the credentials to another server.
 
     Args:
         settings: where and how to post.
@@ -54,7 +55,7 @@ class HttpTransport(Transport):
             "ssl_context.client_key_path",
         }
     )  # fmt: skip
-    # What openlineage-python's async_http has besides: here the delivery is what queues.
+    # Further options of openlineage-python's async_http: here the delivery queues events.
     OPTIONS_NOT_YET = frozenset({"max_queue_size", "max_concurrent_requests"})
     CONNECTIONS = 4
     SPOOLED = True
@@ -78,7 +79,8 @@ class HttpTransport(Transport):
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from the options of the OpenLineage Java or Python client.
+        """
+        Make a transport from the options of the OpenLineage Java or Python client.
 
         Raises:
             TransportConfigError: an option is missing or can't be used.
@@ -87,15 +89,16 @@ class HttpTransport(Transport):
 
     @property
     def destination(self) -> str:
-        """The address, without its query."""
+        """The address, without credentials and query."""
         return self._shown
 
     def send(self, event: Event) -> None:
-        """Post the event, and once more with a new token where the first one was refused.
+        """
+        Post the event; if the token is refused, post it once more with a new one.
 
         Raises:
-            TransportError: no answer, or one that is no 2xx. Retryable are a lack of an answer or of a token,
-                408, 425, 429 and 5xx, unless the body of a 5xx says `"code":400`, as Marquez's does for bad events.
+            TransportError: there was no response, or its status is not 2xx. Retryable are: no response, no token, 408,
+                425, 429 and 5xx; except a 5xx with `"code":400` in its body, Marquez's answer to a bad event.
         """
         authorization = self._login.header()
         reply = self._post(event, authorization)
@@ -106,10 +109,11 @@ class HttpTransport(Transport):
             raise self._refused(reply)
 
     def reach(self) -> Reached:
-        """Get the address that events are posted to, with the same login and headers.
+        """
+        Send a GET to the address that events are posted to, with the same login and headers.
 
         Raises:
-            TransportError: no answer, 401, 403 or a server's error.
+            TransportError: there was no response, or its status is 401, 403 or 5xx.
         """
         about_body = {"content-type", "content-encoding"}
         headers = {name: value for name, value in self._headers.items() if name.lower() not in about_body}
@@ -128,7 +132,7 @@ class HttpTransport(Transport):
         return Reached(f"GET {self._shown} was answered with {reply.status}", doubt)
 
     def close(self, _timeout: float, /) -> None:
-        """Close the connections; this waits for nothing."""
+        """Close the connections, without waiting."""
         self._client.close()
         if self._login_client is not None:
             self._login_client.close()
@@ -166,6 +170,6 @@ class HttpTransport(Transport):
 
 
 def _merged(*layers: Mapping[str, str]) -> dict[str, str]:
-    """Put headers together, of which the last of a name wins, in whatever case it is written."""
+    """Merge headers; of those with the same name, in any case, the last one wins."""
     by_lower = {name.lower(): (name, value) for layer in layers for name, value in layer.items()}
     return dict(by_lower.values())

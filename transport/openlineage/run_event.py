@@ -1,4 +1,4 @@
-"""An event as openlineage-python's own classes, for transports that are made for them."""
+"""Events as objects of openlineage-python, for transports that expect them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ if TYPE_CHECKING:
 
 
 def run_event(body: bytes) -> RunEvent:
-    """Make an event of openlineage-python, which its `Serde` turns into the same JSON document again.
+    """
+    Return an event as an object of openlineage-python, which its `Serde` turns back into the same JSON document.
 
-    Facets stay as they are, plain mappings, but for `parent`: the client's own code reads that one's attributes.
+    Facets stay plain mappings, except for `parent`, whose attributes the client's own code reads.
 
     Args:
         body: the event as JSON.
+
+    Raises:
+        KeyError: the event lacks a required field.
+        ValueError: the body is not JSON, or its event type is not one of the specification.
     """
     document = json.loads(body)
     run, job = document["run"], document["job"]
@@ -35,7 +40,7 @@ def run_event(body: bytes) -> RunEvent:
         inputs=_datasets(document, "inputs", InputDataset, "inputFacets"),
         outputs=_datasets(document, "outputs", OutputDataset, "outputFacets"),
     )
-    # The class sets that of the client's own version of the specification.
+    # The class sets the schema URL of the client's own version of the specification.
     event.schemaURL = document["schemaURL"]
     return event
 
@@ -55,7 +60,7 @@ def _datasets(document: Mapping[str, Any], name: str, kind: type, own_facets: st
 
 
 def _parent(facet: Mapping[str, Any]) -> object:
-    """Make the class of this facet, where nothing of the facet is lost in it."""
+    """Return the facet as its class if the class has a place for all of it; else unchanged."""
     run, job, root = facet.get("run", {}), facet.get("job", {}), facet.get("root")
     known = {"_producer", "_schemaURL", "run", "job", "root"}
     parts = [(run, {"runId"}), (job, {"namespace", "name"})]

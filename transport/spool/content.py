@@ -1,4 +1,4 @@
-"""What lies in a spool, read without changing anything, also while its owner lives."""
+"""The content of spools, read without changing anything, also while the owner is running."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, is_held
 from openlineage_pyspark.transport.spool.store import event_from_row
 
-# How long a call waits for a database that its owner is writing to.
+# How long a call waits while the owner writes to the database.
 _BUSY_SECONDS = 2.0
 
 
 @attrs.frozen
 class Content:
-    """What one directory of a spool holds.
+    """
+    What one directory of a spool holds.
 
     Args:
         directory: the directory.
         destination: where its events go; see `Transport.destination`.
-        in_use: whether the application that owns it lives.
-        waiting: how many events are to be delivered.
-        dead: how many were refused for good.
-        size: of the bodies of both, in bytes.
-        oldest: when the oldest of both came, in seconds of the epoch; None where there is none.
-        problem: why it can't be read; empty where it can.
+        in_use: whether the application that owns it is running.
+        waiting: the number of events that are still to be delivered.
+        dead: the number of events that were refused for good.
+        size: the bytes of the bodies of both.
+        oldest: when the oldest of both arrived, in seconds since the epoch; None if there are none.
+        problem: why it can't be read; empty if it can.
     """
 
     directory: Path
@@ -42,13 +43,14 @@ class Content:
 
 @attrs.frozen
 class DeadLetter:
-    """An event that the receiver refused for good.
+    """
+    An event that the receiver refused for good.
 
     Args:
         event: the event.
         reason: what failed, as in the log.
         answer: the text of the receiver's answer.
-        since: when it was refused, in seconds of the epoch.
+        since: when it was refused, in seconds since the epoch.
     """
 
     event: Event
@@ -58,7 +60,7 @@ class DeadLetter:
 
 
 def content(directory: Path) -> Content:
-    """Tell what a directory holds."""
+    """Return what a directory holds; if it can't be read, `problem` says why."""
     in_use = is_held(directory)
     try:
         with contextlib.closing(_read_only(directory)) as connection:
@@ -74,7 +76,8 @@ def content(directory: Path) -> Content:
 
 
 def dead_letters(directory: Path) -> list[DeadLetter]:
-    """Give what the receiver refused for good, in the order of arrival.
+    """
+    Return the events that the receiver refused for good, in the order of arrival.
 
     Raises:
         SpoolError: it can't be read.

@@ -1,4 +1,4 @@
-"""Where spools lie: a directory for each application, and the lock that tells that its owner lives."""
+"""Where spools are: one directory for each application, with a lock that its owner holds while it runs."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from pathlib import Path
 DATABASE = "events.sqlite"
 LOCK = "lock"
 UNREADABLE = ".unreadable"
-"""What the name of a directory ends with once its database could not be read."""
+"""Suffix of the name of a directory whose database could not be read."""
 
-# The same of one that is being deleted.
+# Suffix of the name of a directory that is being deleted.
 _REMOVED = ".removed"
 
-# Directories that this process holds: a POSIX lock does not hold against its own process, and is lost when any
-# descriptor of its file is closed there.
+# The directories that this process holds, with the descriptor of the lock. A POSIX lock does not exclude its own
+# process, and is lost as soon as the process closes any descriptor of the file.
 _HELD: dict[Path, int] = {}
 _mutex = threading.Lock()
 
 
 class SpoolError(Exception):
-    """The spool can't be used: what failed, where, and why.
+    """
+    The spool can't be used.
 
     Args:
-        message: that.
-        damaged: whether the database is not what it should be, so that trying again is of no use.
+        message: what failed, where, and why.
+        damaged: whether the database is damaged, so that trying again is of no use.
     """
 
     def __init__(self, message: str, *, damaged: bool = False) -> None:
@@ -36,7 +37,8 @@ class SpoolError(Exception):
 
 
 def default_root() -> Path:
-    """Give the spool's root where none is configured: below `$XDG_STATE_HOME`, or `~/.local/state`.
+    """
+    Return the spool's root for when none is configured: below `$XDG_STATE_HOME`, else `~/.local/state`.
 
     Raises:
         SpoolError: the user has no home.
@@ -50,7 +52,7 @@ def default_root() -> Path:
 
 
 def directories(root: Path) -> list[Path]:
-    """Give the directories of applications below a spool's root that belong to this user, the oldest first."""
+    """Return the directories of this user's applications below a spool's root, oldest first."""
     try:
         found = [entry for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False)]
         own = [entry for entry in found if entry.stat(follow_symlinks=False).st_uid == os.getuid()]
@@ -64,11 +66,15 @@ def directories(root: Path) -> list[Path]:
 
 
 def hold(directory: Path, *, new: bool = False) -> bool:
-    """Lock a directory; False where somebody holds it already, or it is gone.
+    """
+    Lock a directory for this process.
 
     Args:
         directory: the directory.
         new: whether there is no database in it yet.
+
+    Returns:
+        False if a process holds it already, or it is gone.
 
     Raises:
         OSError: it can't be locked.
@@ -91,7 +97,7 @@ def _lock(directory: Path, *, new: bool) -> bool:
         os.close(descriptor)
         raise
     if not (new or (directory / DATABASE).exists()):
-        # Its owner was just removing it.
+        # Its owner was removing it at that moment.
         os.close(descriptor)
         return False
     _HELD[directory] = descriptor
@@ -99,7 +105,7 @@ def _lock(directory: Path, *, new: bool) -> bool:
 
 
 def release(directory: Path) -> None:
-    """Unlock a directory that this process holds; for any other it does nothing."""
+    """Unlock a directory; do nothing if this process does not hold it."""
     with _mutex:
         descriptor = _HELD.pop(directory, None)
         if descriptor is not None:
@@ -107,12 +113,12 @@ def release(directory: Path) -> None:
 
 
 def holds(directory: Path) -> bool:
-    """Tell whether this process holds a directory."""
+    """Return whether this process holds a directory."""
     return directory in _HELD
 
 
 def is_held(directory: Path) -> bool:
-    """Tell whether any process holds a directory."""
+    """Return whether any process holds a directory."""
     with _mutex:
         return directory in _HELD or _is_locked(directory)
 
@@ -133,7 +139,7 @@ def _is_locked(directory: Path) -> bool:
 
 
 def remove(directory: Path) -> None:
-    """Delete a directory that this process holds; under another name, so that nobody looks into it meanwhile."""
+    """Delete a directory that this process holds; rename it first, so that nobody opens it in the meantime."""
     doomed = directory.with_name(directory.name + _REMOVED)
     with contextlib.suppress(OSError):
         directory.rename(doomed)

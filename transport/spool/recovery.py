@@ -1,4 +1,4 @@
-"""What earlier applications left in the spool: looked for, and taken over, one directory after the other."""
+"""Recovery of orphaned spools: directories of earlier applications are found and taken over, one after the other."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _log = logging.getLogger(__name__)
 
 @attrs.frozen
 class RecoveryScope:
-    """What earlier applications left in a spool, to be delivered first.
+    """
+    Which orphaned spools are recovered.
 
     Args:
         root: the spool's root.
-        any_destination: whether also what was meant for another receiver.
-        dead_letters: whether what was refused for good is tried again.
+        any_destination: whether to include spools that were meant for another receiver.
+        dead_letters: whether to retry the events that were refused for good, too.
     """
 
     root: Path
@@ -33,25 +34,31 @@ class RecoveryScope:
 
 
 class Recovery:
-    """Takes over what there is one directory at a time, so that a thousand cost no more than one.
+    """
+    Takes over orphaned spools one directory at a time, so that a thousand cost no more memory than one.
 
     Args:
-        wanted: where, and what.
-        destination: the receiver that there is, see `Transport.destination`.
+        scope: which of them.
+        destination: the receiver of this delivery; see `Transport.destination`.
     """
 
-    def __init__(self, wanted: RecoveryScope, destination: str) -> None:
-        self._wanted = wanted
+    def __init__(self, scope: RecoveryScope, destination: str) -> None:
+        self._scope = scope
         self._destination = destination
         self._directories: list[Path] | None = None
 
     def next(self) -> tuple[Spool, list[SpooledEvent]] | None:
-        """Take over the oldest directory with events that wait, and give these; None where there is none left."""
+        """
+        Take over the oldest directory that has waiting events.
+
+        Returns:
+            The open spool and its waiting events, in the order of arrival; None if no directory is left.
+        """
         if self._directories is None:
-            self._directories = directories(self._wanted.root)[::-1]
+            self._directories = directories(self._scope.root)[::-1]
         while self._directories:
             directory = self._directories.pop()
-            # Looked at before it is taken: whoever else it is meant for may be looking for it at this moment.
+            # Checked before it is locked: the application that it is meant for may be looking for it right now.
             seen = content(directory)
             if seen.in_use or not (self._is_meant(seen) or _is_outdated(seen)):
                 continue
@@ -65,13 +72,14 @@ class Recovery:
         return None
 
     def _is_meant(self, seen: Content) -> bool:
-        return bool(seen.problem) or self._wanted.any_destination or seen.destination == self._destination
+        return bool(seen.problem) or self._scope.any_destination or seen.destination == self._destination
 
     def _take(self, directory: Path) -> tuple[Spool, list[SpooledEvent]] | None:
+        """Open a directory; return None if another process has it, or nothing waits in it."""
         spool = Spool.take_over(directory)
         if spool is None:
             return None
-        if self._wanted.dead_letters:
+        if self._scope.dead_letters:
             spool.revive()
         events = spool.waiting()
         if events:
@@ -81,5 +89,5 @@ class Recovery:
 
 
 def _is_outdated(seen: Content) -> bool:
-    """Whether there are but dead letters, of which closing it removes the oldest."""
+    """Return whether a spool holds only dead letters, some of them expired: opening and closing it removes those."""
     return not seen.waiting and seen.oldest is not None and seen.oldest < time.time() - DEAD_LETTER_SECONDS

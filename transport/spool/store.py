@@ -1,8 +1,8 @@
-"""Events on disk until they are delivered, so that the end of the process, however sudden, loses none.
+"""
+The spool of one application: its undelivered events in a SQLite database, which survives the sudden end of the process.
 
-Each application has a directory of its own below the spool's root, with one SQLite database in WAL mode. A lock on a
-file in it tells that its owner lives. SQLite does not work on most network file systems: the root belongs on a local
-disk.
+Each application has its own directory below the spool's root, with one database in WAL mode and a lock file, which the
+owner keeps locked while it runs. SQLite does not work on most network file systems: the root must be on a local disk.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ T = TypeVar("T")
 DEAD_LETTER_SECONDS = 30 * 86_400
 """How long events that the receiver refused for good are kept."""
 
-# How long a call waits for a database that another process holds.
+# How long a call waits while another process locks the database.
 _BUSY_SECONDS = 0.5
-# How long nothing is written after a write failed: each failure may cost the wait above.
+# How long nothing is written after a failed write, since each failure may cost the wait above.
 _REST_SECONDS = 5.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -62,7 +62,8 @@ DELETE FROM dead WHERE number IN (
 
 @attrs.frozen
 class SpooledEvent:
-    """What is known of an event in a spool without reading its body.
+    """
+    An event in a spool, without its body.
 
     Args:
         number: its place in the order of arrival.
@@ -84,9 +85,10 @@ class SpooledEvent:
 
 
 class Spool:
-    """The events of one application on disk. Any thread may call it; a forked process must not.
+    """
+    The events of one application on disk; get one with `create` or `take_over`.
 
-    Use `create` or `take_over` to get one.
+    Any thread may call it; a forked process must not.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -107,10 +109,11 @@ class Spool:
 
     @classmethod
     def create(cls, root: Path, destination: str) -> Spool:
-        """Make a new directory below the root, readable by its owner alone, and hold it.
+        """
+        Make and lock a new directory below the root, readable by its owner only.
 
         Args:
-            root: the spool's root; it is made where it is absent.
+            root: the spool's root; it is made if it does not exist.
             destination: where its events go.
 
         Raises:
@@ -121,10 +124,10 @@ class Spool:
         try:
             root.mkdir(parents=True, exist_ok=True, mode=0o700)
             directory.mkdir(mode=0o700)
-            # Held before there is a database, without which nobody else looks at it.
+            # Locked before there is a database: other processes ignore a directory without one.
             if not hold(directory, new=True):
                 raise SpoolError(f"{directory} is held by another process")
-            # SQLite makes its other files with the rights of this one.
+            # SQLite gives its other files the mode of this one.
             os.close(os.open(directory / DATABASE, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as exc:
             release(directory)
@@ -135,7 +138,11 @@ class Spool:
 
     @classmethod
     def take_over(cls, directory: Path) -> Spool | None:
-        """Take over what another application left, None where that lives or the directory is gone.
+        """
+        Lock and open the directory of another application.
+
+        Returns:
+            The spool; None if that application is still running, or the directory is gone.
 
         Raises:
             SpoolError: it can't be read.
@@ -147,13 +154,14 @@ class Spool:
         return cls(directory) if free else None
 
     def append(self, event: Event) -> int:
-        """Keep an event, in one transaction; from then on the end of this process does not lose it.
+        """
+        Write an event, in one transaction; from then on it survives the end of this process.
 
         Returns:
-            its number.
+            Its number.
 
         Raises:
-            SpoolError: it could not be written, or an earlier one could not a moment ago.
+            SpoolError: it could not be written, or an earlier write failed a moment ago.
         """
         if time.monotonic() < self._resting_until:
             raise SpoolError(f"{self.directory} could not be written a moment ago")
@@ -172,10 +180,11 @@ class Spool:
             raise
 
     def read(self, number: int) -> Event:
-        """Read an event.
+        """
+        Read an event.
 
         Raises:
-            SpoolError: it can't be read, or is not there.
+            SpoolError: it can't be read, or is missing.
         """
         sql = "SELECT run_id, event_type, body, parent_run_id, id, reads, writes FROM waiting WHERE number = ?"
         rows = self._do(sql, number)
@@ -187,20 +196,21 @@ class Spool:
             raise SpoolError(f"{self.directory}, event {number}: {exc}", damaged=True) from exc
 
     def settle(self, number: int) -> None:
-        """Forget an event that was delivered; where that fails now, it is done with a later call."""
+        """Delete an event that was delivered; if that fails now, a later call does it."""
         with self._mutex, contextlib.suppress(SpoolError):
             self._settled.append(number)
             if time.monotonic() >= self._resting_until:
                 self._settle()
 
     def bury(self, number: int, reason: str, answer: str, max_bytes: int) -> None:
-        """Put an event that was refused for good among the dead letters.
+        """
+        Move an event that was refused for good to the dead letters.
 
         Args:
             number: of the event.
-            reason: what failed, without any credential.
-            answer: the text of the receiver's answer, without any credential.
-            max_bytes: the bound on the bodies of all of them; the oldest make room.
+            reason: what failed, without credentials.
+            answer: the text of the receiver's answer, without credentials.
+            max_bytes: the limit on the bodies of all dead letters; beyond it the oldest are deleted.
 
         Raises:
             SpoolError: it could not be written.
@@ -219,14 +229,18 @@ class Spool:
                 connection.execute("DELETE FROM waiting WHERE number = ?", (number,))
                 self._dead_bytes += size or 0
                 if self._dead_bytes > max_bytes:
-                    # Some room more than is needed, so that this is rare.
+                    # More room than is needed, so that this happens rarely.
                     connection.execute(_MAKE_ROOM, (max_bytes * 9 // 10,))
                     self._dead_bytes = _dead_bytes(connection)
 
         self._run(move)
 
     def revive(self) -> int:
-        """Make the dead letters wait again, each at its old place in the order, and tell how many.
+        """
+        Move the dead letters back to the waiting events, each to its old place in the order.
+
+        Returns:
+            How many there were.
 
         Raises:
             SpoolError: it could not be written.
@@ -246,7 +260,8 @@ class Spool:
         return self._run(move)
 
     def waiting(self) -> list[SpooledEvent]:
-        """Give what is to be delivered, in the order of arrival.
+        """
+        Return the events that are still to be delivered, in the order of arrival.
 
         Raises:
             SpoolError: it can't be read.
@@ -257,9 +272,10 @@ class Spool:
         ]
 
     def close(self) -> None:
-        """Let go of the directory; a second call does nothing.
+        """
+        Close the database and unlock the directory; a second call does nothing.
 
-        Where nothing is left in it, it is removed; where it is damaged, no application takes it up any more.
+        An empty directory is deleted; one with a damaged database is renamed, so that no application opens it again.
         """
         with contextlib.suppress(SpoolError):
             self._settle()
@@ -308,7 +324,7 @@ class Spool:
 
 
 def _damaged(problem: sqlite3.Error) -> bool:
-    # A full disk, a lock and the like are of its subclass OperationalError.
+    # A full disk, a lock and the like raise the subclass OperationalError.
     return type(problem) is sqlite3.DatabaseError
 
 
@@ -318,13 +334,14 @@ def _set_aside(directory: Path) -> None:
 
 
 def event_from_row(row: Sequence[Any]) -> Event:
-    """Give the event of a row of the tables `waiting` and `dead`.
+    """
+    Return the event in a row of the table `waiting` or `dead`.
 
     Args:
-        row: its run_id, event_type, body, parent_run_id, id, reads and writes.
+        row: the columns run_id, event_type, body, parent_run_id, id, reads, writes.
 
     Raises:
-        ValueError: it is damaged.
+        ValueError: the row is damaged.
     """
     return Event(*row[:5], *_datasets(row[5:]))
 
@@ -342,7 +359,7 @@ def _open(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
-        # A commit is safe from the end of the process; from the loss of power once the log is checkpointed.
+        # A commit survives the end of the process at once, and a loss of power once the log is checkpointed.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(_SCHEMA)
     except sqlite3.Error:
