@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.datasets.urls import without_credentials
+from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe import class_cache, readings
 
 # Root of a parsed statement that Spark runs while it analyses it -> what that is.
@@ -25,10 +26,6 @@ _RUN_BY_ANALYSIS = {
     "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
     "CompoundBody": "a script",
 }
-
-
-class ProbeError(RuntimeError):
-    """The probe could not be brought into this JVM: not a classic Spark driver, no Janino, or another Spark."""
 
 
 @attrs.frozen
@@ -87,10 +84,14 @@ class Probe:
 
         Args:
             java_spark_context: `SparkContext._jsc`.
+
+        Raises:
+            ProbeError: the JVM refuses, or does not answer.
         """
-        context = java_spark_context.sc()
-        self._java.watch(context, self.QUEUE)
-        context.listenerBus().addToQueue(self._java, self.QUEUE)
+        with as_probe_error():
+            context = java_spark_context.sc()
+            self._java.watch(context, self.QUEUE)
+            context.listenerBus().addToQueue(self._java, self.QUEUE)
 
     def detach(self, java_spark_context: Any) -> None:
         """Hear nothing of a context any more."""
@@ -227,6 +228,39 @@ def as_os_error() -> Iterator[None]:
         yield
     except Py4JError as problem:
         raise OSError(without_credentials(_short(problem))) from problem
+
+
+@contextlib.contextmanager
+def as_probe_error() -> Iterator[None]:
+    """Raise as ProbeError what a call to the JVM raises and PySpark has no exception of its own for."""
+    from py4j.protocol import Py4JError
+
+    try:
+        yield
+    except Py4JError as problem:
+        raise ProbeError(without_credentials(_short(problem))) from problem
+
+
+def context_of(spark: Any) -> Any:
+    """
+    Return the running SparkContext of a session.
+
+    Args:
+        spark: a `pyspark.sql.SparkSession`.
+
+    Raises:
+        ProbeError: the session is one of Spark Connect, or is stopped.
+    """
+    # A session of Spark Connect raises for `sparkContext`, and has no `_sc`.
+    context = getattr(spark, "_sc", None)
+    if context is None or getattr(context, "_gateway", None) is None:
+        raise ProbeError(
+            "this session has no driver JVM at hand (Spark Connect): use one on the driver itself, "
+            "or configure the listener on the Connect server"
+        )
+    if context._jsc is None:
+        raise ProbeError("this session is stopped: use one that runs")
+    return context
 
 
 def analyzed_plan(spark: Any, query: Any) -> Any:
