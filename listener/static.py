@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,11 @@ from openlineage_pyspark.listener.probe.client import (
 )
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.listener.runs.memory import session_of
+from openlineage_pyspark.listener.settings.settings import default_search, load
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame, SparkSession
 
 _PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
@@ -44,13 +48,16 @@ def lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
     """
     context = context_of(spark)
     with as_probe_error():
-        encoded = _probe(context._gateway).encode(analyzed_plan(spark, query), spark._jsparkSession)
+        probe = _probe(context._gateway, dict(context.getConf().getAll()))
+        encoded = probe.encode(analyzed_plan(spark, query), spark._jsparkSession)
         metastore = context_facts(context._jsc).metastore
     plan = decode_plan(encoded)
     return lineage_of(lineage_of_plan(plan, session_of(plan, metastore)))
 
 
-def _probe(gateway: Any) -> Probe:
+def _probe(gateway: Any, conf: Mapping[str, str]) -> Probe:
     if gateway not in _PROBES:
-        _PROBES[gateway] = Probe(gateway, ProbeLimits())
+        _PROBES[gateway] = Probe(
+            gateway, ProbeLimits(), cached=load(conf, os.environ, default_search()).class_cache_enabled
+        )
     return _PROBES[gateway]

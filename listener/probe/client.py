@@ -51,13 +51,14 @@ class Probe:
 
     QUEUE = "openlineage"
 
-    def __init__(self, gateway: Any, limits: ProbeLimits) -> None:
+    def __init__(self, gateway: Any, limits: ProbeLimits, *, cached: bool = True) -> None:
         """
         Compile the probe.
 
         Args:
             gateway: py4j's gateway of the driver (`SparkContext._gateway`).
             limits: the bounds that it keeps.
+            cached: whether its classes may come from the cache, and go there.
 
         Raises:
             ProbeError: the JVM has no Janino, or its Spark is not one that the probe compiles against.
@@ -74,7 +75,7 @@ class Probe:
                 (readings.table(), limits.max_nodes, limits.max_bytes, limits.max_waiting, limits.reads)
             ):
                 arguments[at] = jvm.java.lang.Long(value) if at in (2, 3) else value
-            self._java: Any = _probe_class(gateway).getConstructors()[0].newInstance(arguments)
+            self._java: Any = _probe_class(gateway, cached=cached).getConstructors()[0].newInstance(arguments)
         except (Py4JError, TypeError) as problem:
             raise ProbeError(_short(problem)) from problem
 
@@ -137,28 +138,30 @@ _CLASSES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _COMPILING = threading.Lock()
 
 
-def _probe_class(gateway: Any) -> Any:
+def _probe_class(gateway: Any, *, cached: bool) -> Any:
     """The probe's class in a JVM, made once: py4j keeps methods by the name of their class, not by the class."""
     with _COMPILING:
         if gateway not in _CLASSES:
             package = importlib.resources.files("openlineage_pyspark.listener.probe")
-            _CLASSES[gateway] = load_class(gateway.jvm, package.joinpath("Probe.java").read_text("utf-8"))
+            source = package.joinpath("Probe.java").read_text("utf-8")
+            _CLASSES[gateway] = load_class(gateway.jvm, source, cached=cached)
         return _CLASSES[gateway]
 
 
-def load_class(jvm: Any, source: str) -> Any:
+def load_class(jvm: Any, source: str, *, cached: bool = True) -> Any:
     """
     The probe's class, from the cache or else compiled.
 
     Args:
         jvm: py4j's view of the driver.
         source: of the class.
+        cached: whether it may come from the cache, and goes there.
     """
     from py4j.protocol import Py4JJavaError
 
     parent = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
     java = [jvm.java.lang.System.getProperty(f"java.{name}") for name in ("vm.name", "vm.version", "class.path")]
-    directory, key = class_cache.directory(), class_cache.key(source, *java)
+    directory, key = class_cache.directory() if cached else None, class_cache.key(source, *java)
     kept = class_cache.load(directory, key) if directory is not None else None
     if kept is not None:
         codes, initialize = jvm.java.util.HashMap(), True

@@ -124,7 +124,7 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) ->
         with offered(lambda location: HadoopFiles(gateway, location)):
             delivery = open_delivery(settings)
         limits = ProbeLimits(settings.plan_max_nodes, settings.plan_max_bytes, reads=settings.reads_enabled)
-        prepared = Prepared(settings, Probe(gateway, limits), delivery)
+        prepared = Prepared(settings, Probe(gateway, limits, cached=settings.class_cache_enabled), delivery)
     except TransportConfigError as problem:
         raise RegistrationError(str(problem)) from problem
     except ProbeError as problem:
