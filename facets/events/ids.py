@@ -1,10 +1,11 @@
-"""Ids of runs and events that a replay makes again."""
+"""Ids of runs and events, the same in each replay, and the URI of the producer."""
 
 from __future__ import annotations
 
 import uuid
 from importlib import metadata
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from openlineage.client.uuid import generate_static_uuid
 
@@ -15,19 +16,24 @@ if TYPE_CHECKING:
 def _version() -> str:
     try:
         return metadata.version("openlineage-pyspark")
-    except metadata.PackageNotFoundError:  # a bare zip under --py-files has no metadata
+    except metadata.PackageNotFoundError:  # a zip under --py-files has no metadata
         return "unknown"
 
 
 VERSION = _version()
-"""This package's version, `unknown` where it was not installed but put on the path."""
+"""This package's version; `unknown` where it is on the path without being installed."""
 
-PRODUCER = f"https://github.com/openlineage-pyspark/openlineage-pyspark/tree/{VERSION}"
-"""URI of this package at its version (BaseEvent.producer, BaseFacet._producer)."""
+PRODUCER = "pkg:pypi/openlineage-pyspark" + (f"@{quote(VERSION, safe='')}" if VERSION != "unknown" else "")
+"""
+Package URL (purl) of this package at its version (BaseEvent.producer, BaseFacet._producer).
+
+The specification asks for a URI. This one names the package alone: it needs no web page and no organisation, and stays
+the same wherever the source is hosted.
+"""
 
 
 def run_id(application_start: dt.datetime, application_id: str, key: str) -> str:
-    """Give the id of one run of an application: the same for the same arguments, for ever.
+    """Return the id of one run of an application: the same for the same arguments, for ever.
 
     Args:
         application_start: aware; the UUIDv7's time.
@@ -44,7 +50,7 @@ def run_id(application_start: dt.datetime, application_id: str, key: str) -> str
 
 
 def event_id(run: str, event_type: str, event_time: dt.datetime) -> str:
-    """Give the id of one event: the same however often the event is made and sent (a UUID, version 5).
+    """Return the id of one event: the same however often the event is made and sent (a UUID, version 5).
 
     Args:
         run: the id of its run.

@@ -8,6 +8,8 @@ import os
 import threading
 from pathlib import Path
 
+from openlineage_pyspark.transport.errors import DeliveryError
+
 DATABASE = "events.sqlite"
 LOCK = "lock"
 UNREADABLE = ".unreadable"
@@ -22,7 +24,7 @@ _HELD: dict[Path, int] = {}
 _mutex = threading.Lock()
 
 
-class SpoolError(Exception):
+class SpoolError(DeliveryError):
     """The spool can't be used: what failed, where, and why.
 
     Args:
