@@ -21,7 +21,9 @@ def installed_plugin(tmp_path: Path) -> Iterator[None]:
     """Install a distribution with entry points, as pip lays it out."""
     (tmp_path / "lineage_plugin_for_test.py").write_text(
         "from openlineage_pyspark.transport.memory import MemoryTransport\n"
-        "class Mailbox(MemoryTransport):\n    OPTIONS_NOT_YET = frozenset({'stamp'})\n"
+        "from openlineage_pyspark.transport.options import Option, not_yet, text\n"
+        "BOX = Option('postBox', text, text='The number of the box.', default='', example='7')\n"
+        "class Mailbox(MemoryTransport):\n    OPTIONS = (BOX, not_yet('stamp', 'What is to be paid.'))\n"
     )
     metadata = tmp_path / "lineage_plugin_for_test-1.0.dist-info"
     metadata.mkdir()
