@@ -12,21 +12,27 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from openlineage_pyspark.facets.commands import registry
 from openlineage_pyspark.facets.trace import expressions, operators
-from openlineage_pyspark.listener.settings.catalog import NOT_YET
-from openlineage_pyspark.listener.settings.keys import DONE, NAMESPACE, PYTHON, WORKING, Key, as_text
+from openlineage_pyspark.listener.settings.catalog import NOT_YET, option_key
+from openlineage_pyspark.listener.settings.keys import WORKING
 from openlineage_pyspark.listener.settings.sources import PREFIX
-from openlineage_pyspark.listener.settings.transport_keys import OPTIONS
+from openlineage_pyspark.transport.options import PYTHON, TYPE
+from openlineage_pyspark.transport.registry import built_in_transports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from openlineage_pyspark.listener.settings.reading import Key
+    from openlineage_pyspark.transport import Transport
 
 COMMAND = "python docs/generate.py --write"
 """The command that writes the documents anew, in the root of the repository."""
 
 _README = "README.md"
 _REFERENCE = "docs/operators.md"
+_TRANSPORTS = "docs/transports.md"
 _BEGIN = "<!-- Made by `{command}`: {name}. -->"
 _END = "<!-- End of what is made: {name}. -->"
 _EXPRESSIONS = """\
@@ -38,7 +44,7 @@ The [README](../README.md#what-is-supported) lists the operators and the command
 the expressions of which more is known than that they read their arguments, and the commands that make no event.
 """
 
-_ACTIVE = {"transport.type": "file", "transport.location": "lineage.ndjson", NAMESPACE.name: "my_team"}
+_ACTIVE = {"transport.type": "file", "transport.location": "lineage.ndjson", "namespace": "my_team"}
 _MADE = f"Made by `{COMMAND}`."
 _INTRODUCTION = """\
 # Configuration
@@ -73,14 +79,12 @@ def documents(root: Path) -> dict[str, str]:
     The text of each document, by its path in the repository.
 
     Args:
-        root: of the repository: of the README only the tables are made.
+        root: of the repository: of the README and of the page on transports only the tables are made.
     """
-    readme = (root / _README).read_text("utf-8")
-    for name, table in (("operators", operator_table()), ("commands", command_table())):
-        readme = _between(readme, name, table)
     return {
-        _README: readme,
+        _README: _with_tables(root, _README, {"operators": operator_table(), "commands": command_table()}),
         _REFERENCE: _reference(),
+        _TRANSPORTS: _with_tables(root, _TRANSPORTS, {"transports": transport_table()}),
         "conf/spark-defaults.conf": _spark_defaults(),
         "conf/openlineage.yml": _yaml(),
         "docs/configuration.md": _configuration(),
@@ -95,6 +99,32 @@ def operator_table() -> str:
 def command_table() -> str:
     """What each command writes, for the README."""
     return _table(("Command", "Spark's classes"), _by_rule(registry.WRITES))
+
+
+def transport_table() -> str:
+    """Where each transport sends events, and its options, for the page on transports."""
+    head = ("`transport.type`", "Sends events to", "Options below `transport`")
+    return _table(head, [(_code(names), _summary(transport), _groups(transport)) for names, transport in _transports()])
+
+
+def _transports() -> list[tuple[list[str], type[Transport]]]:
+    """Return the transports of the package, each with all of its names."""
+    names: dict[type[Transport], list[str]] = {}
+    for name, transport in built_in_transports().items():
+        names.setdefault(transport, []).append(name)
+    return [(names, transport) for transport, names in names.items()]
+
+
+def _summary(transport: type[Transport]) -> str:
+    text = (inspect.getdoc(transport) or "").partition("\n\n")[0].removesuffix(".")
+    return " ".join(text.split())
+
+
+def _groups(transport: type[Transport]) -> str:
+    """Return the options of a transport that work, those with a level below as one."""
+    names = [option.name for option in transport.OPTIONS if option.works]
+    groups = dict.fromkeys(f"{first}.*" if below else first for first, _, below in (n.partition(".") for n in names))
+    return _code(groups)
 
 
 def sentence(rule: Callable[..., Any]) -> str:
@@ -147,24 +177,48 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-def _between(text: str, name: str, made: str) -> str:
+def _with_tables(root: Path, page: str, tables: Mapping[str, str]) -> str:
+    text = (root / page).read_text("utf-8")
+    for name, table in tables.items():
+        text = _between(text, page, name, table)
+    return text
+
+
+def _between(text: str, page: str, name: str, made: str) -> str:
     begin, end = _BEGIN.format(command=COMMAND, name=name), _END.format(name=name)
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
     if not found or not closed:
-        raise ValueError(f"{_README} has no place for the {name}: the lines\n{begin}\n{end}")
+        raise ValueError(f"{page} has no place for the {name}: the lines\n{begin}\n{end}")
     return f"{before}{begin}\n\n{made}\n\n{end}{after}"
 
 
-def _sampled() -> list[tuple[str, Key[Any], str]]:
-    """Return name, key and value of each line of a sample, the active ones first."""
-    # Of two spellings of one option, the Java client's.
-    options = [key for key in OPTIONS if key.status == DONE and key.source != PYTHON]
-    lines: list[tuple[str, Key[Any], str]] = []
-    for key in (*options, *WORKING):
-        value = _ACTIVE.get(key.name) or key.example or as_text(key.default)
-        lines.append((_example_name(key), key, value))
-    return sorted(lines, key=lambda line: line[0] not in _ACTIVE)
+@attrs.frozen
+class _Line:
+    """One line of a sample: a key with a value, below a comment."""
+
+    name: str
+    value: str
+    comment: str
+
+    @property
+    def active(self) -> bool:
+        return self.name in _ACTIVE
+
+
+def _sampled() -> list[_Line]:
+    """Return the lines of a sample, the active ones first."""
+    described: dict[str, tuple[Key[Any], str]] = {TYPE.name: (option_key(TYPE), TYPE.text)}
+    for names, transport in _transports():
+        for option in transport.OPTIONS:
+            # Of what both clients have, under two names or in two transports, the first.
+            if option.works and option.source != PYTHON:
+                described.setdefault(option.name, (option_key(option), f"{_code(names)}: {option.text}"))
+    keys = [*described.values(), *((key, key.text) for key in WORKING)]
+    made = [
+        _Line(_example_name(key), _ACTIVE.get(key.name) or key.example or key.default_text, text) for key, text in keys
+    ]
+    return sorted(made, key=lambda line: not line.active)
 
 
 def _example_name(key: Key[Any]) -> str:
@@ -173,36 +227,36 @@ def _example_name(key: Key[Any]) -> str:
 
 
 def _spark_defaults() -> str:
-    width = max(len(PREFIX + name) for name, _, _ in _sampled())
+    width = max(len(PREFIX + line.name) for line in _sampled())
     lines = [f"# {_MADE}", "# Copy what you need to $SPARK_HOME/conf/spark-defaults.conf."]
-    for name, key, value in _sampled():
-        mark = "" if name in _ACTIVE else "# "
-        lines += ["", f"# {key.description}", f"{mark}{PREFIX + name:{width}}  {value}"]
+    for line in _sampled():
+        mark = "" if line.active else "# "
+        lines += ["", f"# {line.comment}", f"{mark}{PREFIX + line.name:{width}}  {line.value}"]
     return "\n".join(lines) + "\n"
 
 
 def _yaml() -> str:
     lines = [f"# {_MADE}", "# Copy it to ./openlineage.yml or ~/.openlineage/openlineage.yml."]
-    groups: dict[str, list[tuple[str, Key[Any], str]]] = {}
-    for name, key, value in _sampled():
-        groups.setdefault(name.partition(".")[0], []).append((name, key, value))
+    groups: dict[str, list[_Line]] = {}
+    for line in _sampled():
+        groups.setdefault(line.name.partition(".")[0], []).append(line)
     for group in groups.values():
         lines += ["", *_yaml_group(group)]
     return "\n".join(lines) + "\n"
 
 
-def _yaml_group(group: list[tuple[str, Key[Any], str]]) -> list[str]:
+def _yaml_group(group: list[_Line]) -> list[str]:
     lines: list[str] = []
     opened: list[str] = []
-    active = any(name in _ACTIVE for name, _, _ in group)
-    for name, key, value in group:
-        *above, last = name.split(".")
+    active = any(line.active for line in group)
+    for line in group:
+        *above, last = line.name.split(".")
         for depth, part in enumerate(above):
             if opened[: depth + 1] != above[: depth + 1]:
                 lines.append(_yaml_line(depth, f"{part}:", active=active and depth == 0, outer=active))
                 opened = above[: depth + 1]
-        texts = (f"# {key.description}", f"{last}: {_quoted(value)}")
-        lines += [_yaml_line(len(above), text, active=name in _ACTIVE, outer=active) for text in texts]
+        texts = (f"# {line.comment}", f"{last}: {_quoted(line.value)}")
+        lines += [_yaml_line(len(above), text, active=line.active, outer=active) for text in texts]
     return lines
 
 
@@ -220,31 +274,37 @@ def _quoted(value: str) -> str:
 
 
 def _configuration() -> str:
+    waiting = [option_key(option) for _, transport in _transports() for option in transport.OPTIONS if not option.works]
     return "\n".join(
         [
             _INTRODUCTION.format(made=_MADE),
             "## Keys\n",
             _key_table(WORKING, value=True, default=True),
             "\n## Transports\n",
-            "An option belongs to the transport that its meaning begins with.\n",
-            _key_table((key for key in OPTIONS if key.status == DONE), default=True),
+            _key_table([option_key(TYPE)], default=True),
+            *(text for names, transport in _transports() for text in _transport_section(names, transport)),
             "\n## Known, without effect yet\n",
-            _key_table([*(key for key in OPTIONS if key.status != DONE), *NOT_YET]),
+            _key_table([*{key.name: key for key in waiting}.values(), *NOT_YET]),
             "",
         ]
     )
+
+
+def _transport_section(names: Sequence[str], transport: type[Transport]) -> list[str]:
+    keys = [option_key(option) for option in transport.OPTIONS if option.works]
+    return [f"\n### {_code(names)}\n", f"{_summary(transport)}.\n", _key_table(keys, default=True)] if keys else []
 
 
 def _key_table(keys: Iterable[Key[Any]], *, value: bool = False, default: bool = False) -> str:
     head = ["Key", *(["Value"] if value else []), *(["Default"] if default else []), "Meaning", "Of"]
     rows = []
     for key in keys:
-        shown = as_text(key.default)
+        shown = key.default_text
         cells = {
             "Key": " or ".join(f"`{PREFIX}{name}`" for name in (key.name, *key.also)),
             "Value": key.kind.name,
             "Default": f"`{shown}`" if shown else "",
-            "Meaning": key.description,
+            "Meaning": key.text,
             "Of": key.source,
         }
         rows.append([cells[column] for column in head])

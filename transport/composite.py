@@ -41,9 +41,10 @@ _MOST_REMEMBERED = 10_000
 
 
 _TRANSPORTS = Option(
-    "transports.<name>.<option>",
+    "transports.<option>",
     text,
-    text="The transports: each one's `type`, its options, and its `priority`; in YAML they may be a list.",
+    text="The transports, by name: `transports.<name>.type`, the options of that transport, and `priority`;"
+    " in YAML they may be a list.",
     default="",
     example="http",
     example_name="marquez.type",

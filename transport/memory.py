@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 
 class MemoryTransport(Transport):
-    """Keeps what was sent in `events`, in order; `closed_within` is None while it is open."""
+    """A list in the process, for tests.
+
+    Attributes:
+        events: what was sent, in order.
+        closed_within: the seconds that `close` was given; None while the transport is open.
+    """
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -22,5 +27,5 @@ class MemoryTransport(Transport):
         self.events.append(event)
 
     def close(self, timeout: float, /) -> None:
-        """Remember the seconds that it was given; the events stay."""
+        """Note the seconds that it was given; the events stay."""
         self.closed_within = timeout

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class NoopTransport(Transport):
-    """Takes every event and keeps none."""
+    """Nowhere: lineage is computed, and events are dropped."""
 
     def send(self, event: Event) -> None:
         """Take the event and forget it."""

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import attrs
 from openlineage_pyspark.listener.settings.catalog import spelled
-from openlineage_pyspark.listener.settings.keys import DISABLED, NAMESPACE, PARENT_CONTEXT
-from openlineage_pyspark.listener.settings.transport_keys import TRANSPORT
+from openlineage_pyspark.listener.settings.keys import PARENT_CONTEXT
+from openlineage_pyspark.listener.settings.reading import TRANSPORT
 
 PREFIX = "spark.openlineage."
 ENVIRONMENT_PREFIX = "OPENLINEAGE__"
 SPARK_CONF = "Spark configuration"
 
 _LEGACY = {
-    "OPENLINEAGE_DISABLED": DISABLED.name,
-    "OPENLINEAGE_NAMESPACE": NAMESPACE.name,
+    "OPENLINEAGE_DISABLED": "disabled",
+    "OPENLINEAGE_NAMESPACE": "namespace",
     "OPENLINEAGE_URL": "transport.url",
     "OPENLINEAGE_ENDPOINT": "transport.endpoint",
     "OPENLINEAGE_API_KEY": "transport.auth.apiKey",
@@ -148,7 +148,7 @@ def _environment(environ: Mapping[str, str]) -> Layer:
     for variable in sorted(environ, reverse=True):
         if not variable.upper().startswith(ENVIRONMENT_PREFIX):
             continue
-        name = ".".join(spelled(part) for part in variable[len(ENVIRONMENT_PREFIX) :].split("__"))
+        name = spelled(variable[len(ENVIRONMENT_PREFIX) :].replace("__", "."))
         text = environ[variable].strip()
         value = _unbracketed(text, name)
         if text.startswith(("{", "[")):

@@ -4,16 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.listener.settings.catalog import FACETS, FACETS_NOT_YET, KEYS, find_key
-from openlineage_pyspark.listener.settings.keys import DONE, KNOWN, WORKING, as_text
+from openlineage_pyspark.listener.settings.catalog import NOT_YET, every_key, find_key, option_key
+from openlineage_pyspark.listener.settings.facet_names import FACETS, FACETS_NOT_YET
+from openlineage_pyspark.listener.settings.keys import WORKING, Settings
 from openlineage_pyspark.listener.settings.settings import load
-from openlineage_pyspark.listener.settings.transport_keys import OPTIONS
 from openlineage_pyspark.transport.base import Transport
-from openlineage_pyspark.transport.composite import CompositeTransport
-from openlineage_pyspark.transport.file.transport import FileTransport
-from openlineage_pyspark.transport.http.transport import HttpTransport
-from openlineage_pyspark.transport.kafka import KafkaTransport
-from openlineage_pyspark.transport.openlineage.adapter import DatadogTransport, DataZoneTransport, GcpLineageTransport
+from openlineage_pyspark.transport.registry import built_in_transports
 
 CONF = Path(__file__).parents[2] / "conf"
 SPARK = (CONF / "spark-defaults.conf").read_text("utf-8")
@@ -63,33 +59,38 @@ def uncommented(text: str) -> str:
     return "\n".join([*head, *bare])
 
 
-@pytest.mark.parametrize(
-    "transport",
-    [
-        CompositeTransport, DatadogTransport, DataZoneTransport, FileTransport, GcpLineageTransport, HttpTransport,
-        KafkaTransport,
-    ],
-)  # fmt: skip
-def test_the_options_that_a_transport_declares_are_the_declared_ones(transport: type[Transport]):
-    status = {
-        re.sub("<.*>", "*", name).removeprefix("transport."): key.status
-        for key in OPTIONS
-        for name in (key.name, *key.also)
-    }
-    assert {name: status.get(name) for name in transport.OPTIONS} == dict.fromkeys(transport.OPTIONS, DONE)
-    known = transport.OPTIONS_NOT_YET
-    assert {name: status.get(name) for name in known} == dict.fromkeys(known, KNOWN)
+@pytest.mark.parametrize("transport", dict.fromkeys(built_in_transports().values()))
+def test_the_options_of_a_transport_are_keys_with_a_sentence_and_spelled_once(transport: type[Transport]):
+    names = [name for option in transport.OPTIONS for name in option.spellings]
+    assert len(names) == len(set(names))
+    for option in transport.OPTIONS:
+        assert re.fullmatch(r"[A-Z`][^\n]*\.", option.text)
+        assert bool(option.example_name) <= ("<" in option.name)
+        for name in option.spellings:
+            key = find_key(f"transport.{name.replace('<', '').replace('>', '')}")
+            assert key is not None
+            assert key.works >= option.works
 
 
 def test_no_name_is_declared_twice():
-    names = [name for key in KEYS for name in (key.name, *key.also)]
+    names = [name for key in (*WORKING, *NOT_YET) for name in (key.name, *key.also)]
     assert len(names) == len(set(names))
+    assert len({key.name for key in every_key()}) == len(every_key())
     assert not set(FACETS) & set(FACETS_NOT_YET)
 
 
 @pytest.mark.parametrize("key", WORKING, ids=lambda key: key.name)
 def test_every_working_key_has_a_sentence_a_default_of_its_kind_and_something_to_show(key):
-    assert re.fullmatch(r"[A-Z][^\n]*\.", key.description)
-    assert key.default in (None, ()) or key.kind.convert(key.default) == key.default
-    assert key.example or as_text(key.default)
+    assert re.fullmatch(r"[A-Z][^\n]*\.", key.text)
+    assert key.default in (None, ()) or key.kind.convert(key.default_text) == key.default
+    assert key.example or key.default_text
     assert bool(key.example_name) == ("<" in key.name)
+
+
+def test_what_is_loaded_of_nothing_are_the_declared_defaults():
+    assert load({}, {}, ()) == Settings()
+
+
+def test_an_option_of_a_transport_is_a_key_with_the_transports_own_default():
+    (option,) = (each for each in built_in_transports()["http"].OPTIONS if each.name == "auth.tokenRefreshBuffer")
+    assert (option.default, option_key(option).default_text) == (120.0, "120")

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from openlineage_pyspark.facets.events.options import Tag
 from openlineage_pyspark.facets.model.run import RunReference
-from openlineage_pyspark.listener.settings.kinds import Tag
 from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
 
 
@@ -218,10 +218,10 @@ def test_without_a_yaml_file_no_yaml_parser_and_never_spark_is_imported(tmp_path
     program = """
 import sys
 from pathlib import Path
-from openlineage_pyspark.listener.settings.settings import is_configured, load
+from openlineage_pyspark.listener.settings.settings import load
 file = Path(sys.argv[1])
 conf = {"spark.openlineage.transport.type": "file"}
-assert is_configured(conf, {}, [file]) and load(conf, {}, [file]).transport == {"type": "file"}
+assert load(conf, {}, [file]).transport == {"type": "file"}
 print(sorted({"yaml", "pyspark", "py4j", "requests", "openlineage"} & set(sys.modules)))
 """
     absent, present = tmp_path / "absent.yml", tmp_path / "present.yml"

@@ -79,8 +79,8 @@ TOKEN_ENDPOINT = Option(
 TOKEN_FIELDS: Option[tuple[str, ...]] = Option(
     "auth.tokenFields",
     texts,
-    text="The fields of the token endpoint's answer that may hold the token; by default `access_token`, and with `jwt`"
-    " `token` before it.",
+    text="The fields of the token endpoint's answer that may hold the token; by default `access_token`, with `jwt`"
+    " preceded by `token`.",
     default=(),
     example="[token;access_token]",
     also=("auth.token_fields",),
