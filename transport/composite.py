@@ -1,4 +1,4 @@
-"""Transport that hands events to several others: to each of them, or to the first that works."""
+"""Transport that sends events through several others: through each of them, or through the first that works."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ _PRIORITY = Option(
 
 @attrs.frozen
 class Part:
-    """One of the transports that make up a composite one.
+    """One of the transports of a composite one.
 
     Args:
-        name: as configured, or its place in the list.
-        transport: what sends.
+        name: its configured name, or its index in the list.
+        transport: the transport.
     """
 
     name: str
@@ -124,10 +124,9 @@ class CompositeTransport(Transport):
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from `transports`: a list, or a map by names, which is taken in the order of the names.
+        """Make one from `transports`: a list, or a map, which is sorted by name.
 
-        Those with a higher `priority` come first. One whose options can't be used costs a warning, and the
-        others do without it.
+        Transports with a higher `priority` come first. One whose options can't be used is left out with a warning.
 
         Raises:
             TransportConfigError: an option can't be used, or there is no transport left.
@@ -271,7 +270,7 @@ def _configured(options: Mapping[str, object]) -> Iterator[tuple[str, InnerOptio
 
 
 def _opened(name: str, options: InnerOptions) -> tuple[int, Part] | None:
-    """Make one part, with its priority; None where its options can't be used."""
+    """Return one part with its priority, None if its options can't be used."""
     own = {option: value for option, value in options.items() if option not in ("name", _PRIORITY.name)}
     try:
         kind = TYPE.required(options, "Set it to the name of a transport, such as http.")

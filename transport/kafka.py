@@ -67,8 +67,8 @@ class KafkaTransport(Transport):
 
     Args:
         topic: where events go.
-        key: of every message; None for that of the event.
-        properties: of librdkafka's producer.
+        key: the key of every message; None for the one that `key_of` returns.
+        properties: the properties of librdkafka's producer.
     """
 
     OPTIONS = (_TOPIC, _KEY, _PROPERTIES, _FLUSH)
@@ -108,10 +108,10 @@ class KafkaTransport(Transport):
         return without_secrets(f"kafka://{self._servers}/{self._topic}")
 
     def send(self, event: Event) -> None:
-        """Produce the event, and wait for the brokers' word or the end of `message.timeout.ms` (30 s by default).
+        """Produce the event, and wait until the brokers have it, for `message.timeout.ms` at most (30 s by default).
 
         Raises:
-            TransportError: they don't have it. Retryable unless it is too large or not allowed.
+            TransportError: the brokers don't have the event. Retryable unless it is too large or not allowed.
         """
         from confluent_kafka import KafkaException
 
@@ -133,7 +133,7 @@ class KafkaTransport(Transport):
                 raise self._undelivered(error)
 
     def close(self, timeout: float, /) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         if self._producer is not None:
             self._producer.flush(timeout)
             self._producer = None
@@ -159,7 +159,7 @@ class KafkaTransport(Transport):
 
 
 class _AtDebug:
-    """Takes what librdkafka logs, which is each connection in vain: what that means for an event is told anyway."""
+    """Send librdkafka's log to DEBUG: it reports each failed connection, and users see failures as TransportErrors."""
 
     def log(self, _level: int, text: str, *values: object) -> None:
         _log.debug(text, *values)
@@ -172,8 +172,8 @@ def key_of(body: bytes) -> str:
         body: an event as JSON.
 
     Returns:
-        `run:<namespace>/<name>` of the job at the top, of the parent, or of the event's own, the first that is
-        there.
+        `run:<namespace>/<name>` of the first of these jobs that the event names: the one at the top, the parent,
+        its own.
     """
     event = json.loads(body)
     parent = _within(event, "run", "facets", "parent")
@@ -190,7 +190,7 @@ def _within(value: dict[str, object], *names: str) -> dict[str, object]:
 
 
 def _unusable(text: str, properties: Mapping[str, str]) -> TransportConfigError:
-    """Say which property librdkafka refuses, without its value, which may be a secret."""
+    """Return the error that names the property which librdkafka refuses, without its value, which may be a secret."""
     if "JAAS" in text:
         remedy = "Set sasl.mechanism, sasl.username and sasl.password in its place."
         return TransportConfigError("properties.sasl.jaas.config", "is for Java alone", remedy)

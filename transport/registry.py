@@ -45,7 +45,7 @@ _OF_OTHER_CLIENTS = frozenset({"dataplex", "gcs", "kinesis", "msk-iam", "s3", "t
 
 
 def open_transport(name: str, options: Mapping[str, object]) -> Transport:
-    """Make the transport of this name; each option that it does not read costs a warning.
+    """Return a new transport of this name, and warn of each option that it does not read.
 
     Args:
         name: the value of `spark.openlineage.transport.type`. One such as `module.Class` is the path of a

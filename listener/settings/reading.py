@@ -22,8 +22,11 @@ TRANSPORT = "transport."
 
 _READER = "reader"
 
-# Below these, names are the user's own and may hold dots.
-_FREE_NAMES = frozenset({"config", "custom_headers", "headers", "properties", "transformerProperties", "urlParams"})
+FREE_NAMES = frozenset({"config", "custom_headers", "headers", "properties", "transformerProperties", "urlParams"})
+"""The transport options below which names are the user's own and may hold dots.
+
+They are listed here, and not taken from what transports declare, so that a driver need not import all transports.
+"""
 
 
 @attrs.frozen
@@ -189,7 +192,7 @@ def _text(given: Given) -> str:
 
 def _path(name: str) -> tuple[str, ...]:
     parts = name.removeprefix(TRANSPORT).split(".")
-    free = next((index + 1 for index, part in enumerate(parts) if part in _FREE_NAMES), len(parts))
+    free = next((index + 1 for index, part in enumerate(parts) if part in FREE_NAMES), len(parts))
     return (*parts[:free], *([".".join(parts[free:])] if parts[free:] else []))
 
 

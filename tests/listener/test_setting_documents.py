@@ -7,9 +7,12 @@ import pytest
 from openlineage_pyspark.listener.settings.catalog import NOT_YET, every_key, find_key, option_key
 from openlineage_pyspark.listener.settings.facet_names import FACETS, FACETS_NOT_YET
 from openlineage_pyspark.listener.settings.keys import WORKING, Settings
+from openlineage_pyspark.listener.settings.reading import FREE_NAMES
 from openlineage_pyspark.listener.settings.settings import load
+from openlineage_pyspark.listener.settings.sources import SHORT_VARIABLES
 from openlineage_pyspark.transport.base import Transport
-from openlineage_pyspark.transport.registry import built_in_transports
+from openlineage_pyspark.transport.options import text_map
+from openlineage_pyspark.transport.registry import built_in_transports, every_option
 
 CONF = Path(__file__).parents[2] / "conf"
 SPARK = (CONF / "spark-defaults.conf").read_text("utf-8")
@@ -94,3 +97,13 @@ def test_what_is_loaded_of_nothing_are_the_declared_defaults():
 def test_an_option_of_a_transport_is_a_key_with_the_transports_own_default():
     (option,) = (each for each in built_in_transports()["http"].OPTIONS if each.name == "auth.tokenRefreshBuffer")
     assert (option.default, option_key(option).default_text) == (120.0, "120")
+
+
+def test_names_may_hold_dots_in_every_option_that_is_a_map():
+    maps = {name.partition(".")[0] for each in every_option() if each.kind is text_map for name in each.spellings}
+    assert maps == FREE_NAMES - {"transformerProperties"}
+
+
+def test_the_short_environment_variables_set_keys_that_work():
+    keys = {name: find_key(name) for name in SHORT_VARIABLES.values()}
+    assert [name for name, key in keys.items() if key is None or not key.works] == []

@@ -66,8 +66,8 @@ class FileTransport(Transport):
     Each event is one line.
 
     Args:
-        place: where they go: a local file is appended to by many processes; objects of a file system that is
-            not local are this process's own, and events are spooled for it, as it may be away.
+        place: a local file, to which many processes may append; or objects of a file system that is not local, which
+            belong to this process. Events for objects are spooled, because that file system may be away.
     """
 
     OPTIONS = (

@@ -1,4 +1,4 @@
-"""Where and how to post over HTTP: the options of the OpenLineage clients, checked, as one value."""
+"""From the options of the http transport to one checked value: where and how to post."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class HttpSettings:
     Args:
         url: the whole address, with path and query.
         api_key: sent as `Authorization: Bearer`; None sends none.
-        token: how the token is fetched that is sent in the place of a key; None where none is.
+        token: how to fetch the token that is sent instead of a key; None sends no token.
         headers: further headers.
-        connect_seconds: how long a connection may take.
-        read_seconds: how long the receiver may be silent.
+        connect_seconds: how many seconds a connection may take.
+        read_seconds: for how many seconds the receiver may be silent.
         compress: True sends the body as gzip.
         tls: the certificates.
-        passing_statuses: the statuses below 500 after which a retry could help.
+        passing_statuses: the statuses below 500 after which the same event may be accepted later.
     """
 
     url: str = attrs.field(repr=False)
@@ -60,8 +60,7 @@ def read_http_settings(options: Mapping[str, object]) -> HttpSettings:
     """Read the options of the http transport.
 
     Args:
-        options: the nested options. `timeoutInMillis` (or `timeout`, in seconds) holds for connecting and
-            for reading, and is raised to 100 ms; without it they are 5 s and 30 s.
+        options: the nested options. A timeout below 100 ms is raised to that.
 
     Raises:
         TransportConfigError: an option is missing or can't be used.
@@ -160,7 +159,7 @@ def _token(options: Mapping[str, object]) -> TokenRequest | None:
 
 
 def _by_key(request: TokenRequest, options: Mapping[str, object]) -> TokenRequest:
-    """Fetch a token for a key, in the way of the Java and Python clients' JwtTokenProvider."""
+    """Return the request for a token in exchange for a key, as the JwtTokenProvider of the other clients sends it."""
     key = declared.API_KEY.required(options, "Set it to the key that a token is given for.")
     form = {
         "apikey": key,
@@ -171,7 +170,7 @@ def _by_key(request: TokenRequest, options: Mapping[str, object]) -> TokenReques
 
 
 def _by_client(request: TokenRequest, options: Mapping[str, object]) -> TokenRequest:
-    """Fetch a token by OAuth 2.0 client credentials (RFC 6749, 4.4)."""
+    """Return the request for a token by OAuth 2.0 client credentials (RFC 6749, 4.4)."""
     remedy = "Set it as the login server gave it."
     client = declared.CLIENT_ID.required(options, remedy)
     secret = declared.CLIENT_SECRET.required(options, remedy)

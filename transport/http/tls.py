@@ -1,4 +1,4 @@
-"""Certificates for HTTPS: whom to trust, and with what to identify."""
+"""Certificates for HTTPS: the authorities to trust, and the client's own certificate."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _AS_PEM = "openssl pkcs12 -in <store> -out client.pem"
 
 @attrs.frozen(kw_only=True)
 class ClientCertificate:
-    """With what the client identifies, as files in the PEM format.
+    """The client's certificate, as files in the PEM format.
 
     Args:
-        certificate: the file with the certificate, and with the key where that has no file of its own.
-        key: the file with the key.
-        password: of the key, empty where it has none.
+        certificate: the file with the certificate, and with the key if that has no file of its own.
+        key: the file with the key, None if it is in the same file.
+        password: the password of the key, empty if it has none.
     """
 
     certificate: str
@@ -35,7 +35,7 @@ class ClientCertificate:
     password: str = attrs.field(default="", repr=False)
 
     def load_into(self, context: ssl.SSLContext) -> None:
-        """Let connections of this context identify with the certificate.
+        """Make connections of this context show the certificate.
 
         Raises:
             OSError: a file can't be read, is no PEM file, its password is wrong, or they don't belong together.
@@ -46,13 +46,13 @@ class ClientCertificate:
 
 @attrs.frozen(kw_only=True)
 class TlsSettings:
-    """How connections are protected; the files were there and could be read when this was made.
+    """How connections are protected. All files were readable when this was made.
 
     Args:
-        authorities: the file or directory with the certificate authorities to trust, in the PEM format;
-            None for those that everybody trusts.
-        checked: False takes any certificate.
-        context: holds the client's certificate; None where there is none.
+        authorities: the file or directory with the certificate authorities to trust, in the PEM format; None for
+            the public ones.
+        checked: False accepts any certificate.
+        context: holds the client's certificate; None if there is none.
     """
 
     authorities: str | None = None
@@ -61,11 +61,11 @@ class TlsSettings:
 
     @property
     def verify(self) -> bool | str:
-        """The same as `requests` wants it."""
+        """The argument `verify` of `requests`."""
         return self.authorities or self.checked
 
     def beside_public(self) -> TlsSettings:
-        """Return the settings for someone else's server: public authorities count too, and nothing goes unchecked."""
+        """Return the settings for another server: public authorities are trusted too, and certificates are checked."""
         if self.authorities is None:
             return attrs.evolve(self, checked=True, context=None)
         context = create_urllib3_context()
@@ -198,7 +198,7 @@ def _no_store(reason: str) -> TransportConfigError:
 
 
 def _unusable(option: str, reason: str, remedy: str) -> TransportConfigError:
-    """Make the error of a file, which is not named: a password may be written into the wrong option."""
+    """Return the error of a file, without its name: it may be a password that was written into the wrong option."""
     return TransportConfigError(option, f"names a file that can't be used ({reason})", remedy)
 
 

@@ -30,16 +30,16 @@ _LONGEST_WAIT_SECONDS = 60.0
 
 
 class ForeignTransport(Transport):
-    """Hands events to a transport of openlineage-python, and waits for what becomes of each.
+    """Send events through a transport of openlineage-python, and wait for the outcome of each.
 
     Args:
         foreign: that transport.
-        shown: where it sends to, without any credential.
-        passing: the statuses below 500 after which a retry could help.
+        shown: where it sends events, without any credential.
+        passing: the statuses below 500 after which the same event may be accepted later.
     """
 
     NEEDS: ClassVar[tuple[str, str] | None] = None
-    """The module that has to be there, and the package that it is of."""
+    """The module that must be installed, and the package that brings it."""
     SPOOLED = True
 
     def __init__(self, foreign: Any, shown: str, passing: frozenset[int] = PASSING_STATUSES) -> None:
@@ -243,7 +243,7 @@ class ClassTransport(ForeignTransport):
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from options that the class knows itself; they are handed on as they are.
+        """Make one from options that only the class knows; they are passed on as they are.
 
         Raises:
             TransportConfigError: the class can't be made of them.
