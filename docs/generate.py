@@ -51,10 +51,10 @@ _INTRODUCTION = """\
 
 <!-- {made} -->
 
-Every key has the name and the meaning that it has in the OpenLineage integration for Spark in Java
-(openlineage-spark). The last column says where a key is of another project, or our own (openlineage-pyspark).
-A key that is unknown, or known and not supported yet, has no effect and costs one warning. A value that can't
-be used costs one too, and the default holds.
+Keys have the names and meanings of the OpenLineage integration for Spark in Java (openlineage-spark). The last
+column names the project that a key comes from; openlineage-pyspark is this one. An unknown key has no effect and
+costs one warning, which names the nearest known key; so does a key that is not supported yet. A value that can't be
+used costs one warning, and the default holds.
 
 A key can be set in three places. The first one that sets it wins:
 
@@ -68,9 +68,9 @@ A key can be set in three places. The first one that sets it wins:
    object, which holds the keys below. `OPENLINEAGE_URL`, `OPENLINEAGE_API_KEY`, `OPENLINEAGE_ENDPOINT`,
    `OPENLINEAGE_NAMESPACE` and `OPENLINEAGE_DISABLED` are read too.
 
-Where a place names another `transport.type` than a weaker one, no transport option of the weaker one is used.
+If a place sets another `transport.type` than a weaker place, the transport options of the weaker place are ignored.
 
-A list is written `[a;b]` or `a,b`. In a tag, `\\:` and `\\;` stand for the sign itself.
+A list is written `[a;b]` or `a,b`. In a tag, write `\\:` and `\\;` for a colon and a semicolon.
 """
 
 
@@ -296,7 +296,7 @@ def _transport_section(names: Sequence[str], transport: type[Transport]) -> list
 
 
 def _key_table(keys: Iterable[Key[Any]], *, value: bool = False, default: bool = False) -> str:
-    head = ["Key", *(["Value"] if value else []), *(["Default"] if default else []), "Meaning", "Of"]
+    head = ["Key", *(["Value"] if value else []), *(["Default"] if default else []), "Meaning", "From"]
     rows = []
     for key in keys:
         shown = key.default_text
@@ -305,7 +305,7 @@ def _key_table(keys: Iterable[Key[Any]], *, value: bool = False, default: bool =
             "Value": key.kind.name,
             "Default": f"`{shown}`" if shown else "",
             "Meaning": key.text,
-            "Of": key.source,
+            "From": key.source,
         }
         rows.append([cells[column] for column in head])
     return _table(head, rows)

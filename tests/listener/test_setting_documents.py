@@ -1,6 +1,8 @@
 """The samples of the configuration work, and what the keys declare is complete."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,3 +109,29 @@ def test_names_may_hold_dots_in_every_option_that_is_a_map():
 def test_the_short_environment_variables_set_keys_that_work():
     keys = {name: find_key(name) for name in SHORT_VARIABLES.values()}
     assert [name for name, key in keys.items() if key is None or not key.works] == []
+
+
+def test_the_options_of_a_transport_from_another_package_are_known_like_our_own(tmp_path: Path):
+    (tmp_path / "mailbox_for_test.py").write_text(
+        "from openlineage_pyspark.transport.memory import MemoryTransport\n"
+        "from openlineage_pyspark.transport.options import Option, text\n"
+        "BOX = Option('postBox', text, text='The number of the box.', default='', example='7')\n"
+        "class Mailbox(MemoryTransport):\n    OPTIONS = (BOX,)\n"
+    )
+    metadata = tmp_path / "mailbox_for_test-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: mailbox-for-test\nVersion: 1.0\n")
+    entry = "[openlineage_pyspark.transports]\nmailbox = mailbox_for_test:Mailbox\n"
+    (metadata / "entry_points.txt").write_text(entry)
+    program = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from openlineage_pyspark.listener.settings.catalog import find_key, nearest_key
+from openlineage_pyspark.listener.settings.settings import load
+print(find_key("transport.postBox").text, nearest_key("transport.postBx"))
+print(load({}, {"OPENLINEAGE__TRANSPORT__POST_BOX": "7"}, ()).transport)
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program, str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "The number of the box. transport.postBox\n{'postBox': '7'}\n"
