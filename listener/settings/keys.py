@@ -18,11 +18,11 @@ from openlineage_pyspark.listener.settings.kinds import (
     BOOLEAN,
     CONTEXT,
     LIST,
+    MILLISECONDS,
     SIZE,
     TAGS,
     TEXT,
     UUID,
-    milliseconds,
     parse_tag,
     whole_number,
 )
@@ -303,7 +303,7 @@ class Settings:
     )
     flush_timeout: float = key(
         "flush.timeoutInMillis",
-        milliseconds(),
+        MILLISECONDS,
         default=10.0,
         source=OURS,
         text="How many milliseconds the end of the application may wait in all until events are sent.",

@@ -73,12 +73,6 @@ def whole_number(least: int) -> Kind[int]:
     return Kind(f"a whole number from {least} to {_LARGEST}", convert)
 
 
-def milliseconds() -> Kind[float]:
-    """Return the kind of durations that are written as whole milliseconds; their values are seconds."""
-    written = whole_number(0)
-    return Kind(written.name, lambda value: written.convert(value) / 1000, lambda seconds: str(round(seconds * 1000)))
-
-
 def parse_tag(text: str) -> tuple[Tag | None, bool]:
     r"""Read `key`, `key:value` or `key:value:source`, where `\:` and `\;` stand for the sign itself.
 
@@ -154,6 +148,11 @@ def _group(given: object, name: str) -> Mapping[str, object]:
 BOOLEAN: Kind[bool] = Kind("true or false", lambda value: values.boolean(str(value)))
 TEXT: Kind[str] = Kind("text", _to_text)
 UUID: Kind[str] = Kind("a UUID", _to_uuid)
+_MILLIS = whole_number(0)
+MILLISECONDS: Kind[float] = Kind(
+    _MILLIS.name, lambda value: _MILLIS.convert(value) / 1000, lambda seconds: str(round(seconds * 1000))
+)
+"""Durations: values in seconds, written as whole milliseconds."""
 SIZE: Kind[int] = Kind("a number of bytes from 1 to 2147483647, such as 1048576, 512k or 32m", _to_size)
 LIST: Kind[tuple[str, ...]] = Kind("a list, as a,b or [a;b]", _to_list)
 TAGS: Kind[tuple[str, ...]] = Kind("tags, as key:value:source;key:value;label", _to_tags)

@@ -14,6 +14,8 @@ from openlineage_pyspark.transport import Event, Transport, open_transport
 from openlineage_pyspark.transport.composite import CompositeTransport
 from openlineage_pyspark.transport.file.filesystem import offered
 from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.openlineage.adapter import ForeignTransport
+from openlineage_pyspark.transport.registry import built_in_transports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,11 +138,11 @@ def composite(_request: pytest.FixtureRequest) -> Case:
 def foreign(request: pytest.FixtureRequest) -> Case:
     """A transport that somebody has written for openlineage-python, in this process."""
     from openlineage.client.serde import Serde
-    from openlineage.client.transport.transport import Transport as ForeignTransport
+    from openlineage.client.transport.transport import Transport as PythonTransport
 
     taken: list[bytes] = []
 
-    class Mailbox(ForeignTransport):  # type: ignore[misc]
+    class Mailbox(PythonTransport):  # type: ignore[misc]
         kind = "mailbox"
 
         def __init__(self, _config: object) -> None:
@@ -169,9 +171,10 @@ def offers() -> Iterator[Callable[[Lake], None]]:
         yield lakes.append
 
 
-@pytest.fixture(
-    params=[console, file, objects, http, memory, noop, composite, foreign, kafka], ids=lambda p: p.__name__
-)
+CASES = [console, file, objects, http, memory, noop, composite, foreign, kafka]
+
+
+@pytest.fixture(params=CASES, ids=lambda made: made.__name__)
 def case(request: pytest.FixtureRequest) -> Case:
     made: Case = request.param(request)
     return made
@@ -205,6 +208,13 @@ def test_an_unknown_option_is_named_and_changes_nothing(case: Case, caplog: pyte
     open_transport(case.name, {**case.options, "type": case.name, "colour": {"of": "red"}})
     unknown = f"spark.openlineage.transport.colour.of is unknown to the {case.name} transport and has no effect"
     assert [record.getMessage() for record in caplog.records] == ([] if case.takes_any_option else [unknown])
+
+
+def test_every_transport_of_this_package_is_held_to_the_contract() -> None:
+    """Those of openlineage-python share what sends their events, which one case stands for."""
+    own = {name for name, made in built_in_transports().items() if not issubclass(made, ForeignTransport)}
+    assert own - {made.__name__ for made in CASES} == {"async_http"}
+    assert built_in_transports()["async_http"] is built_in_transports()["http"]
 
 
 def test_the_console_leaves_standard_output_alone(capfd: pytest.CaptureFixture[str]) -> None:
