@@ -89,12 +89,12 @@ def documents(root: Path) -> dict[str, str]:
 
 def operator_table() -> str:
     """What each logical operator means, for the README."""
-    return _table(("Operator", "Spark's classes"), _by_rule(operators.RULES))
+    return _table(("Operator", "Spark's classes"), _by_rule(operators.RULES.simple_names()))
 
 
 def command_table() -> str:
     """What each command writes, for the README."""
-    return _table(("Command", "Spark's classes"), _by_rule(registry.WRITES))
+    return _table(("Command", "Spark's classes"), _by_rule(registry.WRITES.simple_names()))
 
 
 def sentence(rule: Callable[..., Any]) -> str:
@@ -132,7 +132,7 @@ def _reference() -> str:
             _code(sorted(expressions.RANKING)) + ".",
             "\n## Commands that write no dataset\n",
             "They make no event:",
-            _code(sorted(registry.QUIET)) + ".",
+            _code(sorted(registry.QUIET.simple_names())) + ".",
             "",
         ]
     )

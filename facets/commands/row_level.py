@@ -5,10 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import attrs
-from openlineage_pyspark.facets.commands.target import Assigned, Found, Rule, Scoped, Write, into_relation
-from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.commands.target import (
+    LOGICAL,
+    Assigned,
+    Scoped,
+    Target,
+    Write,
+    command,
+    reads,
+    write_to_relation,
+)
+from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.lineage import Kind
-from openlineage_pyspark.facets.model.plan import AttributeRef, ExpressionRef, Operator, Plan, Value
+from openlineage_pyspark.facets.model.plan import (
+    PROJECT,
+    UNION,
+    AttributeRef,
+    ExpressionRef,
+    Operator,
+    Plan,
+    Value,
+)
 
 
 def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], operator: Operator) -> Write:
@@ -22,13 +39,14 @@ def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], op
         operator: the command, whose `condition` chooses the rows.
     """
     columns = tuple(Assigned(name, (Scoped(value, (target,)),)) for name, value in assigned)
-    return attrs.evolve(found, reads=(target,), columns=columns, rows=_chosen(operator, target), in_place=True)
+    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), in_place=True)
 
 
-def _row_level(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({LOGICAL: "DeleteFromTable UpdateTable"})
+def _row_level(plan: Plan, operator: Operator, session: Session) -> Target:
     """DELETE and UPDATE: the columns that are set, and the condition that chooses the rows."""
     target = operator.operator("table")
-    found = into_relation(plan, target, None, session, None)
+    found = write_to_relation(plan, target, None, session, None)
     if target is None or not isinstance(found, Write):
         return found
     return changed(found, target, _assigned(plan, operator.sequence("assignments")), operator)
@@ -76,13 +94,14 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
         for name, value in action.assigned:
             columns[name] = (*columns.get(name, ()), Scoped(value, both), *decides)
     made = tuple(Assigned(name, values) for name, values in columns.items())
-    return attrs.evolve(found, reads=both, columns=made, rows=tuple(rows), in_place=True, keeps_rows=keeps)
+    return attrs.evolve(found, reads=both, columns=made, influences=tuple(rows), in_place=True, keeps_rows=keeps)
 
 
-def _merge(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({LOGICAL: "MergeIntoTable"})
+def _merge(plan: Plan, operator: Operator, session: Session) -> Target:
     """MERGE: each action's assignments, which its own condition decides about; the merge condition joins."""
     target, source = operator.operator("targetTable"), operator.operator("sourceTable")
-    found = into_relation(plan, target, None, session, None)
+    found = write_to_relation(plan, target, None, session, None)
     if target is None or source is None or not isinstance(found, Write):
         return found
     actions = (
@@ -106,27 +125,29 @@ def _assigned(plan: Plan, assignments: tuple[Value, ...]) -> Iterator[tuple[str,
             yield plan.attributes[key.id].name, value
 
 
-def _rewritten(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({LOGICAL: "ReplaceData WriteDelta"})
+def _rewritten(plan: Plan, operator: Operator, session: Session) -> Target:
     """DELETE, UPDATE and MERGE of a table whose source changes rows: the same as if they stood as they were written."""
     target, query = operator.operator("originalTable"), operator.operator("query")
-    found = into_relation(plan, target, query, session, None)
+    found = write_to_relation(plan, target, query, session, None)
     if target is None or query is None or not isinstance(found, Write):
         return found
-    command = _command(plan, operator)
-    if command == "DELETE":
+    was = _command(plan, operator)
+    if was == "DELETE":
         return changed(found, target, (), operator)
     written = _written(plan, operator, query)
     names = [column.name for column in plan.operators[target].output]
-    if command != "UPDATE":
+    if was != "UPDATE":
         columns = tuple(
             Assigned(name, (Scoped(AttributeRef(plan.operators[query].output[at].id), (query,)),))
             for name, at in zip(names, written, strict=False)
         )
         return attrs.evolve(found, columns=columns, in_place=True, keeps_rows=True)
     columns = tuple(Assigned(name, _updated(plan, query, at)) for name, at in zip(names, written, strict=False))
-    return attrs.evolve(found, reads=(target,), columns=columns, rows=_chosen(operator, target), in_place=True)
+    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), in_place=True)
 
 
+@reads({"org.apache.spark.sql.connector.write.RowLevelOperationTable": {"command": "operation.command"}})
 def _command(plan: Plan, operator: Operator) -> str | None:
     """Which of the three commands it was, as the table around the target says."""
     around = operator.operator("table")
@@ -139,6 +160,12 @@ def _chosen(operator: Operator, target: int) -> tuple[Scoped, ...]:
     return (Scoped(condition, (target,), Kind.FILTER),) if condition is not None else ()
 
 
+@reads(
+    {
+        "org.apache.spark.sql.catalyst.util.ReplaceDataProjections": {"ordinals": "rowProjection.colOrdinals"},
+        "org.apache.spark.sql.catalyst.util.WriteDeltaProjections": {"ordinals": "rowProjection.colOrdinals"},
+    }
+)
 def _written(plan: Plan, operator: Operator, query: int) -> tuple[int, ...]:
     """The places of the table's columns in the query's output; before Spark 4 a replacement has them at its head."""
     projections = operator.described("projections")
@@ -155,11 +182,11 @@ def _updated(plan: Plan, at: int, place: int) -> tuple[Scoped, ...]:
         if place >= len(operator.output):
             return ()
         id_ = operator.output[place].id
-        if operator.name == "Union" and operator.children:
+        if operator.class_name == UNION and operator.children:
             # The rows that are kept are the other branch.
             at = operator.children[0]
             continue
-        if operator.name != "Project" or not operator.children:
+        if operator.class_name != PROJECT or not operator.children:
             return (Scoped(AttributeRef(id_), (at,)),)
         below = operator.children[0]
         value = operator.sequence("projectList")[place]
@@ -179,13 +206,3 @@ def _if_changed(plan: Plan, value: Value) -> Value:
     child = alias.arguments.get("child") if alias is not None and alias.name == "Alias" else None
     inner = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
     return inner.arguments.get("trueValue") if inner is not None and inner.name == "If" else None
-
-
-ROW_LEVEL: dict[str, Rule] = {
-    "DeleteFromTable": _row_level,
-    "UpdateTable": _row_level,
-    "MergeIntoTable": _merge,
-    "ReplaceData": _rewritten,
-    "WriteDelta": _rewritten,
-}
-"""Command -> what it writes."""

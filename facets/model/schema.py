@@ -8,7 +8,7 @@ from typing import Any
 from openlineage_pyspark.facets.model.dataset import Field
 from openlineage_pyspark.facets.model.plan import Operator, Plan
 
-HIDDEN = "_metadata"
+FILE_METADATA = "_metadata"
 """What Spark adds to the columns of files that ask for it (FileSourceMetadataAttribute): no column of the dataset."""
 
 
@@ -17,7 +17,7 @@ def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
     return tuple(
         field(column.name, plan.attributes[column.id].type, plan.attributes[column.id].comment)
         for column in operator.output
-        if column.id in plan.attributes and column.name != HIDDEN
+        if column.id in plan.attributes and column.name != FILE_METADATA
     )
 
 

@@ -1,7 +1,9 @@
-"""What an expression reads, and how: the attributes and subqueries in it, each with its kind.
+"""
+What an expression reads, and how: the attributes and subqueries in it, each with its kind.
 
-Rules are by class name. An expression without a rule transforms all that it reads, which is true of nearly every
-function; the table below holds those of which more can be said.
+Rules are by the name of a class of Catalyst; an expression of anybody else has its full name and so no rule. An
+expression without a rule transforms all that it reads, which is true of nearly every function; the table below holds
+those of which more can be said.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from openlineage_pyspark.facets.model.plan import (
     common_id,
     references,
 )
+from openlineage_pyspark.facets.trace.struct_fields import READINGS as STRUCT_READINGS
 from openlineage_pyspark.facets.trace.struct_fields import Path, accessed, held, selected
 
 
@@ -53,7 +56,21 @@ class Use:
 
 
 Part = tuple[Value, Kind]
-Rule = Callable[[Plan, Expression], "list[Part]"]
+ExpressionRule = Callable[[Plan, Expression], "list[Part]"]
+
+READINGS = {
+    "org.apache.spark.sql.catalyst.expressions.CommonExpressionId": {"id": "id"},
+    **STRUCT_READINGS,
+}
+"""Class -> what the probe reads of its values."""
+
+UNREAD = {
+    "PythonUDF": ("func", "dataType"),
+    "PythonUDAF": ("func", "dataType"),
+    "PythonUDTF": ("func",),
+    "ScalaUDF": ("function", "dataType"),
+}
+"""Simple name of an expression -> arguments that the probe leaves out: closures."""
 
 MASKING = frozenset(
     [
@@ -273,7 +290,7 @@ def _ordered(_: Plan, expression: Expression) -> list[Part]:
 CHOOSING = frozenset(("If", "CaseWhen", "Coalesce", "NullIfResult"))
 """Expressions that choose among values: a field of what they give is that field of one of the values."""
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, ExpressionRule] = {
     "SQLScalarFunction": _sql_function,
     "ListAgg": _ordered,
     "If": _if,

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from openlineage_pyspark.facets.model.plan import (
+    WITH_CTE,
     ExpressionRef,
     OperatorRef,
     Plan,
@@ -20,7 +21,7 @@ from openlineage_pyspark.facets.model.plan import (
     references,
 )
 from openlineage_pyspark.facets.trace.expressions import Reach, Use, uses
-from openlineage_pyspark.facets.trace.operators import Computed, Meaning, Passed, meaning
+from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage, Passed, lineage_of
 from openlineage_pyspark.facets.trace.struct_fields import renamed
 
 ROWS = -1
@@ -51,7 +52,7 @@ class Trace:
     def __init__(self, plan: Plan) -> None:
         """Trace a plan that may be asked for any of its operators' columns."""
         self.plan = plan
-        self._meanings: dict[int, Meaning] = {}
+        self._lineages: dict[int, OperatorLineage] = {}
         self._outputs: dict[int, frozenset[int]] = {}
         self._solved: dict[_Cell, Sources] = {}
         self._followed: dict[tuple[int, int], int] = {}
@@ -95,8 +96,8 @@ class Trace:
                 continue
             seen.add(at)
             operator = self.plan.operators[at]
-            below = list(self.meaning(at).scope or ())
-            if operator.name == "WithCTE":
+            below = list(self.lineage_of(at).inputs or ())
+            if operator.class_name == WITH_CTE:
                 below += operator.children[:1]
             else:
                 below += operator.children
@@ -104,11 +105,11 @@ class Trace:
             stack.extend(self.subqueries(at))
         return sorted(seen)
 
-    def meaning(self, operator: int) -> Meaning:
+    def lineage_of(self, operator: int) -> OperatorLineage:
         """What the operator at that index means."""
-        known = self._meanings.get(operator)
+        known = self._lineages.get(operator)
         if known is None:
-            known = self._meanings[operator] = meaning(self.plan, self.plan.operators[operator])
+            known = self._lineages[operator] = lineage_of(self.plan, self.plan.operators[operator])
         return known
 
     def subqueries(self, at: int) -> list[int]:
@@ -191,8 +192,8 @@ class Trace:
         return found
 
     def _is_origin(self, operator: int, id_: int) -> bool:
-        at = self.meaning(operator)
-        return not at.passes and not at.defines and id_ in self._output(operator)
+        at = self.lineage_of(operator)
+        return not at.passes_through and not at.computes and id_ in self._output(operator)
 
     def _output(self, operator: int) -> frozenset[int]:
         known = self._outputs.get(operator)
@@ -207,11 +208,15 @@ class Trace:
             return cell
         passed: list[int] = []
         while (known := self._followed.get((operator, id_))) is None:
-            here = self.meaning(operator)
+            here = self.lineage_of(operator)
             below: int | None = None
-            if id_ not in here.defines and here.passes:
-                only = len(here.passes) == 1
-                below = here.passes[0] if only else next((p for p in here.passes if id_ in self._output(p)), None)
+            if id_ not in here.computes and here.passes_through:
+                only = len(here.passes_through) == 1
+                below = (
+                    here.passes_through[0]
+                    if only
+                    else next((p for p in here.passes_through if id_ in self._output(p)), None)
+                )
             if below is None:
                 known = operator
                 break
@@ -225,9 +230,9 @@ class Trace:
         operator, id_, path = cell
         if id_ == ROWS:
             return self._row_steps(operator)
-        here = self.meaning(operator)
+        here = self.lineage_of(operator)
         steps: list[_Step] = []
-        for definition in here.defines.get(id_, ()):
+        for definition in here.computes.get(id_, ()):
             if isinstance(definition, Computed):
                 text = self._text(definition.value)
                 for use in uses(self.plan, definition.value, definition.kind, path):
@@ -249,7 +254,7 @@ class Trace:
             if cell in seen:
                 continue
             seen.add(cell)
-            made = self.meaning(cell[0]).defines.get(cell[1], ())
+            made = self.lineage_of(cell[0]).computes.get(cell[1], ())
             handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
             if handed and len(handed) == len(made):
                 below = [(d.operator, d.id, renamed(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)]
@@ -267,22 +272,22 @@ class Trace:
             if operator in seen:
                 continue
             seen.add(operator)
-            here = self.meaning(operator)
-            for value, kind in here.rows:
+            here = self.lineage_of(operator)
+            for value, kind in here.influences:
                 for item in value if isinstance(value, tuple) else (value,):
                     text = self._text(item)
                     for use in uses(self.plan, item, kind):
                         steps += self._use(operator, use, text, self._scope(operator))
-            below = here.scope if here.scope is not None else self._scope(operator)
+            below = here.inputs if here.inputs is not None else self._scope(operator)
             stack.extend(reversed(below))
         return steps
 
     def _scope(self, operator: int) -> tuple[int, ...]:
-        here = self.meaning(operator)
-        if here.scope is not None:
-            return here.scope
+        here = self.lineage_of(operator)
+        if here.inputs is not None:
+            return here.inputs
         children = self.plan.operators[operator].children
-        return children[:1] if self.plan.operators[operator].name == "WithCTE" else children
+        return children[:1] if self.plan.operators[operator].class_name == WITH_CTE else children
 
     def _use(self, operator: int, use: Use, text: str, scope: Iterable[int]) -> list[_Step]:
         if use.reach is Reach.ROWS:

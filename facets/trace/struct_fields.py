@@ -20,7 +20,15 @@ from openlineage_pyspark.facets.model.plan import (
 
 Path = tuple[str, ...]
 
-_HOLDING = {
+READINGS = {
+    "org.apache.spark.sql.catalyst.expressions.CreateNamedStruct": {"structType": "dataType"},
+    # A struct's star gives no name.
+    "org.apache.spark.sql.catalyst.expressions.GetStructField": {"field": "extractFieldName"},
+    "org.apache.spark.sql.types.StructField": {"name": "name"},
+}
+"""Class -> what the probe reads of its values for the paths into structs."""
+
+HOLDING = {
     **dict.fromkeys(("Explode", "PosExplode", "Reverse", "ArrayDistinct", "Flatten", "GetArrayItem"), ("child",)),
     **dict.fromkeys(("First", "Last", "AnyValue", "CollectList", "CollectSet", "Max", "Min"), ("child",)),
     **dict.fromkeys(("MaxBy", "MinBy", "MaxMinByK"), ("valueExpr",)),
@@ -47,7 +55,7 @@ def accessed(expression: Expression) -> str | None:
 
 def held(expression: Expression) -> frozenset[Value]:
     """The arguments of which a field of what an expression gives is the same field, of an array's elements too."""
-    names = _HOLDING.get(expression.name, ())
+    names = HOLDING.get(expression.name, ())
     return frozenset(reference for name in names for reference in references(expression.arguments.get(name)))
 
 

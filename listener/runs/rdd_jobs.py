@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from openlineage_pyspark.facets.commands.target import Write, path_label
-from openlineage_pyspark.facets.datasets import resolve
+from openlineage_pyspark.facets.datasets.files import at_location
+from openlineage_pyspark.facets.datasets.rdd import rdd_sources
 from openlineage_pyspark.facets.model.plan import Value, simple_name
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
@@ -30,7 +31,7 @@ def rdd_job(record: Mapping[str, Any]) -> PlanLineage:
     Returns:
         its datasets, without columns; of an input that is a file the directory, as the Java integration has it.
     """
-    inputs, unknown = resolve.rdd_sources(_value(record["sources"]))
+    inputs, unknown = rdd_sources(_value(record["sources"]))
     path, format_ = record["path"], record["format"]
     remarks = []
     if unknown:
@@ -40,7 +41,7 @@ def rdd_job(record: Mapping[str, Any]) -> PlanLineage:
     outputs: tuple[WrittenDataset, ...] = ()
     if path is not None:
         short = simple_name(format_).removesuffix("OutputFormat").lower() if format_ else None
-        dataset = resolve.at_location(path, (), short or None)
+        dataset = at_location(path, (), short or None)
         outputs = (WrittenDataset(Write(dataset, label=path_label(dataset)), None),)
     word = "save_rdd" if record["write"] else "read_rdd"
     return PlanLineage(inputs, outputs, command=word, gaps=tuple(remarks), operators=1)

@@ -6,8 +6,8 @@ import logging
 
 import pytest
 import sqlglot
-from openlineage_pyspark.facets.datasets.jdbc import jdbc_relation, jdbc_tables
-from openlineage_pyspark.facets.datasets.resolve import Column
+from openlineage_pyspark.facets.datasets.jdbc_query import jdbc_relation, jdbc_tables
+from openlineage_pyspark.facets.datasets.source import Column
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
 from openlineage_pyspark.facets.model.plan import Described, Operator, Output
 

@@ -1,0 +1,180 @@
+"""
+What a query in another database reads: the SQL text that a JDBC source was given instead of a table.
+
+The text is parsed with sqlglot. The tables in it are the inputs; a result column that it can follow gets its columns,
+and one that it can't gets none.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import attrs
+import sqlglot
+import sqlglot.errors
+import sqlglot.lineage
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset
+from openlineage_pyspark.facets.datasets.source import Column, Relation
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+from openlineage_pyspark.facets.model.plan import Described, Operator
+from sqlglot import exp
+
+_DIALECTS = {
+    "postgresql": "postgres",
+    "redshift": "redshift",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+    "sqlserver": "tsql",
+    "oracle": "oracle",
+    "snowflake": "snowflake",
+    "sqlite": "sqlite",
+    "clickhouse": "clickhouse",
+    "trino": "trino",
+    "teradata": "teradata",
+}
+
+
+_reading = threading.local()
+
+
+def _of_others(_record: logging.LogRecord) -> bool:
+    return not getattr(_reading, "active", False)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Keep what sqlglot says to this thread out of the log: its warnings quote the text, where secrets may stand."""
+    # Adding the same filter again changes nothing.
+    logging.getLogger("sqlglot").addFilter(_of_others)
+    _reading.active = True
+    try:
+        yield
+    finally:
+        _reading.active = False
+
+
+@_unheard()
+def jdbc_relation(source: Described, operator: Operator, fields: tuple[Field, ...]) -> Relation:
+    """
+    What a JDBC relation reads.
+
+    Args:
+        source: the described JDBCRelation: its url, and the table or the query in parentheses.
+        operator: the leaf operator.
+        fields: its schema.
+
+    Returns:
+        one table with its columns; or the tables of the query, with the columns as far as the text tells.
+    """
+    url, text = str(source.text("url")), source.text("table") or ""
+    query = _query(text)
+    if query is None:
+        dataset = jdbc_dataset(url, text, fields)
+        return Relation((dataset,), {o.id: (Column(dataset.identifier, o.name),) for o in operator.output})
+    parsed = _parse(query, url)
+    if parsed is None:
+        return Relation(_named(url, query), opaque="the SQL text of the JDBC source could not be parsed")
+    return _Query(url, parsed, operator, fields).relation()
+
+
+@_unheard()
+def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
+    """
+    The tables that a JDBC source reads.
+
+    Args:
+        url: of the database.
+        text: the table, or the query in parentheses.
+    """
+    query = _query(text)
+    if query is None:
+        return (jdbc_dataset(url, text),)
+    parsed = _parse(query, url)
+    if parsed is None:
+        return _named(url, query)
+    return tuple({d.identifier: d for d in (jdbc_dataset(url, _name(t)) for t in _tables(parsed))}.values())
+
+
+def _named(url: str, query: str) -> tuple[Dataset, ...]:
+    """The tables of a query that can't be parsed, each once."""
+    names = re.findall(r"(?i)\b(?:from|join)\s+([\w.\"`\[\]]+)", query)
+    return tuple({d.identifier: d for d in (jdbc_dataset(url, name) for name in names)}.values())
+
+
+def _query(text: str) -> str | None:
+    """The query of `(SELECT ...) alias`, None for a table's name."""
+    found = re.match(r"\s*\((.*)\)[^)]*$", text, re.DOTALL)
+    return found.group(1) if found else None
+
+
+def _parse(query: str, url: str) -> exp.Expr | None:
+    dialect = _DIALECTS.get(url.removeprefix("jdbc:").partition(":")[0])
+    try:
+        return sqlglot.parse_one(query, dialect=dialect)
+    except sqlglot.errors.SqlglotError:
+        return None
+
+
+def _tables(parsed: exp.Expr) -> list[exp.Table]:
+    """The tables of a query, without the names that it gives itself."""
+    names = {cte.alias_or_name.lower() for cte in parsed.find_all(exp.CTE)}
+    return [t for t in parsed.find_all(exp.Table) if t.name.lower() not in names]
+
+
+def _name(table: exp.Table) -> str:
+    return ".".join(part.name for part in table.parts)
+
+
+@attrs.frozen
+class _Query:
+    url: str
+    parsed: exp.Expr
+    operator: Operator
+    fields: tuple[Field, ...]
+
+    def relation(self) -> Relation:
+        tables = _tables(self.parsed)
+        datasets = {d.identifier: d for d in (jdbc_dataset(self.url, _name(t)) for t in tables)}
+        told = {o.id: self._columns(o.name, list(datasets), tables) for o in self.operator.output}
+        columns = {id_: found or () for id_, found in told.items()}
+        typed = tuple(self._with_fields(dataset, columns) for dataset in datasets.values())
+        unknown = sorted(o.name for o in self.operator.output if told[o.id] is None)
+        opaque = (
+            f"the SQL text of the JDBC source doesn't tell the columns of {', '.join(unknown)}" if unknown else None
+        )
+        return Relation(typed, {k: v for k, v in columns.items() if v}, opaque)
+
+    def _columns(self, name: str, datasets: list[Identifier], tables: list[exp.Table]) -> tuple[Column, ...] | None:
+        """What a result column is made of, nothing for a constant; None where the text doesn't tell."""
+        star = isinstance(self.parsed, exp.Select) and any(isinstance(e, exp.Star) for e in self.parsed.expressions)
+        if len(tables) == 1 and star:
+            return (Column(datasets[0], name),)
+        try:
+            node = sqlglot.lineage.lineage(name, self.parsed.copy(), schema={})
+        except (sqlglot.errors.SqlglotError, ValueError):
+            return None
+        found: dict[Column, None] = {}
+        for leaf in node.walk():
+            table = leaf.source if isinstance(leaf.source, exp.Table) else leaf.expression
+            if leaf.downstream or not isinstance(table, exp.Table):
+                continue
+            identity = isinstance(getattr(node.expression, "this", node.expression), exp.Column)
+            column = leaf.name.rpartition(".")[2].strip('"`[]')
+            found[Column(jdbc_dataset(self.url, _name(table)).identifier, column, identity)] = None
+        constant = not any(node.expression.find_all(exp.Column, exp.Star))
+        return tuple(found) if found or constant else None
+
+    def _with_fields(self, dataset: Dataset, columns: dict[int, tuple[Column, ...]]) -> Dataset:
+        """The dataset with the columns that are read of it; the type of one that passes unchanged is known."""
+        types = {f.name: f for f in self.fields}
+        known: dict[str, Field] = {}
+        for output in self.operator.output:
+            for column in columns[output.id]:
+                if column.dataset == dataset.identifier and column.name not in known:
+                    same = types.get(output.name) if column.identity else None
+                    known[column.name] = attrs.evolve(same, name=column.name) if same else Field(column.name, "unknown")
+        return attrs.evolve(dataset, fields=tuple(known.values()))
