@@ -22,10 +22,10 @@ ROOT, ABSTRACT = "org/apache/spark/sql/catalyst/plans/logical/LogicalPlan", 0x06
 SIZES = {7: 2, 8: 2, 15: 3, 16: 2, 19: 2, 20: 2, 5: 8, 6: 8}
 NEVER_MET = {
     "the analyzer replaces them": r"""datasources\.CreateTable Unresolved\w+ \w*ParameterizedQuery
-        PlanWithUnresolvedIdentifier RelationChanges RelationTimeTravel NamedStreamingRelation SQLTableFunction TemporaryViewRelation DataFrameDropColumns Pivot
-        InsertIntoDir InsertIntoStatement WithWindowDefinition Unpivot AlterViewAs CreateTableLike CreateView LoadData
-        V2TableReference V2ChangelogReference MetricViewPlaceholder CreateMetricView ExecuteImmediateQuery
-        Call""",
+        PlanWithUnresolvedIdentifier RelationChanges RelationTimeTravel NamedStreamingRelation SQLTableFunction
+        TemporaryViewRelation DataFrameDropColumns Pivot InsertIntoDir InsertIntoStatement WithWindowDefinition Unpivot
+        AlterViewAs CreateTableLike CreateView LoadData V2TableReference V2ChangelogReference MetricViewPlaceholder
+        CreateMetricView ExecuteImmediateQuery Call""",
     "a command alone holds them": r"CurrentNamespace Resolved\w+",
     "the optimizer or the planner makes them": r"""NonGroupingAggregateReference OrderedJoin AppendColumnsWithObject
         BatchEvalPython\w* ArrowEvalPython\w* DeleteFromTableWithFilters DomainJoin FlatMapGroupsInR\w* OffsetHolder
