@@ -161,8 +161,8 @@ def lineage_of(plan: Plan, operator: Operator) -> OperatorLineage:
 
 
 def _unknown(plan: Plan, operator: Operator) -> OperatorLineage:
-    children = operator.children
-    return attrs.evolve(_opaque(plan, operator), known=not children and not operator.output)
+    # Without an input it is a source; what it reads, or that nobody knows, is for its resolver to say.
+    return attrs.evolve(_opaque(plan, operator), known=False) if operator.children else OperatorLineage()
 
 
 @rule(
