@@ -125,12 +125,8 @@ def test_an_operator_with_the_name_of_a_known_one_is_unknown_and_says_so():
 
 def test_a_source_with_the_name_of_a_known_one_is_unknown_and_says_so():
     theirs = Operator("LogicalRelation", "com.example.LogicalRelation", {}, COLUMNS)
-    assert remarks(lineage_of(theirs)) == [
-        (
-            f"com.example.LogicalRelation: a source with the name of {RELATION}, which is another class: what it reads is"
-            " not known"
-        )
-    ]
+    said = f"a source with the name of {RELATION}, which is another class: what it reads is not known"
+    assert remarks(lineage_of(theirs)) == [f"com.example.LogicalRelation: {said}"]
 
 
 def test_a_command_with_the_name_of_a_known_one_writes_nobody_knows_what():
