@@ -7,15 +7,13 @@ from urllib.parse import unquote
 
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.urls import HOST_AND_PORT, jdbc_parts
 
 _STORES_WITHOUT_SLASH = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "wasb": "wasbs", "wasbs": "wasbs"}
 _AZURE = {"abfs": "abfss", "abfss": "abfss", "wasb": "wasbs", "wasbs": "wasbs"}
 _PARTITION = re.compile(r"[^/=]+=[^/]*")
 _PASSWORD = re.compile(r"[^/@:]*:(?!\d+(?:/|$))[^@]*@")
 _PARAMETERS = re.compile(r"\?[^?/=]*=.*", re.DOTALL)
-_SERVER = re.compile(r"(\[[0-9A-Fa-f:]+\]|[\w.\-]*)(?:\\\w+)?(?::(\d+)(?::(\w+))?)?:?")
-_DATABASE = re.compile(r"[\w.$%\-]*(?:/[\w.$%\-]*)?")
-_EMBEDDED = ("derby", "sqlite", "h2", "hsqldb")
 _JDBC = {
     "postgresql": ("postgres", 5432),
     "mysql": ("mysql", 3306),
@@ -85,30 +83,12 @@ def jdbc_namespace(url: str) -> str:
     Args:
         url: the JDBC URL; user, password, parameters and properties in it are left behind.
     """
-    kind, rest = _jdbc(url)
-    if kind in _EMBEDDED:
-        place = re.split(r"[;?]", rest, maxsplit=1)[0]
-        scheme, slashes, remote = place.partition("//")
-        return f"{kind}:{scheme}{slashes}{remote.rpartition('@')[2]}"
-    name, default = _JDBC.get(kind, (kind, None))
-    host, port, _ = _server(kind, rest)
-    port = port or (str(default) if default else "")
-    return f"{name}://{host}:{port}" if port else f"{name}://{host}"
-
-
-def jdbc_address(url: str) -> str:
-    """
-    A JDBC URL as a person reads it: kind, host, port and database, and nothing else.
-
-    Args:
-        url: the JDBC URL; user, password, parameters and properties in it are left behind.
-    """
-    kind, rest = _jdbc(url)
-    if kind in _EMBEDDED:
-        return f"jdbc:{jdbc_namespace(url)}"
-    host, port, database = _server(kind, rest)
-    address = f"jdbc:{kind}://{host}:{port}" if port else f"jdbc:{kind}://{host}"
-    return f"{address}/{database}" if database else address
+    found = jdbc_parts(url)
+    if found.place is not None:
+        return f"{found.kind}:{found.place}"
+    name, default = _JDBC.get(found.kind, (found.kind, None))
+    port = found.port or (str(default) if default else "")
+    return f"{name}://{found.host}:{port}" if port else f"{name}://{found.host}"
 
 
 def jdbc_table(url: str, table: str) -> str:
@@ -119,15 +99,15 @@ def jdbc_table(url: str, table: str) -> str:
         url: the JDBC URL.
         table: what the user gave, quotes and all.
     """
-    kind, rest = _jdbc(url)
+    found = jdbc_parts(url)
     if table.lstrip().startswith("("):
         # The text of a query is no name, and may hold anything.
         return "(query)"
     parts = [part.strip('"`[] ') for part in table.split(".")]
-    if kind not in _WITH_DATABASE:
+    if found.kind not in _WITH_DATABASE:
         return ".".join(parts)
-    most = 2 if kind in ("mysql", "mariadb") else 3
-    known = [part for part in _server(kind, rest)[2].split("/") if part]
+    most = 2 if found.kind in ("mysql", "mariadb") else 3
+    known = [part for part in found.database.split("/") if part]
     missing = most - len(parts)
     if known and missing > 0:
         # A catalog with a schema behind it stands before a bare table; before `schema.table` it stands alone.
@@ -153,7 +133,7 @@ def warehouse_namespace(warehouse: str) -> str:
 def metastore_namespace(uris: str) -> str:
     """The namespace of a Hive metastore, from `hive.metastore.uris`: its first server."""
     authority, _ = _authority(_scheme(uris.split(",", 1)[0].strip())[1])
-    found = _SERVER.fullmatch(authority.rpartition("@")[2])
+    found = HOST_AND_PORT.fullmatch(authority.rpartition("@")[2])
     host, port = (found.group(1), found.group(2)) if found is not None else ("", None)
     return f"hive://{host.lower()}:{port or 9083}"
 
@@ -185,37 +165,6 @@ def _path_of(rest: str) -> str:
 
 def _trim(name: str) -> str:
     return name.rstrip("/") or "/"
-
-
-def _jdbc(url: str) -> tuple[str, str]:
-    kind, _, rest = url.removeprefix("jdbc:").partition(":")
-    return kind.lower(), rest
-
-
-def _server(kind: str, rest: str) -> tuple[str, str, str]:
-    """Host, port and database of a server's JDBC URL: nothing else is looked at, so nothing else can get out."""
-    named_host, named_port = _parameter(rest, "host|serverName"), _parameter(rest, "port|portNumber")
-    _, at, head = re.split(r"[?;]", rest, maxsplit=1)[0].rpartition("@")
-    # Oracle's login has no slashes before it, and what is no `@host` may be nothing but a login.
-    head = head.rpartition("//")[2] if "(" not in head and (at or kind != "oracle") else ""
-    address, _, path = head.partition("/")
-    # Anything else than host and port is a password that holds what ends a login.
-    found = _SERVER.fullmatch(address.split(",", 1)[0])
-    host, port, sid = found.groups() if found is not None else ("", None, None)
-    database = _parameter(rest, "database|databaseName|db|service_name|sid") or re.split(r"[:,&]", path, maxsplit=1)[0]
-    if "(" in rest and not database:
-        database = re.split(r"[?;]", rest.rpartition(")")[2].removeprefix("/"), maxsplit=1)[0]
-    if found is None or not _DATABASE.fullmatch(database):
-        database = ""
-    if kind == "snowflake":
-        host = host.removesuffix(".snowflakecomputing.com")
-    return host or named_host, port or named_port, database or sid or ""
-
-
-def _parameter(rest: str, names: str) -> str:
-    """The value of a parameter in any of the ways in which drivers write them: `;a=b`, `?a=b&c=d`, `(a=b)`."""
-    found = re.search(rf"(?i)[;?&(,]\s*(?:{names})\s*=\s*\{{?([\w.\-]+)", rest)
-    return found.group(1) if found else ""
 
 
 _WILD = re.compile(r"[*?{\[]")

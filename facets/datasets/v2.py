@@ -7,10 +7,10 @@ from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.jdbc import v2_jdbc_table, v2_table_to_be
 from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
 from openlineage_pyspark.facets.datasets.tables import catalog_table, format_of_provider
-from openlineage_pyspark.facets.datasets.urls import without_credentials
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 from openlineage_pyspark.facets.model.schema import fields_of
+from openlineage_pyspark.facets.urls import without_credentials
 
 _CONNECTOR = "org.apache.spark.sql.connector"
 

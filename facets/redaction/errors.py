@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from openlineage_pyspark.facets.datasets.urls import HIDDEN
 from openlineage_pyspark.facets.redaction.sql import MASK, shown_sql
+from openlineage_pyspark.facets.urls import HIDDEN
 
 _STATEMENT = re.compile(r"== SQL\b[^=]*==\s*")
 _PLAN = re.compile(r"\s*(?:== [A-Z][A-Za-z ]* Plan ==|(?:[A-Z][a-z]+ )?(?:Logical|Physical) Plan:|Streaming plan:)\s*")

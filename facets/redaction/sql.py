@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable
 
 import attrs
-from openlineage_pyspark.facets.datasets.urls import HIDDEN, without_credentials
 from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option, is_shown_property
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, content, quoted, tokens
+from openlineage_pyspark.facets.urls import HIDDEN, without_credentials
 
 _WITH_KEY = frozenset("aes_encrypt aes_decrypt try_aes_decrypt aesencrypt aesdecrypt".split())
 """Functions whose second argument is a key."""

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
-from openlineage_pyspark.facets.datasets.urls import HIDDEN, without_credentials
 from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option
+from openlineage_pyspark.facets.urls import HIDDEN, without_credentials
 
 _KEY = re.compile(
     r"""(?<![\w.\-])(?P<name>[\w.\-]{1,200})

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.datasets.urls import without_credentials
+from openlineage_pyspark.facets.urls import without_credentials
 from openlineage_pyspark.listener.probe import class_cache, readings
 
 # Root of a parsed statement that Spark runs while it analyses it -> what that is.
