@@ -1,7 +1,7 @@
 """
-From a plan to what an event says of it: inputs, outputs and the lineage between them.
+From a plan to its lineage: inputs, outputs and the edges between their columns.
 
-This is the pure core's one entry: the listener asks it for every run, and `lineage()` for a plan that isn't run.
+`lineage_of_plan` is the one entry to the pure core, for the listener and for `lineage()` alike.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class WrittenDataset:
 
     Args:
         write: what the command does to it.
-        lineage: where its columns come from; None for a command that carries no data.
+        lineage: where its columns come from; None for a command without data.
     """
 
     write: Write
@@ -47,18 +47,18 @@ class WrittenDataset:
 @attrs.frozen
 class PlanLineage:
     """
-    All that a plan says.
+    What a plan reads and writes, and the lineage between them.
 
     Args:
         inputs: the datasets that it reads, each once, in the order of the plan.
         outputs: the datasets that it writes.
-        scanned: exprId of a leaf's attribute -> the dataset that it belongs to, for what the scans count.
-        results: exprId of the plan's own output -> where it comes from, and under ROWS what decides about its rows,
-            for plans that go on under their ids.
-        columns: lineage of the plan's own output, where it is a query.
+        scanned: exprId of a leaf's attribute -> the dataset that it belongs to; scans count rows by it.
+        results: exprId of the plan's own output -> its source columns, and under ROWS the influences on all rows;
+            later plans read rows under these ids.
+        columns: lineage of the plan's own output, if it is a query.
         gaps: operators, commands and relations without a rule, and what was cut.
-        operators: how many operators the plan has.
-        command: the command's word for the job's name; None for a query, and where it is not known what is written.
+        operators: number of operators in the plan.
+        command: the command's word for the job's name; None for a query, and if its target is not known.
         quiet: whether it is a command that writes no dataset, or Spark's own look at files to infer their schema.
         streaming: whether it reads a stream.
     """
@@ -78,12 +78,12 @@ class PlanLineage:
 @attrs.frozen
 class Memory:
     """
-    What earlier plans of the application left behind under their own exprIds: checkpoints, micro-batches.
+    What earlier plans of the application computed under exprIds that later plans read: checkpoints, micro-batches.
 
     Args:
         datasets: exprId -> the datasets that its plan read.
         sources: exprId -> the columns that it comes from.
-        rows: exprId -> what decides about its plan's rows.
+        rows: exprId -> the influences on all rows of its plan.
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
@@ -95,16 +95,16 @@ def lineage_of_plan(
     plan: Plan, session: Session, memory: Memory | None = None, *, is_command: bool = False
 ) -> PlanLineage:
     """
-    What a plan reads, writes, and how the one comes from the other.
+    Return what a plan reads, what it writes, and the lineage between them.
 
     Args:
         plan: the analyzed plan.
         session: what its session's configuration says.
-        memory: what earlier plans left behind.
-        is_command: whether Spark says that its top is a command; one that is in no list need not be called so.
+        memory: of earlier plans of the application.
+        is_command: whether Spark says that the plan's top is a command, which it may be without a rule.
 
     Returns:
-        all of it; whatever has no rule is in `gaps`, with what was done instead.
+        All of it; whatever has no rule is in `gaps`, with what was assumed instead.
     """
     return _Reading(plan, session, memory or Memory()).plan_lineage(is_command=is_command)
 
@@ -196,7 +196,7 @@ class _Reading:
         return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows)))
 
     def _rows(self, queries: tuple[int, ...]) -> SourceKinds:
-        """What decides about the rows of queries, and about those that they go on with from an earlier plan."""
+        """Return the influences on all rows of queries, with those on the rows that come from earlier plans."""
         rows: SourceKinds = {}
         for query in queries:
             self._join(rows, self.trace.rows(query))
@@ -206,7 +206,7 @@ class _Reading:
         return rows
 
     def _nested(self, name: str, values: tuple[Scoped, ...]) -> list[OutputColumn]:
-        """The fields of a struct that the plan puts together, each with sources of its own."""
+        """Return an output column for each field of a struct that the plan itself builds."""
         if len(values) != 1 or len(values[0].scope) != 1 or not isinstance(values[0].value, AttributeRef):
             return []
         known = self.plan.attributes.get(values[0].value.id)
@@ -214,7 +214,7 @@ class _Reading:
         return self._fields(name, struct, Origin(values[0].scope[0], values[0].value.id), ())
 
     def _fields(self, name: str, fields: tuple[Field, ...], struct: Origin, path: Path) -> list[OutputColumn]:
-        """The fields of a struct at a path of an operator's attribute; none where it is a stored one."""
+        """Return an output column for each field of a struct; none if the struct is stored as it is in a source."""
         whole = self._found(struct, path)
         parts = [self._found(struct, (*path, field.name)) for field in fields]
         # What is read of a stored struct comes from the whole of it, and is never the same value.
@@ -290,7 +290,7 @@ class _Reading:
         return found
 
     def _from_memory(self, operator: Operator) -> Relation | None:
-        """Rows that an earlier plan made and that go on under its exprIds."""
+        """Return what a leaf reads whose rows an earlier plan computed; None for any other leaf."""
         ids = self._remembered_ids(operator)
         if not ids:
             return None
@@ -301,7 +301,7 @@ class _Reading:
         return Relation(tuple(datasets.values()))
 
     def _remembered_ids(self, operator: Operator) -> list[int]:
-        """The exprIds that rows were remembered under, in the order of what is put out; none for other operators."""
+        """Return the exprIds of an earlier plan that an operator's output has, in order; none for other operators."""
         if operator.class_name != LOGICAL_RDD:
             return []
         own = [column.id for column in operator.output]
@@ -315,7 +315,7 @@ class _Reading:
         self.remarks[Gap(operator.class_name, message)] = None
 
     def _join(self, found: SourceKinds, sources: Sources) -> None:
-        """Add the leaves' datasets and columns in place of the leaves' attributes."""
+        """Add sources, with the columns of datasets in place of the leaves' attributes."""
         for origin, kinds in sources.items():
             relation = self._relation(origin.operator)
             for kind, text in kinds.items():
@@ -350,7 +350,7 @@ def _rdd_id(operator: Operator) -> Value:
 
 
 def _keeps_value(found: SourceKinds, field: SourceField) -> bool:
-    """Take away that a column of a changed row keeps its value, and tell whether nothing else happens to it."""
+    """Remove the IDENTITY edge of a column to itself, and return whether it was its only edge."""
     kinds = found.get(field, {})
     if kinds.pop(Kind.IDENTITY, None) is None:
         return False

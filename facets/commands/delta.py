@@ -61,5 +61,5 @@ def _columns(plan: Plan, target: int) -> dict[int, str]:
 
 
 def _keeps(kept: dict[int, str], name: str, value: Value) -> bool:
-    """Whether a column of the table is set to itself: Delta says so of each that keeps its value."""
+    """Return whether a column is set to itself, as Delta does with each column that keeps its value."""
     return isinstance(value, AttributeRef) and kept.get(value.id, "").casefold() == name.casefold()

@@ -70,7 +70,7 @@ def _create_table_as_select(plan: Plan, operator: Operator, session: Session) ->
 
 
 def _append(plan: Plan, operator: Operator, table: Described, session: Session) -> Target:
-    """What saveAsTable appends to a table that is there, whose columns are of the same names in whatever case."""
+    """Return what saveAsTable appends to an existing table, whose column names match in any case."""
     query, fields = operator.operator("query"), schema_fields(table.text("schema"))
     given = texts(operator.sequence("outputColumnNames")) or tuple(f.name for f in named_fields(plan, query, ()))
     found = write_to_table(plan, table, query, spelt_as((field.name for field in fields), given), session, None)
@@ -80,7 +80,7 @@ def _append(plan: Plan, operator: Operator, table: Described, session: Session) 
 
 
 def _unless_there(operator: Operator, found: Target) -> Target:
-    """The write of a mode that leaves alone what is there."""
+    """Return a write; in the mode `ignore`, one that may be skipped because the target exists."""
     if operator.text("mode") == "Ignore" and isinstance(found, Write):
         return attrs.evolve(found, lifecycle="CREATE", may_skip=True)
     return found
@@ -150,7 +150,7 @@ def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Targ
 
 
 def _to_topic(plan: Plan, operator: Operator, target: Described | None) -> Target:
-    """Rows go to a topic of Kafka, or each to the one that it names itself."""
+    """Return a write to a Kafka topic; an UnnamedTarget if each row names its own topic."""
     query, topic = operator.operator("query"), operator.text("topic")
     if topic is None:
         return attrs.evolve(unnamed(target, query), target="topics of Kafka that the rows name")
@@ -160,7 +160,7 @@ def _to_topic(plan: Plan, operator: Operator, target: Described | None) -> Targe
 
 @command({COMMAND: "CreateViewCommand AlterViewAsCommand"})
 def _create_view(plan: Plan, operator: Operator, session: Session) -> Target:
-    """CREATE VIEW: a permanent one is a dataset of its own, a temporary one is none."""
+    """CREATE VIEW: a permanent view is a dataset, a temporary one is not."""
     kind = operator.described("viewType")
     if kind is not None and "Persisted" not in kind.class_name:
         return NO_TARGET
@@ -190,7 +190,7 @@ def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Target:
 @command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSourceV1"})
 @reads({"org.apache.spark.sql.delta.sources.DeltaSink": {"path": "path"}})
 def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target:
-    """A micro-batch to a file sink, by path or by table; console, memory and foreachBatch keep nothing themselves."""
+    """A micro-batch to a file sink, by path or by table; console, memory and foreachBatch sinks keep nothing."""
     query, table, sink = operator.operator("query"), operator.described("catalogTable"), operator.described("sink")
     if table is not None:
         return write_to_table(plan, table, query, (), session, None)
@@ -210,10 +210,10 @@ def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Target
 
 @command({f"{_STREAMING}.continuous": "WriteToContinuousDataSource"})
 def _continuous(_: Plan, operator: Operator, _session: Session) -> Target:
-    """A stream without micro-batches: what it writes to isn't told."""
+    """A stream without micro-batches: its target is not known."""
     return unnamed(operator.described("write"), operator.operator("query"))
 
 
 def streamed_query(plan: Plan) -> int | None:
-    """The query of a micro-batch, whatever it is written to."""
+    """Return the index of a micro-batch's query; None for any other plan."""
     return plan.top.operator("query") if plan.top.name.startswith(("WriteToMicroBatch", "WriteToContinuous")) else None

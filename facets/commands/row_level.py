@@ -30,7 +30,7 @@ from openlineage_pyspark.facets.model.plan import (
 
 def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], operator: Operator) -> Write:
     """
-    What a DELETE or an UPDATE writes.
+    Return what a DELETE or an UPDATE writes.
 
     Args:
         found: the target.
@@ -58,8 +58,8 @@ class Action:
     What a MERGE does to some of the rows.
 
     Args:
-        condition: which ones, besides the merge's own condition; None for all.
-        assigned: columns with the expressions that they are set to, but for those that keep their value.
+        condition: chooses the rows, in addition to the merge's own condition; None for all.
+        assigned: columns with the expressions that they are set to; columns that keep their value are left out.
         deletes: whether it removes them.
         inserts: whether it adds them.
     """
@@ -72,10 +72,10 @@ class Action:
 
 def merged(found: Write, both: tuple[int, int], condition: Value, actions: Iterable[Action]) -> Write:
     """
-    What a MERGE writes, by its actions.
+    Return what a MERGE writes, by its actions.
 
-    One that does more than to insert goes over the rows that are there: a column that it sets keeps its value in those
-    that no action touches. Spark makes an append of one that only inserts.
+    A MERGE that does more than insert leaves some rows untouched, in which a column that it sets keeps its value. Spark
+    makes an append of one that only inserts.
 
     Args:
         found: the target.
@@ -127,7 +127,7 @@ def _assigned(plan: Plan, assignments: tuple[Value, ...]) -> Iterator[tuple[str,
 
 @command({LOGICAL: "ReplaceData WriteDelta"})
 def _rewritten(plan: Plan, operator: Operator, session: Session) -> Target:
-    """DELETE, UPDATE and MERGE of a table whose source changes rows: the same as if they stood as they were written."""
+    """DELETE, UPDATE and MERGE that Spark has rewritten: the same as before the rewrite."""
     target, query = operator.operator("originalTable"), operator.operator("query")
     found = write_to_relation(plan, target, query, session, None)
     if target is None or query is None or not isinstance(found, Write):
@@ -149,7 +149,7 @@ def _rewritten(plan: Plan, operator: Operator, session: Session) -> Target:
 
 @reads({"org.apache.spark.sql.connector.write.RowLevelOperationTable": {"command": "operation.command"}})
 def _command(plan: Plan, operator: Operator) -> str | None:
-    """Which of the three commands it was, as the table around the target says."""
+    """Return DELETE, UPDATE or MERGE, as the table around the target says."""
     around = operator.operator("table")
     table = plan.operators[around].described("table") if around is not None else None
     return table.text("command") if table is not None else None
@@ -167,7 +167,7 @@ def _chosen(operator: Operator, target: int) -> tuple[Scoped, ...]:
     }
 )
 def _written(plan: Plan, operator: Operator, query: int) -> tuple[int, ...]:
-    """The places of the table's columns in the query's output; before Spark 4 a replacement has them at its head."""
+    """Return the places of the table's columns in the query's output; before Spark 4 a ReplaceData has them first."""
     projections = operator.described("projections")
     found = projections.values.get("ordinals") if projections is not None else None
     width = len(plan.operators[query].output)
@@ -176,14 +176,14 @@ def _written(plan: Plan, operator: Operator, query: int) -> tuple[int, ...]:
 
 
 def _updated(plan: Plan, at: int, place: int) -> tuple[Scoped, ...]:
-    """What an UPDATE sets a column to, where the rows that are kept go through the same query."""
+    """Return what an UPDATE sets a column to, without the rows that it keeps, which pass through the same query."""
     while True:
         operator = plan.operators[at]
         if place >= len(operator.output):
             return ()
         id_ = operator.output[place].id
         if operator.class_name == UNION and operator.children:
-            # The rows that are kept are the other branch.
+            # The other branch has the rows that are kept.
             at = operator.children[0]
             continue
         if operator.class_name != PROJECT or not operator.children:
@@ -201,7 +201,7 @@ def _updated(plan: Plan, at: int, place: int) -> tuple[Scoped, ...]:
 
 
 def _if_changed(plan: Plan, value: Value) -> Value:
-    """The value of the rows that the condition chooses: `if (condition) value else column` stands in the query."""
+    """Return the value in `if (condition) value else column`, which is what the query has for a column that is set."""
     alias = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
     child = alias.arguments.get("child") if alias is not None and alias.name == "Alias" else None
     inner = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None

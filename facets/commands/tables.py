@@ -48,12 +48,12 @@ def named_only(reading: str, argument: str) -> dict[str, str]:
 
 
 _Change = Callable[[Field | None], Field | None]
-"""From a field as it was, or None where there was none, to what it is now."""
+"""From a field before a command, or None if there was none, to the field after it."""
 
 
 def altered(plan: Plan, operator: Operator, fields: tuple[Field, ...]) -> tuple[Field, ...]:
     """
-    The columns after a command.
+    Return the columns of a table after a command.
 
     Args:
         plan: which it stands in.
@@ -69,7 +69,7 @@ def altered(plan: Plan, operator: Operator, fields: tuple[Field, ...]) -> tuple[
 
 
 def _changes(plan: Plan, operator: Operator) -> Iterator[tuple[tuple[str, ...], _Change]]:
-    """The path of each field that is changed, with what becomes of it."""
+    """Yield the path of each field that is changed, with the change."""
     for value in operator.sequence("columnsToAdd"):
         column = _arguments(plan, value)
         name, type_ = column.get("colName"), column.get("dataType")
@@ -98,14 +98,14 @@ def _changes(plan: Plan, operator: Operator) -> Iterator[tuple[tuple[str, ...], 
     }
 )
 def _arguments(plan: Plan, value: Value) -> Mapping[str, Value]:
-    """What is known of a column that is added: an expression, or before Spark 4 a value."""
+    """Return what is known of a column that is added: an expression, or before Spark 4 a value."""
     if isinstance(value, ExpressionRef):
         return plan.expressions[value.index].arguments
     return value.values if isinstance(value, Described) else {}
 
 
 def _path(plan: Plan, name: Value) -> tuple[str, ...]:
-    """The names down to a field that the analyzer has found (ResolvedFieldName); empty for any other value."""
+    """Return the names on the path to a ResolvedFieldName; empty for any other value."""
     resolved = _arguments(plan, name)
     around, found = resolved.get("path"), resolved.get("field")
     last = found.text("name") if isinstance(found, Described) else None
@@ -135,7 +135,7 @@ def _retyped(type_: Value, comment: Value) -> _Change:
 
 
 def _changed(fields: tuple[Field, ...], path: tuple[str, ...], change: _Change) -> tuple[Field, ...]:
-    """The fields with what a change makes of the one at a path; without a path, as they are."""
+    """Return the fields with the one at a path changed; without a path, the same fields."""
     if not path:
         return fields
     # Spark calls an array's elements `element`.
@@ -163,7 +163,7 @@ def _create_table(plan: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _is_older(existing: Described, table: Described) -> bool:
-    """Whether a table was there before this one was to be made; a Hive metastore keeps the seconds alone."""
+    """Return whether a table is older than the command that makes it; a Hive metastore keeps only seconds."""
     was, made = existing.values.get("created"), table.values.get("created")
     return isinstance(was, int) and isinstance(made, int) and was < made and was != made // 1000 * 1000
 
@@ -180,7 +180,16 @@ def _create_like(_: Plan, operator: Operator, session: Session) -> Target:
 def _existing(
     operator: Operator, session: Session, lifecycle: str, reading: str = "table", schema_of: str = "table"
 ) -> Target:
-    """A command on a table that is named only: what the catalog says of it, or else where it would lie."""
+    """
+    Return the write of a command on a table that it only names.
+
+    Args:
+        operator: the command, with the readings of `named_only`.
+        session: what the session's configuration says.
+        lifecycle: OpenLineage's lifecycleStateChange.
+        reading: what the names of the target's readings begin with.
+        schema_of: the same of the table that has the schema.
+    """
     table = operator.described(f"{reading}Metadata")
     identifier = operator.described(f"{reading}Identifier")
     other = operator.described(f"{schema_of}Metadata")
@@ -196,7 +205,7 @@ def _existing(
 
 
 def _named(operator: Operator, session: Session, lifecycle: str) -> Target:
-    """A command on a table that must be there: one of which the catalog says nothing has its name alone."""
+    """Return the write of a command on an existing table; one that the catalog no longer has is known by name only."""
     if operator.described("tableMetadata") is not None:
         return _existing(operator, session, lifecycle)
     return _gone(operator.described("tableIdentifier"), session, lifecycle)
@@ -330,7 +339,7 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:
-    """The columns that a CREATE TABLE lists: a schema before Spark 4, definitions from then on."""
+    """Return the columns that a CREATE TABLE lists: a schema before Spark 4, definitions since."""
     found = []
     for definition in plan.expressions_of(operator.sequence("columns")):
         name, type_, comment = (definition.arguments.get(key) for key in ("name", "dataType", "comment"))
@@ -341,7 +350,7 @@ def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:
 
 @reads({f"{LOGICAL}.TableSpecBase": {"location": "location"}})
 def _spec(plan: Plan, operator: Operator, name: str) -> str | None:
-    """What the clauses behind a CREATE TABLE say: a value of its own, or an expression before it is resolved."""
+    """Return what a clause of CREATE TABLE says: of a TableSpec, or of an expression before it is resolved."""
     spec = operator.arguments.get("tableSpec")
     if isinstance(spec, ExpressionRef):
         value = plan.expressions[spec.index].arguments.get(name)
@@ -380,7 +389,7 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Targe
 
 
 def _renamed(dataset: Dataset, names: tuple[str, ...]) -> Write:
-    """A table under its new name; one that is named by where it lies stays there, and its other name changes."""
+    """Return the write of a rename: a table that is named by its location keeps it, and its symlinks change."""
     label, old = label_of(dataset), dataset.identifier
     if dataset.symlinks:
         links = tuple(attrs.evolve(link, name=_last_part(link.name, names[-1])) for link in dataset.symlinks)
@@ -405,7 +414,7 @@ def _last_part(name: str, new: str) -> str:
 def _resolved(
     plan: Plan, operator: Operator, session: Session, fields: tuple[Field, ...] = (), location: str | None = None
 ) -> Dataset | None:
-    """The dataset of a ResolvedIdentifier or ResolvedTable; in the session catalog, as that knows it."""
+    """Return the dataset of a ResolvedIdentifier or ResolvedTable; in the session catalog, as the catalog knows it."""
     table, path = operator.described("tableMetadata"), operator.text("tablePath")
     if table is None and path is not None:
         known = {"identifier": _session_identifier(operator), "locationUri": location, "defaultPath": path}

@@ -1,4 +1,4 @@
-"""What a command writes, as values, and the ways in which they are made."""
+"""What a command writes, as values, and the functions that make them."""
 
 from __future__ import annotations
 

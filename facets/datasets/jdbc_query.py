@@ -1,8 +1,8 @@
 """
 What a query in another database reads: the SQL text that a JDBC source was given instead of a table.
 
-The text is parsed with sqlglot. The tables in it are the inputs; a result column that it can follow gets its columns,
-and one that it can't gets none.
+sqlglot parses the text. The tables in it are the inputs; a result column that it can trace gets its source columns,
+any other gets none.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _of_others(_record: logging.LogRecord) -> bool:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Keep what sqlglot says to this thread out of the log: its warnings quote the text, where secrets may stand."""
+    """Keep sqlglot's warnings on this thread out of the log: they quote the text, which may hold secrets."""
     # Adding the same filter again changes nothing.
     logging.getLogger("sqlglot").addFilter(_of_others)
     _reading.active = True
@@ -60,7 +60,7 @@ def _unheard() -> Iterator[None]:
 @_unheard()
 def jdbc_relation(source: Described, operator: Operator, fields: tuple[Field, ...]) -> Relation:
     """
-    What a JDBC relation reads.
+    Return what a JDBC relation reads.
 
     Args:
         source: the described JDBCRelation: its url, and the table or the query in parentheses.
@@ -68,7 +68,7 @@ def jdbc_relation(source: Described, operator: Operator, fields: tuple[Field, ..
         fields: its schema.
 
     Returns:
-        one table with its columns; or the tables of the query, with the columns as far as the text tells.
+        One table with its columns; or the tables of the query, with the columns as far as the text tells.
     """
     url, text = str(source.text("url")), source.text("table") or ""
     query = _query(text)
@@ -84,7 +84,7 @@ def jdbc_relation(source: Described, operator: Operator, fields: tuple[Field, ..
 @_unheard()
 def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
     """
-    The tables that a JDBC source reads.
+    Return the tables that a JDBC source reads.
 
     Args:
         url: of the database.
@@ -100,13 +100,13 @@ def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
 
 
 def _named(url: str, query: str) -> tuple[Dataset, ...]:
-    """The tables of a query that can't be parsed, each once."""
+    """Return the tables of a query that can't be parsed, once each."""
     names = re.findall(r"(?i)\b(?:from|join)\s+([\w.\"`\[\]]+)", query)
     return tuple({d.identifier: d for d in (jdbc_dataset(url, name) for name in names)}.values())
 
 
 def _query(text: str) -> str | None:
-    """The query of `(SELECT ...) alias`, None for a table's name."""
+    """Return the query in `(SELECT ...) alias`; None for a table's name."""
     found = re.match(r"\s*\((.*)\)[^)]*$", text, re.DOTALL)
     return found.group(1) if found else None
 
@@ -120,7 +120,7 @@ def _parse(query: str, url: str) -> exp.Expr | None:
 
 
 def _tables(parsed: exp.Expr) -> list[exp.Table]:
-    """The tables of a query, without the names that it gives itself."""
+    """Return the tables of a query, without the names of its own CTEs."""
     names = {cte.alias_or_name.lower() for cte in parsed.find_all(exp.CTE)}
     return [t for t in parsed.find_all(exp.Table) if t.name.lower() not in names]
 
@@ -149,7 +149,7 @@ class _Query:
         return Relation(typed, {k: v for k, v in columns.items() if v}, opaque)
 
     def _columns(self, name: str, datasets: list[Identifier], tables: list[exp.Table]) -> tuple[Column, ...] | None:
-        """What a result column is made of, nothing for a constant; None where the text doesn't tell."""
+        """Return the source columns of a result column, none for a constant; None if the text does not tell."""
         star = isinstance(self.parsed, exp.Select) and any(isinstance(e, exp.Star) for e in self.parsed.expressions)
         if len(tables) == 1 and star:
             return (Column(datasets[0], name),)
@@ -169,7 +169,7 @@ class _Query:
         return tuple(found) if found or constant else None
 
     def _with_fields(self, dataset: Dataset, columns: dict[int, tuple[Column, ...]]) -> Dataset:
-        """The dataset with the columns that are read of it; the type of one that passes unchanged is known."""
+        """Return a dataset with the columns that are read; only the type of one that passes unchanged is known."""
         types = {f.name: f for f in self.fields}
         known: dict[str, Field] = {}
         for output in self.operator.output:

@@ -1,4 +1,8 @@
-"""Which dataset the paths of files, directories and streams belong to. Nothing is listed: the paths' words tell."""
+"""
+Names of datasets by OpenLineage's naming specification: of locations, JDBC tables, Kafka topics and metastores.
+
+Which dataset a path belongs to is decided from its text alone; the file system is not accessed.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +38,13 @@ _WITH_DATABASE = ("postgresql", "redshift", "db2", "mysql", "mariadb", "oracle",
 
 def location(path: str) -> Identifier:
     """
-    The name of what lies at a location.
+    Return the name of what lies at a location.
 
     Args:
         path: a Hadoop path or URI; one without a scheme is a local file.
 
     Returns:
-        namespace (`file`, `hdfs://nn:8020`, `s3://bucket`) and path, without credentials, parameters (a signature
+        Namespace (`file`, `hdfs://nn:8020`, `s3://bucket`) and path, without credentials, parameters (a signature
         of Azure) and trailing slash.
     """
     scheme, rest = _scheme(path)
@@ -58,13 +62,13 @@ def location(path: str) -> Identifier:
 
 
 def uri_location(uri: str) -> Identifier:
-    """The name of what lies at a location that is a URI, as catalogs keep it: its path is percent-encoded."""
+    """Return the name of what lies at a URI, as catalogs keep it: its path is percent-encoded."""
     encoded = location(uri)
     return Identifier(encoded.namespace, unquote(encoded.name))
 
 
 def table_root(path: str) -> str:
-    """A path without the `key=value` directories at its end: the table, not one of its partitions."""
+    """Return a path without the `key=value` directories at its end: the table, not one of its partitions."""
     kept = path.rstrip("/").split("/")
     while len(kept) > 1 and _PARTITION.fullmatch(kept[-1]):
         kept.pop()
@@ -72,16 +76,16 @@ def table_root(path: str) -> str:
 
 
 def parent(path: str) -> str:
-    """The directory that a path lies in."""
+    """Return the directory that a path lies in."""
     return path.rstrip("/").rpartition("/")[0] or "/"
 
 
 def jdbc_namespace(url: str) -> str:
     """
-    The namespace of a JDBC database: kind, host and port.
+    Return the namespace of a JDBC database: kind, host and port.
 
     Args:
-        url: the JDBC URL; user, password, parameters and properties in it are left behind.
+        url: the JDBC URL; user, password, parameters and properties in it are left out.
     """
     found = jdbc_parts(url)
     if found.place is not None:
@@ -93,7 +97,7 @@ def jdbc_namespace(url: str) -> str:
 
 def jdbc_table(url: str, table: str) -> str:
     """
-    The name of a table in a JDBC database: database, schema and table as far as the URL and the table tell.
+    Return the name of a table in a JDBC database: database, schema and table as far as the URL and the table say.
 
     Args:
         url: the JDBC URL.
@@ -116,12 +120,12 @@ def jdbc_table(url: str, table: str) -> str:
 
 
 def kafka_namespace(servers: str) -> str:
-    """The namespace of a Kafka cluster: its first bootstrap server, as the Java integration has it."""
+    """Return the namespace of a Kafka cluster: its first bootstrap server, as in the Java integration."""
     return "kafka://" + servers.split(",", 1)[0].strip().rpartition("://")[2].rpartition("@")[2]
 
 
 def warehouse_namespace(warehouse: str) -> str:
-    """The namespace of the tables in a session catalog without a metastore: where its warehouse lies."""
+    """Return the namespace of tables in a session catalog without a metastore: the location of its warehouse."""
     identifier = location(warehouse)
     return (
         f"file:{identifier.name}"
@@ -131,7 +135,7 @@ def warehouse_namespace(warehouse: str) -> str:
 
 
 def metastore_namespace(uris: str) -> str:
-    """The namespace of a Hive metastore, from `hive.metastore.uris`: its first server."""
+    """Return the namespace of a Hive metastore, from `hive.metastore.uris`: its first server."""
     authority, _ = _authority(_scheme(uris.split(",", 1)[0].strip())[1])
     found = HOST_AND_PORT.fullmatch(authority.rpartition("@")[2])
     host, port = (found.group(1), found.group(2)) if found is not None else ("", None)
@@ -139,7 +143,7 @@ def metastore_namespace(uris: str) -> str:
 
 
 def snake_case(text: str) -> str:
-    """A name in lower case with underscores, as the Java integration normalises application and job names."""
+    """Return a name in lower case with underscores, as the Java integration normalises application and job names."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", text))
     return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
 
@@ -150,7 +154,7 @@ def _scheme(path: str) -> tuple[str, str]:
 
 
 def _authority(rest: str) -> tuple[str, str]:
-    """The authority, without a password in it, and the path behind it."""
+    """Return the authority, without a password in it, and the path behind it."""
     if not rest.startswith("//"):
         return "", rest
     # A password may hold slashes; what stands behind the colon is one unless it is a port.
@@ -172,14 +176,14 @@ _WILD = re.compile(r"[*?{\[]")
 
 def roots(paths: list[str], given: str | None) -> list[str]:
     """
-    The datasets' paths of a read.
+    Return the paths of the datasets of a read.
 
     Args:
         paths: that are read, wildcards resolved.
-        given: the one path that the user wrote, where it was one.
+        given: the path that the user wrote, if there was just one.
 
     Returns:
-        of several files of a directory the directory; a single file, and what may be a directory, as it is.
+        The directory of several files in one; a single file, and what may be a directory, as it is.
     """
     if len(paths) < 2:
         return paths
@@ -196,22 +200,22 @@ def _name(path: str) -> str:
 
 
 def before_glob(path: str) -> str:
-    """Of a path with wildcards the directory that all it stands for lies in."""
+    """Return the directory that holds everything that a path with wildcards stands for."""
     wild = _WILD.search(path)
     return path if wild is None else path[: wild.start()].rpartition("/")[0]
 
 
 def is_absolute(path: str) -> bool:
-    """Whether a text can be nothing but a path: it begins at a root, or has a file system's scheme."""
+    """Return whether a text can only be a path: it begins at a root, or has a file system's scheme."""
     return re.match(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/", path) is not None
 
 
 def stream_path(text: str | None) -> str | None:
     """
-    The path of a file source or sink of a stream.
+    Return the path of a file source or sink of a stream.
 
     Args:
-        text: what it says of itself, the one place where it shows the path.
+        text: its `toString`, the only place where it shows the path.
     """
     found = re.fullmatch(r"File(?:Stream)?(?:Source|Sink)\[(.*)\]", text or "", re.DOTALL)
     return found.group(1) if found else None

@@ -9,7 +9,8 @@ from openlineage_pyspark.facets.model.dataset import Identifier
 
 
 class Kind(enum.IntEnum):
-    """The kinds of the columnLineage facet (type and subtype); a masked one can't be read back from its target.
+    """
+    The kinds of the columnLineage facet (type and subtype); a masked one can't be read back from its target.
 
     The order of the DIRECT ones is their strength: the strongest on a path names the path.
     """
@@ -28,12 +29,12 @@ class Kind(enum.IntEnum):
 
     @property
     def direct(self) -> bool:
-        """Whether the source's value itself goes into the target's value."""
+        """Return whether the source's value itself goes into the target's value."""
         return self < Kind.FILTER
 
     @property
     def masking(self) -> bool:
-        """Whether the source's value can't be read back from the target's."""
+        """Return whether the source's value can't be read back from the target's."""
         return self in (Kind.MASKED_TRANSFORMATION, Kind.MASKED_AGGREGATION)
 
 
@@ -53,20 +54,21 @@ _COMPOSED = {(outer, inner): _compose(outer, inner) for outer in Kind for inner 
 
 
 def compose(outer: Kind, inner: Kind) -> Kind:
-    """What two steps on one path amount to.
+    """
+    Return the kind of two steps on one path.
 
     Args:
         outer: the step nearer to the output.
         inner: the step nearer to the source.
 
     Returns:
-        the nearer INDIRECT kind where there is one; else the stronger DIRECT one, masked where either is.
+        The nearer INDIRECT kind if there is one; else the stronger DIRECT one, masked if either step is.
     """
     return _COMPOSED[outer, inner]
 
 
 def transformation(kind: Kind, description: str) -> Transformation:
-    """The kind in the facet's words, with the SQL text of the expression."""
+    """Return the kind in the facet's words, with the SQL text of the expression."""
     subtype = kind.name.removeprefix("MASKED_")
     return Transformation("DIRECT" if kind.direct else "INDIRECT", subtype, description, kind.masking)
 
@@ -95,7 +97,7 @@ class Edge:
     Args:
         dataset: the source.
         field: its column; of a nested field, the column that it stands in.
-        transformations: each way in which it arrives, sorted, at least one.
+        transformations: each kind in which it arrives, sorted, at least one.
     """
 
     dataset: Identifier
@@ -117,7 +119,7 @@ class ColumnLineage:
 
     Args:
         columns: every output column, in the output's order.
-        dataset: the edges that decide about all rows (FILTER, JOIN, GROUP_BY, SORT), sorted.
+        dataset: the edges that influence all rows (FILTER, JOIN, GROUP_BY, SORT), sorted.
     """
 
     columns: tuple[OutputColumn, ...]

@@ -26,7 +26,7 @@ from openlineage_pyspark.facets.model.plan import (
 
 @attrs.frozen
 class Computed:
-    """An attribute that an expression over the children's attributes gives."""
+    """An attribute whose value an expression computes from the children's attributes."""
 
     value: Value
     kind: Kind = Kind.IDENTITY
@@ -34,7 +34,7 @@ class Computed:
 
 @attrs.frozen
 class Passed:
-    """An attribute that is another operator's, under another id."""
+    """An attribute of another operator, under a new id."""
 
     operator: int
     id: int
@@ -96,7 +96,7 @@ _DELETE = 1
 
 @rule({_LOGICAL: "MergeRows"})
 def _merge_rows(plan: Plan, operator: Operator) -> OperatorLineage:
-    """The rows of a rewritten MERGE: by position what its actions put out, each where its condition says so."""
+    """The rows of a rewritten MERGE: what its actions put out, by position; conditions are CONDITIONAL influences."""
     place = next((n for n, o in enumerate(operator.output) if o.name == "__row_operation"), None)
     made: list[tuple[Value, tuple[Value, ...]]] = []
     deleted: list[Value] = []
@@ -129,7 +129,7 @@ def _definitions(value: Value, condition: Value, *, keeps: bool) -> tuple[Comput
 
 
 def _target(plan: Plan, operator: Operator) -> dict[int, str]:
-    """The columns of the side of the join that is the target: Spark marks its rows."""
+    """Return the columns of the target, which is the side of the join whose rows Spark marks."""
     sides = [plan.operators[side] for child in operator.children for side in plan.operators[child].children]
     outputs = (side.output for side in sides if any(o.name == "__row_from_target" for o in side.output))
     return {column.id: column.name for output in outputs for column in output}
@@ -140,7 +140,7 @@ def _name(columns: dict[int, str], value: Value) -> str | None:
 
 
 def _deletes(plan: Plan, output: tuple[Value, ...], place: int | None) -> bool:
-    """Whether an action's row is an order to delete one."""
+    """Return whether the row that an action puts out asks to delete a row."""
     operation = output[place] if place is not None and place < len(output) else None
     literal = plan.expressions[operation.index] if isinstance(operation, ExpressionRef) else None
     return literal is not None and literal.name == "Literal" and literal.arguments.get("value") == _DELETE
@@ -174,7 +174,7 @@ def _unknown(plan: Plan, operator: Operator) -> OperatorLineage:
     }
 )
 def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
-    """Rows go through code that can't be read: every column in may be in every column out."""
+    """Rows go through code that can't be read: every input column may be in every output column."""
     everything: tuple[Definition, ...] = tuple(
         Passed(child, column.id, Kind.TRANSFORMATION)
         for child in operator.children
@@ -224,12 +224,12 @@ def _scan(_: Plan, operator: Operator) -> OperatorLineage:
     }
 )
 def _pass(_: Plan, operator: Operator) -> OperatorLineage:
-    """Rows and columns go through as they are, all or some of them."""
+    """Rows and columns pass through unchanged, all or some of them."""
     return OperatorLineage(passes_through=operator.children[:1])
 
 
 def _named(plan: Plan, values: tuple[Value, ...]) -> dict[int, tuple[Definition, ...]]:
-    """The named expressions of a list that aren't just an attribute."""
+    """Return the named expressions of a list, by exprId; plain attributes are left out."""
     found: dict[int, tuple[Definition, ...]] = {}
     for value in values:
         if isinstance(value, ExpressionRef):
@@ -247,7 +247,7 @@ def _project(plan: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Filter"}, output="child")
 def _filter(_: Plan, operator: Operator) -> OperatorLineage:
-    """WHERE, HAVING, QUALIFY: the condition decides about rows."""
+    """WHERE, HAVING, QUALIFY: the condition is a FILTER influence."""
     return OperatorLineage(
         passes_through=operator.children, influences=((operator.arguments.get("condition"), Kind.FILTER),)
     )
@@ -255,13 +255,13 @@ def _filter(_: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Sort"}, output="child")
 def _sort(_: Plan, operator: Operator) -> OperatorLineage:
-    """ORDER BY, SORT BY: the order's columns."""
+    """ORDER BY, SORT BY: the order is a SORT influence."""
     return OperatorLineage(passes_through=operator.children, influences=((operator.arguments.get("order"), Kind.SORT),))
 
 
 @rule({_LOGICAL: "Zip Join AsOfJoin NearestByJoin"})
 def _join(_: Plan, operator: Operator) -> OperatorLineage:
-    """A join of any type: both sides' columns pass, the condition decides."""
+    """A join of any type: columns of both sides pass through; the condition is a JOIN influence."""
     rows = tuple(
         (operator.arguments[name], Kind.JOIN)
         for name in ("condition", "asOfCondition", "orderExpression", "rankingExpression")
@@ -272,7 +272,7 @@ def _join(_: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "LateralJoin"})
 def _lateral_join(plan: Plan, operator: Operator) -> OperatorLineage:
-    """A lateral join: the right side is a subquery that reads the left one's columns."""
+    """A lateral join: the right side is a subquery that reads columns of the left side."""
     left = operator.children
     right = operator.arguments.get("right")
     inner = plan.expressions[right.index].arguments.get("plan") if isinstance(right, ExpressionRef) else None
@@ -283,7 +283,7 @@ def _lateral_join(plan: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Aggregate"})
 def _aggregate(plan: Plan, operator: Operator) -> OperatorLineage:
-    """GROUP BY: each column is an expression over the group, the grouping decides which rows there are."""
+    """GROUP BY: each column is an expression over the group; the grouping is a GROUP_BY influence."""
     return OperatorLineage(
         _named(plan, operator.sequence("aggregateExpressions")),
         operator.children,
@@ -308,7 +308,7 @@ def _deduplicate(_: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "BinBy"})
 def _bin_by(_: Plan, operator: Operator) -> OperatorLineage:
-    """BIN BY: each row becomes one a bin, with its share of what is distributed; the range tells bins and shares."""
+    """BIN BY: each row becomes one row per bin; bins and distributed shares are computed from the range."""
     bounds = tuple(operator.arguments.get(name) for name in ("rangeStart", "rangeEnd"))
     share = tuple(Computed(bound, Kind.TRANSFORMATION) for bound in bounds)
     defines: dict[int, tuple[Definition, ...]] = {
@@ -323,13 +323,13 @@ def _bin_by(_: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Window"})
 def _window(plan: Plan, operator: Operator) -> OperatorLineage:
-    """Window functions: further columns beside those that pass."""
+    """Window functions: columns in addition to those that pass through."""
     return OperatorLineage(_named(plan, operator.sequence("windowExpressions")), operator.children)
 
 
 @rule({_LOGICAL: "Expand"})
 def _expand(_: Plan, operator: Operator) -> OperatorLineage:
-    """ROLLUP, CUBE, GROUPING SETS, UNPIVOT: each row becomes several, one a list of expressions."""
+    """ROLLUP, CUBE, GROUPING SETS, UNPIVOT: each row becomes several rows, one per list of expressions."""
     lists = [row for row in operator.sequence("projections") if isinstance(row, tuple)]
     defines = {
         column.id: tuple(Computed(row[at]) for row in lists if at < len(row))
@@ -341,8 +341,9 @@ def _expand(_: Plan, operator: Operator) -> OperatorLineage:
 @rule({_LOGICAL: "Union"}, output="child")
 @rule({_LOGICAL: "SequentialStreamingUnion UnionLoop"})
 def _union(plan: Plan, operator: Operator) -> OperatorLineage:
-    """UNION, and the steps of a recursive CTE: by position; the ids are those of the first branch, so none may pass."""
+    """UNION, and the steps of a recursive CTE: columns are matched by position."""
     children = operator.children
+    # Its ids are those of the first branch, so that no attribute may pass through by its id.
     return OperatorLineage(
         {
             column.id: tuple(
@@ -357,7 +358,7 @@ def _union(plan: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Intersect Except"}, output="child")
 def _set_difference(plan: Plan, operator: Operator) -> OperatorLineage:
-    """INTERSECT, EXCEPT: the left side's rows, kept or not by comparing every column with the right side's."""
+    """INTERSECT, EXCEPT: rows of the left side; all columns of both sides are a JOIN influence."""
     left, right = operator.operator("left"), operator.operator("right")
     sides = tuple(side for side in (left, right) if side is not None)
     values = tuple(AttributeRef(column.id) for side in sides for column in plan.operators[side].output)
@@ -368,7 +369,7 @@ def _set_difference(plan: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Generate"})
 def _generate(plan: Plan, operator: Operator) -> OperatorLineage:
-    """LATERAL VIEW, explode and the like: columns made of the generator's arguments."""
+    """LATERAL VIEW, explode and the like: columns computed from the generator's arguments."""
     generator = operator.arguments.get("generator")
     made = [value.id for value in operator.sequence("generatorOutput") if isinstance(value, AttributeRef)]
     defines: dict[int, tuple[Definition, ...]] = {id_: (Computed(generator, Kind.TRANSFORMATION),) for id_ in made}
@@ -382,7 +383,7 @@ def _generate(plan: Plan, operator: Operator) -> OperatorLineage:
 
 
 def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
-    """explode(map(key, value, ...)): keys from keys and values from values, where the map is made in place."""
+    """Return what explode(map(key, value, ...)) computes: keys from keys, values from values."""
     child = plan.expressions[generator.index].arguments.get("child")
     entries = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
     if entries is None or entries.name != "CreateMap" or len(made) < 2:
@@ -392,7 +393,7 @@ def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int,
 
 
 def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
-    """inline(array(struct, ...)): each column has that field of each struct, where the array is made in place."""
+    """Return what inline(array(struct, ...)) computes: each column from that field of each struct."""
     child = plan.expressions[generator.index].arguments.get("child")
     array = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
     structs = array.arguments.get("children") if array is not None and array.name == "CreateArray" else None
@@ -413,7 +414,7 @@ def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, 
 
 
 def _stack(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
-    """stack(n, ...): row after row, so that each column has every so many-th argument."""
+    """Return what stack(n, ...) computes: with m columns, each column from every m-th argument."""
     children = plan.expressions[generator.index].arguments.get("children")
     values = children[1:] if isinstance(children, tuple) else ()
     return {
@@ -430,7 +431,7 @@ def _stack(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, t
     }
 )
 def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
-    """mapInPandas, applyInPandas, cogroup and their Arrow forms: rows made by Python code."""
+    """mapInPandas, applyInPandas, cogroup and their Arrow forms: Python code computes the rows."""
     grouping = tuple(
         value
         for name in ("groupingAttributes", "leftAttributes", "rightAttributes")
@@ -447,13 +448,13 @@ def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "CTERelationRef"})
 def _cte_reference(plan: Plan, operator: Operator) -> OperatorLineage:
-    """A use of a CTE: by position the columns of its definition, under ids of its own."""
+    """A use of a CTE: the columns of its definition by position, under new ids."""
     return _referred(plan, operator, "CTERelationDef", operator.arguments.get("cteId"))
 
 
 @rule({_LOGICAL: "UnionLoopRef"})
 def _loop_reference(plan: Plan, operator: Operator) -> OperatorLineage:
-    """A recursive CTE's use of itself: by position its columns of the step before."""
+    """A recursive CTE's use of itself: the columns of the step before, by position."""
     return _referred(plan, operator, "UnionLoop", operator.arguments.get("loopId"))
 
 
