@@ -94,7 +94,9 @@ def operator_table() -> str:
 
 def command_table() -> str:
     """What each command writes, for the README."""
-    return _table(("Command", "Spark's classes"), _by_rule(registry.WRITES.simple_names()))
+    modules = [module.__name__ for module in registry.BUILT_IN]
+    rules = sorted(registry.WRITES.simple_names().items(), key=lambda item: modules.index(item[1].__module__))
+    return _table(("Command", "Spark's classes"), _by_rule(dict(rules)))
 
 
 def sentence(rule: Callable[..., Any]) -> str:

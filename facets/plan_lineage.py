@@ -60,7 +60,6 @@ class PlanLineage:
         operators: number of operators in the plan.
         command: the command's word for the job's name; None for a query, and if its target is not known.
         quiet: whether it is a command that writes no dataset, or Spark's own look at files to infer their schema.
-        streaming: whether it reads a stream.
     """
 
     inputs: tuple[Dataset, ...] = ()
@@ -72,7 +71,6 @@ class PlanLineage:
     operators: int = 0
     command: str | None = None
     quiet: bool = False
-    streaming: bool = False
 
 
 @attrs.frozen
@@ -171,7 +169,6 @@ class _Reading:
             command=registry.job_word(plan.operators[sinks[0]]) if sinks and (writes or not unknown) else None,
             quiet=(bool(sinks) and not tops and not writes and not unknown)
             or any(infers_schema(plan.operators[at]) for at in reached if not sinks),
-            streaming=any(o.arguments.get("isStreaming") is True for o in plan.operators),
         )
 
     def _written(self, write: Write) -> WrittenDataset:

@@ -94,58 +94,6 @@ _DELETE = 1
 """Spark's number for a row that is to be deleted (RowDeltaUtils)."""
 
 
-@rule({_LOGICAL: "MergeRows"})
-def _merge_rows(plan: Plan, operator: Operator) -> OperatorLineage:
-    """The rows of a rewritten MERGE: what its actions put out, by position; conditions are CONDITIONAL influences."""
-    place = next((n for n, o in enumerate(operator.output) if o.name == "__row_operation"), None)
-    made: list[tuple[Value, tuple[Value, ...]]] = []
-    deleted: list[Value] = []
-    for name in ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"):
-        for reference in operator.sequence(name):
-            action = plan.expressions[reference.index] if isinstance(reference, ExpressionRef) else None
-            if action is None:
-                continue
-            condition = action.arguments.get("condition")
-            outputs = [action.arguments.get(part) for part in ("output", "otherOutput")]
-            kept = [o for o in outputs if isinstance(o, tuple) and not _deletes(plan, o, place)]
-            made += [(condition, output) for output in kept]
-            if not kept:
-                deleted.append(condition)
-    target = _target(plan, operator)
-    defines = {
-        column.id: tuple(
-            definition
-            for condition, output in made
-            if at < len(output)
-            for definition in _definitions(output[at], condition, keeps=_name(target, output[at]) == column.name)
-        )
-        for at, column in enumerate(operator.output)
-    }
-    return OperatorLineage(defines, influences=tuple((condition, Kind.FILTER) for condition in deleted))
-
-
-def _definitions(value: Value, condition: Value, *, keeps: bool) -> tuple[Computed, ...]:
-    return (Computed(value),) if keeps else (Computed(value), Computed(condition, Kind.CONDITIONAL))
-
-
-def _target(plan: Plan, operator: Operator) -> dict[int, str]:
-    """Return the columns of the target, which is the side of the join whose rows Spark marks."""
-    sides = [plan.operators[side] for child in operator.children for side in plan.operators[child].children]
-    outputs = (side.output for side in sides if any(o.name == "__row_from_target" for o in side.output))
-    return {column.id: column.name for output in outputs for column in output}
-
-
-def _name(columns: dict[int, str], value: Value) -> str | None:
-    return columns.get(value.id) if isinstance(value, AttributeRef) else None
-
-
-def _deletes(plan: Plan, output: tuple[Value, ...], place: int | None) -> bool:
-    """Return whether the row that an action puts out asks to delete a row."""
-    operation = output[place] if place is not None and place < len(output) else None
-    literal = plan.expressions[operation.index] if isinstance(operation, ExpressionRef) else None
-    return literal is not None and literal.name == "Literal" and literal.arguments.get("value") == _DELETE
-
-
 def lineage_of(plan: Plan, operator: Operator) -> OperatorLineage:
     """
     Return the lineage of an operator.
@@ -165,46 +113,29 @@ def _unknown(plan: Plan, operator: Operator) -> OperatorLineage:
     return attrs.evolve(_opaque(plan, operator), known=False) if operator.children else OperatorLineage()
 
 
-@rule(
-    {
-        _LOGICAL: """
-            TransformWithState MapPartitionsExternalUDF AttachDistributedSequence ScriptTransformation MapPartitions
-            MapPartitionsInR MapElements DeserializeToObject SerializeFromObject AppendColumns MapGroups
-            FlatMapGroupsWithState CoGroup Transpose"""
-    }
-)
-def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
-    """Rows go through code that can't be read: every input column may be in every output column."""
-    everything: tuple[Definition, ...] = tuple(
-        Passed(child, column.id, Kind.TRANSFORMATION)
-        for child in operator.children
-        for column in plan.operators[child].output
+@rule({_LOGICAL: "Project"})
+def _project(plan: Plan, operator: Operator) -> OperatorLineage:
+    """SELECT: each column is an expression."""
+    return OperatorLineage(_named(plan, operator.sequence("projectList")), operator.children)
+
+
+def _named(plan: Plan, values: tuple[Value, ...]) -> dict[int, tuple[Definition, ...]]:
+    """Return the named expressions of a list, by exprId; plain attributes are left out."""
+    found: dict[int, tuple[Definition, ...]] = {}
+    for value in values:
+        if isinstance(value, ExpressionRef):
+            expression = plan.expressions[value.index]
+            if expression.id is not None:
+                found[expression.id] = (Computed(value),)
+    return found
+
+
+@rule({_LOGICAL: "Filter"}, output="child")
+def _filter(_: Plan, operator: Operator) -> OperatorLineage:
+    """WHERE, HAVING, QUALIFY: the condition is a FILTER influence."""
+    return OperatorLineage(
+        passes_through=operator.children, influences=((operator.arguments.get("condition"), Kind.FILTER),)
     )
-    return OperatorLineage(computes={column.id: everything for column in operator.output})
-
-
-@rule(
-    {
-        _LOGICAL: "LocalRelation OneRowRelation Range CommandResult EmptyRelation PythonWorkerLogs",
-        _EXECUTION: "LogicalRDD ExternalRDD",
-        f"{_EXECUTION}.datasources": "LogicalRelation",
-        f"{_EXECUTION}.datasources.v2": "DataSourceV2Relation StreamingDataSourceV2Relation",
-        f"{_EXECUTION}.streaming": "StreamingRelation StreamingExecutionRelation",
-        f"{_EXECUTION}.streaming.runtime": "StreamingRelation StreamingExecutionRelation",
-        f"{_EXECUTION}.streaming.sources": "MemoryPlan",
-        "org.apache.spark.sql.catalyst.catalog": "HiveTableRelation",
-        "org.apache.spark.sql.catalyst.streaming": "StreamingRelationV2",
-    }
-)
-def _leaf(_plan: Plan, _operator: Operator) -> OperatorLineage:
-    """A source of rows, or rows that the plan itself holds."""
-    return OperatorLineage()
-
-
-@rule({f"{_EXECUTION}.datasources.v2": "DataSourceV2ScanRelation StreamingDataSourceV2ScanRelation"})
-def _scan(_: Plan, operator: Operator) -> OperatorLineage:
-    """A scan of a DataSource V2 table: the columns of the relation in it."""
-    return OperatorLineage(passes_through=operator.children[:1])
 
 
 @rule(
@@ -226,31 +157,6 @@ def _scan(_: Plan, operator: Operator) -> OperatorLineage:
 def _pass(_: Plan, operator: Operator) -> OperatorLineage:
     """Rows and columns pass through unchanged, all or some of them."""
     return OperatorLineage(passes_through=operator.children[:1])
-
-
-def _named(plan: Plan, values: tuple[Value, ...]) -> dict[int, tuple[Definition, ...]]:
-    """Return the named expressions of a list, by exprId; plain attributes are left out."""
-    found: dict[int, tuple[Definition, ...]] = {}
-    for value in values:
-        if isinstance(value, ExpressionRef):
-            expression = plan.expressions[value.index]
-            if expression.id is not None:
-                found[expression.id] = (Computed(value),)
-    return found
-
-
-@rule({_LOGICAL: "Project"})
-def _project(plan: Plan, operator: Operator) -> OperatorLineage:
-    """SELECT: each column is an expression."""
-    return OperatorLineage(_named(plan, operator.sequence("projectList")), operator.children)
-
-
-@rule({_LOGICAL: "Filter"}, output="child")
-def _filter(_: Plan, operator: Operator) -> OperatorLineage:
-    """WHERE, HAVING, QUALIFY: the condition is a FILTER influence."""
-    return OperatorLineage(
-        passes_through=operator.children, influences=((operator.arguments.get("condition"), Kind.FILTER),)
-    )
 
 
 @rule({_LOGICAL: "Sort"}, output="child")
@@ -306,6 +212,12 @@ def _deduplicate(_: Plan, operator: Operator) -> OperatorLineage:
     )
 
 
+@rule({_LOGICAL: "Window"})
+def _window(plan: Plan, operator: Operator) -> OperatorLineage:
+    """Window functions: columns in addition to those that pass through."""
+    return OperatorLineage(_named(plan, operator.sequence("windowExpressions")), operator.children)
+
+
 @rule({_LOGICAL: "BinBy"})
 def _bin_by(_: Plan, operator: Operator) -> OperatorLineage:
     """BIN BY: each row becomes one row per bin; bins and distributed shares are computed from the range."""
@@ -319,12 +231,6 @@ def _bin_by(_: Plan, operator: Operator) -> OperatorLineage:
         if isinstance(after, AttributeRef):
             defines[after.id] = (Computed(before, Kind.TRANSFORMATION), *share)
     return OperatorLineage(defines, operator.children)
-
-
-@rule({_LOGICAL: "Window"})
-def _window(plan: Plan, operator: Operator) -> OperatorLineage:
-    """Window functions: columns in addition to those that pass through."""
-    return OperatorLineage(_named(plan, operator.sequence("windowExpressions")), operator.children)
 
 
 @rule({_LOGICAL: "Expand"})
@@ -422,6 +328,83 @@ def _stack(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, t
     }
 
 
+@rule({_LOGICAL: "CTERelationRef"})
+def _cte_reference(plan: Plan, operator: Operator) -> OperatorLineage:
+    """A use of a CTE: the columns of its definition by position, under new ids."""
+    return _referred(plan, operator, "CTERelationDef", operator.arguments.get("cteId"))
+
+
+@rule({_LOGICAL: "UnionLoopRef"})
+def _loop_reference(plan: Plan, operator: Operator) -> OperatorLineage:
+    """A recursive CTE's use of itself: the columns of the step before, by position."""
+    return _referred(plan, operator, "UnionLoop", operator.arguments.get("loopId"))
+
+
+def _referred(plan: Plan, operator: Operator, name: str, id_: Value) -> OperatorLineage:
+    at = plan.ctes.get((name, id_)) if isinstance(id_, int) else None
+    return OperatorLineage(known=False) if at is None else _positions(plan, operator, at)
+
+
+def _positions(plan: Plan, operator: Operator, source: int) -> OperatorLineage:
+    output = plan.operators[source].output
+    defines: dict[int, tuple[Definition, ...]] = {
+        column.id: (Passed(source, output[at].id),) for at, column in enumerate(operator.output) if at < len(output)
+    }
+    return OperatorLineage(defines, inputs=(source,))
+
+
+@rule({_LOGICAL: "MergeRows"})
+def _merge_rows(plan: Plan, operator: Operator) -> OperatorLineage:
+    """The rows of a rewritten MERGE: what its actions put out, by position; conditions are CONDITIONAL influences."""
+    place = next((n for n, o in enumerate(operator.output) if o.name == "__row_operation"), None)
+    made: list[tuple[Value, tuple[Value, ...]]] = []
+    deleted: list[Value] = []
+    for name in ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"):
+        for reference in operator.sequence(name):
+            action = plan.expressions[reference.index] if isinstance(reference, ExpressionRef) else None
+            if action is None:
+                continue
+            condition = action.arguments.get("condition")
+            outputs = [action.arguments.get(part) for part in ("output", "otherOutput")]
+            kept = [o for o in outputs if isinstance(o, tuple) and not _deletes(plan, o, place)]
+            made += [(condition, output) for output in kept]
+            if not kept:
+                deleted.append(condition)
+    target = _target(plan, operator)
+    defines = {
+        column.id: tuple(
+            definition
+            for condition, output in made
+            if at < len(output)
+            for definition in _definitions(output[at], condition, keeps=_name(target, output[at]) == column.name)
+        )
+        for at, column in enumerate(operator.output)
+    }
+    return OperatorLineage(defines, influences=tuple((condition, Kind.FILTER) for condition in deleted))
+
+
+def _definitions(value: Value, condition: Value, *, keeps: bool) -> tuple[Computed, ...]:
+    return (Computed(value),) if keeps else (Computed(value), Computed(condition, Kind.CONDITIONAL))
+
+
+def _target(plan: Plan, operator: Operator) -> dict[int, str]:
+    """Return the columns of the target, which is the side of the join whose rows Spark marks."""
+    sides = [plan.operators[side] for child in operator.children for side in plan.operators[child].children]
+    outputs = (side.output for side in sides if any(o.name == "__row_from_target" for o in side.output))
+    return {column.id: column.name for output in outputs for column in output}
+
+
+def _name(columns: dict[int, str], value: Value) -> str | None:
+    return columns.get(value.id) if isinstance(value, AttributeRef) else None
+
+
+def _deletes(plan: Plan, output: tuple[Value, ...], place: int | None) -> bool:
+    """Return whether the row that an action puts out asks to delete a row."""
+    operation = output[place] if place is not None and place < len(output) else None
+    literal = plan.expressions[operation.index] if isinstance(operation, ExpressionRef) else None
+    return literal is not None and literal.name == "Literal" and literal.arguments.get("value") == _DELETE
+
+
 @rule(
     {
         _LOGICAL: """
@@ -446,26 +429,43 @@ def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
     return attrs.evolve(_opaque(plan, operator), influences=rows)
 
 
-@rule({_LOGICAL: "CTERelationRef"})
-def _cte_reference(plan: Plan, operator: Operator) -> OperatorLineage:
-    """A use of a CTE: the columns of its definition by position, under new ids."""
-    return _referred(plan, operator, "CTERelationDef", operator.arguments.get("cteId"))
-
-
-@rule({_LOGICAL: "UnionLoopRef"})
-def _loop_reference(plan: Plan, operator: Operator) -> OperatorLineage:
-    """A recursive CTE's use of itself: the columns of the step before, by position."""
-    return _referred(plan, operator, "UnionLoop", operator.arguments.get("loopId"))
-
-
-def _referred(plan: Plan, operator: Operator, name: str, id_: Value) -> OperatorLineage:
-    at = plan.ctes.get((name, id_)) if isinstance(id_, int) else None
-    return OperatorLineage(known=False) if at is None else _positions(plan, operator, at)
-
-
-def _positions(plan: Plan, operator: Operator, source: int) -> OperatorLineage:
-    output = plan.operators[source].output
-    defines: dict[int, tuple[Definition, ...]] = {
-        column.id: (Passed(source, output[at].id),) for at, column in enumerate(operator.output) if at < len(output)
+@rule(
+    {
+        _LOGICAL: """
+            TransformWithState MapPartitionsExternalUDF AttachDistributedSequence ScriptTransformation MapPartitions
+            MapPartitionsInR MapElements DeserializeToObject SerializeFromObject AppendColumns MapGroups
+            FlatMapGroupsWithState CoGroup Transpose"""
     }
-    return OperatorLineage(defines, inputs=(source,))
+)
+def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
+    """Rows go through code that can't be read: every input column may be in every output column."""
+    everything: tuple[Definition, ...] = tuple(
+        Passed(child, column.id, Kind.TRANSFORMATION)
+        for child in operator.children
+        for column in plan.operators[child].output
+    )
+    return OperatorLineage(computes={column.id: everything for column in operator.output})
+
+
+@rule(
+    {
+        _LOGICAL: "LocalRelation OneRowRelation Range CommandResult EmptyRelation PythonWorkerLogs",
+        _EXECUTION: "LogicalRDD ExternalRDD",
+        f"{_EXECUTION}.datasources": "LogicalRelation",
+        f"{_EXECUTION}.datasources.v2": "DataSourceV2Relation StreamingDataSourceV2Relation",
+        f"{_EXECUTION}.streaming": "StreamingRelation StreamingExecutionRelation",
+        f"{_EXECUTION}.streaming.runtime": "StreamingRelation StreamingExecutionRelation",
+        f"{_EXECUTION}.streaming.sources": "MemoryPlan",
+        "org.apache.spark.sql.catalyst.catalog": "HiveTableRelation",
+        "org.apache.spark.sql.catalyst.streaming": "StreamingRelationV2",
+    }
+)
+def _leaf(_plan: Plan, _operator: Operator) -> OperatorLineage:
+    """A source of rows, or rows that the plan itself holds."""
+    return OperatorLineage()
+
+
+@rule({f"{_EXECUTION}.datasources.v2": "DataSourceV2ScanRelation StreamingDataSourceV2ScanRelation"})
+def _scan(_: Plan, operator: Operator) -> OperatorLineage:
+    """A scan of a DataSource V2 table: the columns of the relation in it."""
+    return OperatorLineage(passes_through=operator.children[:1])
