@@ -22,7 +22,7 @@ from statistics import median
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions

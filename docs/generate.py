@@ -109,12 +109,14 @@ def documents(root: Path) -> dict[str, str]:
 
 def operator_table() -> str:
     """Return the table of what each logical operator means."""
-    return _table(("Operator", "Spark's classes"), _by_rule(operators.RULES))
+    return _table(("Operator", "Spark's classes"), _by_rule(operators.RULES.simple_names()))
 
 
 def command_table() -> str:
     """Return the table of what each command writes."""
-    return _table(("Command", "Spark's classes"), _by_rule(registry.WRITES))
+    modules = [module.__name__ for module in registry.BUILT_IN]
+    rules = sorted(registry.WRITES.simple_names().items(), key=lambda item: modules.index(item[1].__module__))
+    return _table(("Command", "Spark's classes"), _by_rule(dict(rules)))
 
 
 def transport_table() -> str:
@@ -182,7 +184,7 @@ def _reference() -> str:
             _code(sorted(expressions.RANKING)) + ".",
             "\n## Commands that write no dataset\n",
             "They make no event:",
-            _code(sorted(registry.QUIET)) + ".",
+            _code(sorted(registry.QUIET.simple_names())) + ".",
             "",
         ]
     )

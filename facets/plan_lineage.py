@@ -1,7 +1,7 @@
 """
-From a plan to what an event says of it: inputs, outputs and the lineage between them.
+From a plan to its lineage: inputs, outputs and the edges between their columns.
 
-This is the pure core's one entry: the listener asks it for every run, and `lineage()` for a plan that isn't run.
+`lineage_of_plan` is the one entry to the pure core, for the listener and for `lineage()` alike.
 """
 
 from __future__ import annotations
@@ -10,19 +10,24 @@ from collections.abc import Mapping
 
 import attrs
 from openlineage_pyspark.facets.commands import inserts, registry
-from openlineage_pyspark.facets.commands.target import Scoped, Unnamed, Write
-from openlineage_pyspark.facets.datasets import resolve
-from openlineage_pyspark.facets.datasets.resolve import Column, Relation, Session
+from openlineage_pyspark.facets.commands.target import Scoped, UnnamedTarget, Write
+from openlineage_pyspark.facets.datasets import plugins, resolve
+from openlineage_pyspark.facets.datasets.files import infers_schema
+from openlineage_pyspark.facets.datasets.source import NO_DATASETS, SOURCES, Column, Relation, Session
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Kind, OutputColumn, compose, transformation
-from openlineage_pyspark.facets.model.plan import AttributeRef, Operator, Plan, Value
+from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, AttributeRef, Operator, Plan, Value
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
+from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Sources, Trace
 from openlineage_pyspark.facets.trace.struct_fields import Path
 
-Fields = tuple[Identifier, str]
-Found = dict[Fields, dict[Kind, str]]
+SourceField = tuple[Identifier, str]
+"""A dataset and one of its columns."""
+
+SourceKinds = dict[SourceField, dict[Kind, str]]
+"""Each source column with the kinds in which it arrives, and the SQL text of each."""
 
 
 @attrs.frozen
@@ -32,7 +37,7 @@ class WrittenDataset:
 
     Args:
         write: what the command does to it.
-        lineage: where its columns come from; None for a command that carries no data.
+        lineage: where its columns come from; None for a command without data.
     """
 
     write: Write
@@ -42,64 +47,62 @@ class WrittenDataset:
 @attrs.frozen
 class PlanLineage:
     """
-    All that a plan says.
+    What a plan reads and writes, and the lineage between them.
 
     Args:
         inputs: the datasets that it reads, each once, in the order of the plan.
         outputs: the datasets that it writes.
-        scanned: exprId of a leaf's attribute -> the dataset that it belongs to, for what the scans count.
-        results: exprId of the plan's own output -> where it comes from, and under ROWS what decides about its rows,
-            for plans that go on under their ids.
-        columns: lineage of the plan's own output, where it is a query.
+        scanned: exprId of a leaf's attribute -> the dataset that it belongs to; scans count rows by it.
+        results: exprId of the plan's own output -> its source columns, and under ROWS the influences on all rows;
+            later plans read rows under these ids.
+        columns: lineage of the plan's own output, if it is a query.
         gaps: operators, commands and relations without a rule, and what was cut.
-        operators: how many operators the plan has.
-        command: the command's word for the job's name; None for a query, and where it is not known what is written.
+        operators: number of operators in the plan.
+        command: the command's word for the job's name; None for a query, and if its target is not known.
         quiet: whether it is a command that writes no dataset, or Spark's own look at files to infer their schema.
-        streaming: whether it reads a stream.
     """
 
     inputs: tuple[Dataset, ...] = ()
     outputs: tuple[WrittenDataset, ...] = ()
     scanned: Mapping[int, Identifier] = attrs.Factory(dict)
-    results: Mapping[int, Mapping[Fields, Mapping[Kind, str]]] = attrs.Factory(dict)
+    results: Mapping[int, Mapping[SourceField, Mapping[Kind, str]]] = attrs.Factory(dict)
     columns: ColumnLineage | None = None
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
     command: str | None = None
     quiet: bool = False
-    streaming: bool = False
 
 
 @attrs.frozen
 class Memory:
     """
-    What earlier plans of the application left behind under their own exprIds: checkpoints, micro-batches.
+    What earlier plans of the application computed under exprIds that later plans read: checkpoints, micro-batches.
 
     Args:
         datasets: exprId -> the datasets that its plan read.
         sources: exprId -> the columns that it comes from.
-        rows: exprId -> what decides about its plan's rows.
+        rows: exprId -> the influences on all rows of its plan.
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
-    sources: Mapping[int, Mapping[Fields, Mapping[Kind, str]]] = attrs.Factory(dict)
-    rows: Mapping[int, Mapping[Fields, Mapping[Kind, str]]] = attrs.Factory(dict)
+    sources: Mapping[int, Mapping[SourceField, Mapping[Kind, str]]] = attrs.Factory(dict)
+    rows: Mapping[int, Mapping[SourceField, Mapping[Kind, str]]] = attrs.Factory(dict)
 
 
 def lineage_of_plan(
     plan: Plan, session: Session, memory: Memory | None = None, *, is_command: bool = False
 ) -> PlanLineage:
     """
-    What a plan reads, writes, and how the one comes from the other.
+    Return what a plan reads, what it writes, and the lineage between them.
 
     Args:
         plan: the analyzed plan.
         session: what its session's configuration says.
-        memory: what earlier plans left behind.
-        is_command: whether Spark says that its top is a command; one that is in no list need not be called so.
+        memory: of earlier plans of the application.
+        is_command: whether Spark says that the plan's top is a command, which it may be without a rule.
 
     Returns:
-        all of it; whatever has no rule is in `gaps`, with what was done instead.
+        All of it; whatever has no rule is in `gaps`, with what was assumed instead.
     """
     return _Reading(plan, session, memory or Memory()).plan_lineage(is_command=is_command)
 
@@ -113,9 +116,9 @@ class _Reading:
         self.datasets: dict[Identifier, Dataset] = {}
         self.remarks: dict[Gap, None] = {}
         self._relations: dict[int, Relation] = {}
-        self._remembered: dict[int, Found] = {}
-        self._remembered_rows: Found = {}
-        rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.name == "LogicalRDD")
+        self._remembered: dict[int, SourceKinds] = {}
+        self._remembered_rows: SourceKinds = {}
+        rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.class_name == LOGICAL_RDD)
         self._by_rdd: dict[Value, list[int]] = {
             rdd: ids for rdd, ids in rdds if rdd is not None and self._are_remembered(ids)
         }
@@ -127,7 +130,7 @@ class _Reading:
         writes = tuple(write for write in found if isinstance(write, Write))
         unknown = False
         for at, target in zip(sinks, found, strict=True):
-            if isinstance(target, Unnamed) and target.target is not None:
+            if isinstance(target, UnnamedTarget) and target.target is not None:
                 unknown = True
                 self._remark(plan.operators[at], f"{target.target}: what it writes is not known")
             elif isinstance(target, Write) and target.remark is not None:
@@ -165,8 +168,7 @@ class _Reading:
             operators=len(plan.operators),
             command=registry.job_word(plan.operators[sinks[0]]) if sinks and (writes or not unknown) else None,
             quiet=(bool(sinks) and not tops and not writes and not unknown)
-            or any(resolve.infers_schema(plan.operators[at]) for at in reached if not sinks),
-            streaming=any(o.arguments.get("isStreaming") is True for o in plan.operators),
+            or any(infers_schema(plan.operators[at]) for at in reached if not sinks),
         )
 
     def _written(self, write: Write) -> WrittenDataset:
@@ -176,7 +178,7 @@ class _Reading:
             return WrittenDataset(write, None)
         columns = []
         for column in write.columns:
-            found: Found = {}
+            found: SourceKinds = {}
             for part in column.values:
                 self._join(found, self.trace.expression(part.scope, part.value, part.kind))
             if write.in_place and _keeps_value(found, (write.dataset.identifier, column.name)):
@@ -185,14 +187,14 @@ class _Reading:
                 found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, "")
             columns.append(OutputColumn(column.name, _edges(found)))
         rows = self._rows(write.reads)
-        for part in write.rows:
+        for part in write.influences:
             self._join(rows, self.trace.expression(part.scope, part.value, part.kind))
         columns += [n for c in write.columns for n in self._nested(c.name, c.values)]
         return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows)))
 
-    def _rows(self, queries: tuple[int, ...]) -> Found:
-        """What decides about the rows of queries, and about those that they go on with from an earlier plan."""
-        rows: Found = {}
+    def _rows(self, queries: tuple[int, ...]) -> SourceKinds:
+        """Return the influences on all rows of queries, with those on the rows that come from earlier plans."""
+        rows: SourceKinds = {}
         for query in queries:
             self._join(rows, self.trace.rows(query))
         for field, kinds in self._remembered_rows.items():
@@ -201,7 +203,7 @@ class _Reading:
         return rows
 
     def _nested(self, name: str, values: tuple[Scoped, ...]) -> list[OutputColumn]:
-        """The fields of a struct that the plan puts together, each with sources of its own."""
+        """Return an output column for each field of a struct that the plan itself builds."""
         if len(values) != 1 or len(values[0].scope) != 1 or not isinstance(values[0].value, AttributeRef):
             return []
         known = self.plan.attributes.get(values[0].value.id)
@@ -209,7 +211,7 @@ class _Reading:
         return self._fields(name, struct, Origin(values[0].scope[0], values[0].value.id), ())
 
     def _fields(self, name: str, fields: tuple[Field, ...], struct: Origin, path: Path) -> list[OutputColumn]:
-        """The fields of a struct at a path of an operator's attribute; none where it is a stored one."""
+        """Return an output column for each field of a struct; none if the struct is stored as it is in a source."""
         whole = self._found(struct, path)
         parts = [self._found(struct, (*path, field.name)) for field in fields]
         # What is read of a stored struct comes from the whole of it, and is never the same value.
@@ -222,18 +224,18 @@ class _Reading:
                 columns += self._fields(f"{name}.{field.name}", field.fields, struct, (*path, field.name))
         return columns
 
-    def _found(self, column: Origin, path: Path = ()) -> Found:
-        found: Found = {}
+    def _found(self, column: Origin, path: Path = ()) -> SourceKinds:
+        found: SourceKinds = {}
         self._join(found, self.trace.column(column.operator, column.id, path))
         return found
 
-    def _query_lineage(self, query: int, results: Mapping[int, Found]) -> ColumnLineage:
+    def _query_lineage(self, query: int, results: Mapping[int, SourceKinds]) -> ColumnLineage:
         output = self.plan.operators[query].output
         columns = tuple(OutputColumn(column.name, _edges(results[column.id])) for column in output)
         return ColumnLineage(columns, _edges(results[ROWS]))
 
-    def _results(self, query: int | None) -> dict[int, Found]:
-        found: dict[int, Found] = {}
+    def _results(self, query: int | None) -> dict[int, SourceKinds]:
+        found: dict[int, SourceKinds] = {}
         if query is not None:
             for output in self.plan.operators[query].output:
                 found[output.id] = self._found(Origin(query, output.id))
@@ -244,10 +246,12 @@ class _Reading:
         broken = {name.partition(": ")[0] for name in self.plan.broken}
         for at in reached:
             operator = self.plan.operators[at]
-            here = self.trace.meaning(at)
+            here = self.trace.lineage_of(at)
             if not here.known and operator.class_name not in broken and not registry.is_command(operator):
-                self._remark(operator, "an operator without a rule: every column in is taken to be in every column out")
-            if not here.passes and not here.defines:
+                known = RULES.namesake(operator.class_name)
+                what = _namesake("an operator", known) or "an operator without a rule"
+                self._remark(operator, f"{what}: every column in is taken to be in every column out")
+            if not here.passes_through and not here.computes:
                 found = self._relation(at)
                 for dataset in found.datasets:
                     self._add(dataset)
@@ -271,15 +275,19 @@ class _Reading:
             found = resolve.relation(self.plan, operator, self.session)
         if found is None:
             if operator.output:
-                self._remark(operator, "a source without a resolver: what it reads is not known")
-            found = resolve.NOTHING
+                what = _namesake("a source", SOURCES.namesake(operator.class_name)) or "a source without a resolver"
+                self._remark(operator, f"{what}: what it reads is not known")
+                for name, error in plugins.BROKEN.items():
+                    said = f"an entry point of {plugins.GROUP} that could not be loaded ({error}, see the log)"
+                    self.remarks[Gap(name, f"{said}: what its sources read is not known")] = None
+            found = NO_DATASETS
         if found.opaque:
             self._remark(operator, found.opaque)
         self._relations[at] = found
         return found
 
     def _from_memory(self, operator: Operator) -> Relation | None:
-        """Rows that an earlier plan made and that go on under its exprIds."""
+        """Return what a leaf reads whose rows an earlier plan computed; None for any other leaf."""
         ids = self._remembered_ids(operator)
         if not ids:
             return None
@@ -290,8 +298,8 @@ class _Reading:
         return Relation(tuple(datasets.values()))
 
     def _remembered_ids(self, operator: Operator) -> list[int]:
-        """The exprIds that rows were remembered under, in the order of what is put out; none for other operators."""
-        if operator.name != "LogicalRDD":
+        """Return the exprIds of an earlier plan that an operator's output has, in order; none for other operators."""
+        if operator.class_name != LOGICAL_RDD:
             return []
         own = [column.id for column in operator.output]
         # Of two that are joined Spark gives the second exprIds of its own.
@@ -303,8 +311,8 @@ class _Reading:
     def _remark(self, operator: Operator, message: str) -> None:
         self.remarks[Gap(operator.class_name, message)] = None
 
-    def _join(self, found: Found, sources: Sources) -> None:
-        """Add the leaves' datasets and columns in place of the leaves' attributes."""
+    def _join(self, found: SourceKinds, sources: Sources) -> None:
+        """Add sources, with the columns of datasets in place of the leaves' attributes."""
         for origin, kinds in sources.items():
             relation = self._relation(origin.operator)
             for kind, text in kinds.items():
@@ -315,17 +323,22 @@ class _Reading:
                         found.setdefault(field, {}).setdefault(compose(kind, inner), text or inner_text)
 
     @staticmethod
-    def _put(found: Found, column: Column, kind: Kind, text: str) -> None:
+    def _put(found: SourceKinds, column: Column, kind: Kind, text: str) -> None:
         kind = kind if column.identity else compose(kind, Kind.TRANSFORMATION)
         found.setdefault((column.dataset, column.name), {}).setdefault(kind, text)
 
     def _scanned(self, reached: list[int]) -> dict[int, Identifier]:
         found: dict[int, Identifier] = {}
         for at in reached:
-            for id_, columns in self._relations.get(at, resolve.NOTHING).columns.items():
+            for id_, columns in self._relations.get(at, NO_DATASETS).columns.items():
                 for column in columns[:1]:
                     found[id_] = column.dataset
         return found
+
+
+def _namesake(what: str, known: str | None) -> str | None:
+    """Return what to say of an operator that has the simple name of a known class; None if it has not."""
+    return f"{what} with the name of {known}, which is another class" if known else None
 
 
 def _rdd_id(operator: Operator) -> Value:
@@ -333,8 +346,8 @@ def _rdd_id(operator: Operator) -> Value:
     return None if rdd is None else rdd.values.get("id")
 
 
-def _keeps_value(found: Found, field: Fields) -> bool:
-    """Take away that a column of a changed row keeps its value, and tell whether nothing else happens to it."""
+def _keeps_value(found: SourceKinds, field: SourceField) -> bool:
+    """Remove the IDENTITY edge of a column to itself, and return whether it was its only edge."""
     kinds = found.get(field, {})
     if kinds.pop(Kind.IDENTITY, None) is None:
         return False
@@ -343,7 +356,7 @@ def _keeps_value(found: Found, field: Fields) -> bool:
     return not found
 
 
-def _edges(found: Found) -> tuple[Edge, ...]:
+def _edges(found: SourceKinds) -> tuple[Edge, ...]:
     return tuple(
         Edge(dataset, name, tuple(sorted(transformation(kind, text) for kind, text in kinds.items())))
         for (dataset, name), kinds in sorted(found.items(), key=lambda item: item[0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.plan import Plan

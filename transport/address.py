@@ -1,7 +1,7 @@
 """
 Strip credentials, query and fragment from addresses before they are logged.
 
-`facets.datasets.urls` does the same for URLs inside other texts. This module is separate because `transport` imports
+`facets.urls` does the same for URLs inside other texts. This module is separate because `transport` imports
 nothing from `facets`; the cases in `tests/facets/test_addresses.py` hold for both.
 """
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from openlineage_pyspark.facets.commands.row_level import Action, changed, merged
-from openlineage_pyspark.facets.commands.target import Found, Rule, Write, into_relation
-from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.commands.target import Target, Write, command, write_to_relation
+from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, Operator, Plan, Value
 
+_DELTA = "org.apache.spark.sql.delta.commands"
 _CLAUSES = ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses")
 
 
-def _merge(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({_DELTA: "MergeIntoCommand"})
+def _merge(plan: Plan, operator: Operator, session: Session) -> Target:
     """MERGE of Delta Lake: each clause's actions, one for each column of the table."""
     target, source = operator.operator("target"), operator.operator("source")
-    found = into_relation(plan, target, None, session, None)
+    found = write_to_relation(plan, target, None, session, None)
     if target is None or source is None or not isinstance(found, Write):
         return found
     kept = _columns(plan, target)
@@ -40,10 +42,11 @@ def _assigned(plan: Plan, clause: Expression, kept: dict[int, str]) -> Iterator[
             yield name, value
 
 
-def _row_level(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({_DELTA: "UpdateCommand DeleteCommand"})
+def _row_level(plan: Plan, operator: Operator, session: Session) -> Target:
     """DELETE and UPDATE of Delta Lake: an expression for each column of the table, and the condition."""
     target = operator.operator("target")
-    found = into_relation(plan, target, None, session, None)
+    found = write_to_relation(plan, target, None, session, None)
     if target is None or not isinstance(found, Write):
         return found
     kept = _columns(plan, target)
@@ -58,9 +61,5 @@ def _columns(plan: Plan, target: int) -> dict[int, str]:
 
 
 def _keeps(kept: dict[int, str], name: str, value: Value) -> bool:
-    """Whether a column of the table is set to itself: Delta says so of each that keeps its value."""
+    """Return whether a column is set to itself, as Delta does with each column that keeps its value."""
     return isinstance(value, AttributeRef) and kept.get(value.id, "").casefold() == name.casefold()
-
-
-DELTA: dict[str, Rule] = {"MergeIntoCommand": _merge, "UpdateCommand": _row_level, "DeleteCommand": _row_level}
-"""Command -> what it writes."""

@@ -6,109 +6,138 @@ from urllib.parse import unquote
 
 import attrs
 from openlineage_pyspark.facets.commands.target import (
-    NOTHING,
-    Found,
-    Rule,
+    COMMAND,
+    DATASOURCES,
+    LOGICAL,
+    NO_TARGET,
+    Target,
     Write,
     by_position,
-    into,
-    into_relation,
+    command,
     mode_lifecycle,
     named_fields,
+    reads,
     reads_of,
     spelt_as,
     table_label,
     texts,
-    to_path,
-    to_table,
+    unnamed,
+    write_to_path,
+    write_to_relation,
+    write_to_table,
 )
-from openlineage_pyspark.facets.datasets import naming, resolve
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset
+from openlineage_pyspark.facets.datasets.kafka import topic_dataset, topic_readings
 from openlineage_pyspark.facets.datasets.naming import is_absolute, stream_path
-from openlineage_pyspark.facets.datasets.resolve import Session
-from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 from openlineage_pyspark.facets.model.schema import schema_fields
 
+_HIVE = "org.apache.spark.sql.hive.execution"
+_STREAMING = "org.apache.spark.sql.execution.streaming"
 _PATH_KEEPERS = ("delta", "hudi", "iceberg", "spark.xml", "spark.avro", "spark.csv", "excel")
 
 
-def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({DATASOURCES: "InsertIntoHadoopFsRelationCommand"})
+def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Target:
     """A file format's write: to a path, or to a table that lies there."""
     query, names = operator.operator("query"), texts(operator.sequence("outputColumnNames"))
     table = operator.described("catalogTable")
     lifecycle = "OVERWRITE" if operator.text("mode") == "Overwrite" else None
     if table is not None:
-        return to_table(plan, table, query, names, session, lifecycle)
+        return write_to_table(plan, table, query, names, session, lifecycle)
     format_ = operator.described("fileFormat")
     name = format_.simple_name.removesuffix("FileFormat").lower() if format_ is not None else None
     path = operator.text("outputPath")
-    return _unless_there(operator, to_path(plan, path, query, names, name, lifecycle or mode_lifecycle(operator)))
+    return _unless_there(operator, write_to_path(plan, path, query, names, name, lifecycle or mode_lifecycle(operator)))
 
 
-def _create_table_as_select(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({COMMAND: "SaveAsV1TableCommand"}, reads={"existing": "#table:tableDesc.identifier"})
+@command({COMMAND: "CreateDataSourceTableAsSelectCommand", _HIVE: "CreateHiveTableAsSelectCommand"})
+def _create_table_as_select(plan: Plan, operator: Operator, session: Session) -> Target:
     """CREATE TABLE AS SELECT, saveAsTable."""
     query = operator.operator("query")
     table = operator.described("table") or operator.described("tableDesc")
     if table is None:
-        return into(None, query)
+        return unnamed(None, query)
     lifecycle = None if operator.text("mode") == "Append" else "CREATE"
     existing = operator.described("existing")
     if lifecycle is None and existing is not None:
         # It lies where the catalog says, which the description of a table to be made doesn't know.
         return _append(plan, operator, existing, session)
     names = texts(operator.sequence("outputColumnNames"))
-    return _unless_there(operator, to_table(plan, table, query, names, session, lifecycle))
+    return _unless_there(operator, write_to_table(plan, table, query, names, session, lifecycle))
 
 
-def _append(plan: Plan, operator: Operator, table: Described, session: Session) -> Found:
-    """What saveAsTable appends to a table that is there, whose columns are of the same names in whatever case."""
+def _append(plan: Plan, operator: Operator, table: Described, session: Session) -> Target:
+    """Return what saveAsTable appends to an existing table, whose column names match in any case."""
     query, fields = operator.operator("query"), schema_fields(table.text("schema"))
     given = texts(operator.sequence("outputColumnNames")) or tuple(f.name for f in named_fields(plan, query, ()))
-    found = to_table(plan, table, query, spelt_as((field.name for field in fields), given), session, None)
+    found = write_to_table(plan, table, query, spelt_as((field.name for field in fields), given), session, None)
     if not fields or not isinstance(found, Write):
         return found
     return attrs.evolve(found, dataset=attrs.evolve(found.dataset, fields=fields))
 
 
-def _unless_there(operator: Operator, found: Found) -> Found:
-    """The write of a mode that leaves alone what is there."""
+def _unless_there(operator: Operator, found: Target) -> Target:
+    """Return a write; in the mode `ignore`, one that may be skipped because the target exists."""
     if operator.text("mode") == "Ignore" and isinstance(found, Write):
         return attrs.evolve(found, lifecycle="CREATE", may_skip=True)
     return found
 
 
-def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({_HIVE: "InsertIntoHiveTable"})
+def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Target:
     """INSERT into a Hive table."""
     table, query = operator.described("table"), operator.operator("query")
     lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
     names = texts(operator.sequence("outputColumnNames"))
-    return into(None, query) if table is None else to_table(plan, table, query, names, session, lifecycle)
+    return unnamed(None, query) if table is None else write_to_table(plan, table, query, names, session, lifecycle)
 
 
-def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) -> Found:
+@command({_HIVE: "InsertIntoHiveDirCommand", COMMAND: "InsertIntoDataSourceDirCommand"})
+@reads(
+    {
+        "org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat": {
+            "locationUri": "locationUri",
+            "serde": "serde",
+        }
+    }
+)
+def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) -> Target:
     """INSERT OVERWRITE DIRECTORY."""
     storage = operator.described("storage")
     path = unquote(storage.text("locationUri") or "") if storage is not None else None
     names = texts(operator.sequence("outputColumnNames"))
     lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is not False else None
     format_ = operator.text("provider") or (storage.text("serde") if storage is not None else None)
-    return to_path(plan, path, operator.operator("query"), names, format_, lifecycle)
+    return write_to_path(plan, path, operator.operator("query"), names, format_, lifecycle)
 
 
-def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({DATASOURCES: "InsertIntoDataSourceCommand"})
+def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Target:
     """INSERT into a relation that takes rows itself."""
     target, query = operator.operator("logicalRelation"), operator.operator("query")
     lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
-    return into_relation(plan, target, query, session, lifecycle)
+    return write_to_relation(plan, target, query, session, lifecycle)
 
 
-def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Found:
+@command(
+    {DATASOURCES: "SaveIntoDataSourceCommand"},
+    reads={
+        "url": "options[url]",
+        "dbtable": "options[dbtable]",
+        "path": "options[path]",
+        **topic_readings("options"),
+    },
+)
+def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Target:
     """df.write to a source that takes rows itself: JDBC, Kafka, a path."""
     query = operator.operator("query")
     lifecycle = "OVERWRITE" if operator.text("mode") == "Overwrite" else mode_lifecycle(operator)
     if operator.text("url") and operator.text("dbtable"):
         fields = named_fields(plan, query, ())
-        dataset = resolve.jdbc_dataset(str(operator.text("url")), str(operator.text("dbtable")), fields)
+        dataset = jdbc_dataset(str(operator.text("url")), str(operator.text("dbtable")), fields)
         write = Write(dataset, reads_of(query), by_position(plan, query), (), lifecycle)
         return _unless_there(operator, attrs.evolve(write, label=table_label(dataset, None)))
     provider, path = operator.described("dataSource"), operator.text("path")
@@ -116,89 +145,75 @@ def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Foun
         return _to_topic(plan, operator, provider)
     keeps_paths = provider is not None and any(word in provider.class_name.lower() for word in _PATH_KEEPERS)
     if path and (keeps_paths or is_absolute(path)):
-        return _unless_there(operator, to_path(plan, path, query, (), None, lifecycle))
-    return into(provider, query)
+        return _unless_there(operator, write_to_path(plan, path, query, (), None, lifecycle))
+    return unnamed(provider, query)
 
 
-def _to_topic(plan: Plan, operator: Operator, target: Described | None) -> Found:
-    """Rows go to a topic of Kafka, or each to the one that it names itself."""
+def _to_topic(plan: Plan, operator: Operator, target: Described | None) -> Target:
+    """Return a write to a Kafka topic; an UnnamedTarget if each row names its own topic."""
     query, topic = operator.operator("query"), operator.text("topic")
     if topic is None:
-        return attrs.evolve(into(target, query), target="topics of Kafka that the rows name")
-    identifier = Identifier(naming.kafka_namespace(str(operator.text("bootstrapServers"))), topic)
-    dataset = Dataset(identifier, named_fields(plan, query, ()), type="TOPIC")
+        return attrs.evolve(unnamed(target, query), target="topics of Kafka that the rows name")
+    dataset = topic_dataset(str(operator.text("bootstrapServers")), topic, named_fields(plan, query, ()))
     return Write(dataset, reads_of(query), by_position(plan, query), label=topic.replace(".", "_"))
 
 
-def _create_view(plan: Plan, operator: Operator, session: Session) -> Found:
-    """CREATE VIEW: a permanent one is a dataset of its own, a temporary one is none."""
+@command({COMMAND: "CreateViewCommand AlterViewAsCommand"})
+def _create_view(plan: Plan, operator: Operator, session: Session) -> Target:
+    """CREATE VIEW: a permanent view is a dataset, a temporary one is not."""
     kind = operator.described("viewType")
     if kind is not None and "Persisted" not in kind.class_name:
-        return NOTHING
+        return NO_TARGET
     identifier, query = operator.described("name"), operator.operator("plan") or operator.operator("query")
     chosen = tuple(
         str(column[0]) for column in operator.sequence("userSpecifiedColumns") if isinstance(column, tuple) and column
     )
     table = Described("CatalogTable", {"identifier": identifier, "kind": "VIEW"})
     lifecycle = "ALTER" if operator.name == "AlterViewAsCommand" else "CREATE"
-    return to_table(plan, table, query, chosen, session, lifecycle)
+    return write_to_table(plan, table, query, chosen, session, lifecycle)
 
 
-def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Found:
+@command(
+    {
+        LOGICAL: "AppendData InsertOnlyMerge OverwriteByExpression OverwritePartitionsDynamic",
+        "org.apache.spark.sql.delta": "DeltaDynamicPartitionOverwriteCommand",
+    }
+)
+def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Target:
     """INSERT and writeTo into a DataSource V2 table."""
     lifecycle = "OVERWRITE" if "Overwrite" in operator.name else None
     target, query = operator.operator("table"), operator.operator("query")
     by_name = operator.arguments.get("isByName") is True
-    return into_relation(plan, target, query, session, lifecycle, by_name=by_name)
+    return write_to_relation(plan, target, query, session, lifecycle, by_name=by_name)
 
 
-def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Found:
-    """A micro-batch to a file sink, by path or by table; console, memory and foreachBatch keep nothing themselves."""
+@command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSourceV1"})
+@reads({"org.apache.spark.sql.delta.sources.DeltaSink": {"path": "path"}})
+def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target:
+    """A micro-batch to a file sink, by path or by table; console, memory and foreachBatch sinks keep nothing."""
     query, table, sink = operator.operator("query"), operator.described("catalogTable"), operator.described("sink")
     if table is not None:
-        return to_table(plan, table, query, (), session, None)
+        return write_to_table(plan, table, query, (), session, None)
     path = (stream_path(sink.text("text")) or sink.text("path")) if sink is not None else None
-    return to_path(plan, path, query, (), None, None) if path else into(sink, query)
+    return write_to_path(plan, path, query, (), None, None) if path else unnamed(sink, query)
 
 
-def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSource"}, reads=topic_readings("writeOptions"))
+def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Target:
     """A micro-batch to Kafka or to a DataSource V2 table."""
     target, query = operator.operator("relation"), operator.operator("query")
     sink = operator.described("table")
     if operator.text("bootstrapServers"):
         return _to_topic(plan, operator, sink)
-    return into(sink, query) if target is None else into_relation(plan, target, query, session, None)
+    return unnamed(sink, query) if target is None else write_to_relation(plan, target, query, session, None)
 
 
-def _continuous(_: Plan, operator: Operator, _session: Session) -> Found:
-    """A stream without micro-batches: what it writes to isn't told."""
-    return into(operator.described("write"), operator.operator("query"))
+@command({f"{_STREAMING}.continuous": "WriteToContinuousDataSource"})
+def _continuous(_: Plan, operator: Operator, _session: Session) -> Target:
+    """A stream without micro-batches: its target is not known."""
+    return unnamed(operator.described("write"), operator.operator("query"))
 
 
 def streamed_query(plan: Plan) -> int | None:
-    """The query of a micro-batch, whatever it is written to."""
+    """Return the index of a micro-batch's query; None for any other plan."""
     return plan.top.operator("query") if plan.top.name.startswith(("WriteToMicroBatch", "WriteToContinuous")) else None
-
-
-INSERTS: dict[str, Rule] = {
-    "InsertIntoHadoopFsRelationCommand": _insert_into_files,
-    "CreateDataSourceTableAsSelectCommand": _create_table_as_select,
-    "SaveAsV1TableCommand": _create_table_as_select,
-    "CreateHiveTableAsSelectCommand": _create_table_as_select,
-    "InsertIntoHiveTable": _insert_into_hive,
-    "InsertIntoHiveDirCommand": _insert_into_directory,
-    "InsertIntoDataSourceDirCommand": _insert_into_directory,
-    "InsertIntoDataSourceCommand": _insert_into_source,
-    "SaveIntoDataSourceCommand": _save_into_source,
-    "CreateViewCommand": _create_view,
-    "AlterViewAsCommand": _create_view,
-    "AppendData": _v2_insert,
-    "InsertOnlyMerge": _v2_insert,
-    "OverwriteByExpression": _v2_insert,
-    "OverwritePartitionsDynamic": _v2_insert,
-    "DeltaDynamicPartitionOverwriteCommand": _v2_insert,
-    "WriteToMicroBatchDataSourceV1": _stream_to_files,
-    "WriteToMicroBatchDataSource": _stream_to_table,
-    "WriteToContinuousDataSource": _continuous,
-}
-"""Command -> what it writes."""

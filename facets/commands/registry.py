@@ -1,51 +1,79 @@
 """
 What a command writes: the dataset, the query whose columns go in, and what becomes of the dataset.
 
-`WRITES` is the list of the commands that are supported; `QUIET` of those that write no dataset. A command in neither
-is named in the event.
+`WRITES` has the commands that are supported, `QUIET` those that write no dataset. A command in neither is named in the
+event.
 """
 
 from __future__ import annotations
 
-from openlineage_pyspark.facets.commands.delta import DELTA
-from openlineage_pyspark.facets.commands.inserts import INSERTS
-from openlineage_pyspark.facets.commands.row_level import ROW_LEVEL
-from openlineage_pyspark.facets.commands.tables import TABLE_COMMANDS
-from openlineage_pyspark.facets.commands.target import NOTHING, Found, Rule, Unnamed
-from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.datasets.resolve import Session
-from openlineage_pyspark.facets.model.plan import Operator, Plan
-
-WRITES: dict[str, Rule] = {**INSERTS, **TABLE_COMMANDS, **ROW_LEVEL, **DELTA}
-"""Command -> what it writes."""
-
-QUIET = frozenset(
-    """
-    AddArchivesCommand AddCheckConstraint AddConstraint AddFilesCommand AddJarsCommand AlterDatabasePropertiesCommand
-    AlterDatabaseSetLocationCommand AlterTableAddConstraint AlterTableClusterBy AlterTableCollation
-    AlterTableDropConstraint AlterTableSerDePropertiesCommand AlterViewSchemaBinding AlterViewSchemaBindingCommand
-    AnalyzeColumn AnalyzeColumnCommand AnalyzePartitionCommand AnalyzeTable AnalyzeTableCommand AnalyzeTables
-    AnalyzeTablesCommand CacheTable CacheTableAsSelect ClearCacheCommand CloseCursor CommandResult CommentOnNamespace
-    CompoundBody CreateDatabaseCommand CreateFunction CreateFunctionCommand CreateIndex CreateNamespace
-    CreateSQLFunctionCommand CreateTempViewUsing CreateUserDefinedFunction CreateVariable DeclareCursor DescribeColumn
-    DescribeColumnCommand DescribeDatabaseCommand DescribeDeltaDetailCommand DescribeDeltaHistoryCommand
-    DescribeFunction DescribeFunctionCommand DescribeNamespace DescribeProcedureCommand DescribeQueryCommand
-    DescribeRelation DescribeRelationJsonCommand DescribeTableCommand DescribeTablePartition DropConstraint
-    DropDatabaseCommand DropFunction DropFunctionCommand DropIndex DropNamespace DropTempViewCommand DropVariable
-    ExplainCommand FetchCursor ListArchivesCommand ListFilesCommand ListJarsCommand NoopCommand OpenCursor
-    OptimizeTableCommand RecoverPartitions RefreshFunction RefreshFunctionCommand RefreshResource RefreshTable
-    RefreshTableCommand RepairTable RepairTableCommand ResetCommand SetCatalogAndNamespace SetCatalogCommand
-    SetCommand SetNamespaceCollationCommand SetNamespaceCommand SetNamespaceLocation SetNamespaceProperties
-    SetPathCommand SetVariable SetViewProperties ShowCatalogsCommand ShowCollationsCommand ShowColumns
-    ShowColumnsCommand ShowCreateTable ShowCreateTableAsSerdeCommand ShowCreateTableCommand
-    ShowCurrentNamespaceCommand ShowFunctions ShowFunctionsCommand ShowNamespaces ShowNamespacesCommand ShowPartitions
-    ShowPartitionsCommand ShowPartitionsJsonCommand ShowProceduresCommand ShowTableExtended ShowTablePartition
-    ShowTableProperties ShowTablePropertiesCommand ShowTables ShowTablesCommand ShowTablesExtended
-    ShowTablesJsonCommand ShowViews ShowViewsCommand StreamingExplainCommand UncacheTable
-    UnsetNamespacePropertiesCommand UnsetViewProperties VacuumTableCommand
-    """.split()
+from openlineage_pyspark.facets.class_rules import ClassRules
+from openlineage_pyspark.facets.commands import delta, inserts, row_level, tables
+from openlineage_pyspark.facets.commands.target import (
+    COMMAND,
+    DATASOURCES,
+    LOGICAL,
+    NO_TARGET,
+    WRITES,
+    CommandRule,
+    Target,
+    UnnamedTarget,
+    reads,
 )
+from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.datasets.source import Session
+from openlineage_pyspark.facets.model.plan import UNION, WITH_CTE, Operator, Plan
+
+__all__ = ["BUILT_IN", "QUIET", "WRITES", "is_command", "is_known", "job_word", "namesake", "sinks", "write"]
+
+BUILT_IN = (inserts, tables, row_level, delta)
+"""The modules whose import registers their commands."""
+
+QUIET: ClassRules[CommandRule] = ClassRules()
 """Commands that write no dataset: they make no event."""
+
+
+@QUIET.rule(
+    {
+        COMMAND: """
+            AddArchivesCommand AddFilesCommand AddJarsCommand AlterDatabasePropertiesCommand
+            AlterDatabaseSetLocationCommand AlterTableSerDePropertiesCommand
+            AlterViewSchemaBindingCommand AnalyzeColumnCommand AnalyzePartitionCommand
+            AnalyzeTableCommand AnalyzeTablesCommand ClearCacheCommand CreateDatabaseCommand
+            CreateFunctionCommand CreateSQLFunctionCommand DescribeColumnCommand
+            DescribeDatabaseCommand DescribeFunctionCommand DescribeProcedureCommand
+            DescribeQueryCommand DescribeRelationJsonCommand DescribeTableCommand
+            DropDatabaseCommand DropFunctionCommand DropTempViewCommand ExplainCommand
+            ListArchivesCommand ListFilesCommand ListJarsCommand RefreshFunctionCommand
+            RefreshTableCommand RepairTableCommand ResetCommand SetCatalogCommand SetCommand
+            SetNamespaceCollationCommand SetNamespaceCommand SetPathCommand ShowCatalogsCommand
+            ShowCollationsCommand ShowColumnsCommand ShowCreateTableAsSerdeCommand
+            ShowCreateTableCommand ShowCurrentNamespaceCommand ShowFunctionsCommand
+            ShowNamespacesCommand ShowPartitionsCommand ShowPartitionsJsonCommand
+            ShowProceduresCommand ShowTablePropertiesCommand ShowTablesCommand ShowTablesJsonCommand
+            ShowViewsCommand StreamingExplainCommand UnsetNamespacePropertiesCommand""",
+        LOGICAL: """
+            AddCheckConstraint AddConstraint AlterTableAddConstraint AlterTableClusterBy
+            AlterTableCollation AlterTableDropConstraint AlterViewSchemaBinding AnalyzeColumn
+            AnalyzeTable AnalyzeTables CacheTable CacheTableAsSelect CloseCursor CommandResult
+            CommentOnNamespace CompoundBody CreateFunction CreateIndex CreateNamespace
+            CreateUserDefinedFunction CreateVariable DeclareCursor DescribeColumn DescribeFunction
+            DescribeNamespace DescribeRelation DescribeTablePartition DropConstraint DropFunction
+            DropIndex DropNamespace DropVariable FetchCursor NoopCommand OpenCursor
+            RecoverPartitions RefreshFunction RefreshTable RepairTable SetCatalogAndNamespace
+            SetNamespaceLocation SetNamespaceProperties SetVariable SetViewProperties ShowColumns
+            ShowCreateTable ShowFunctions ShowNamespaces ShowPartitions ShowTableExtended
+            ShowTablePartition ShowTableProperties ShowTables ShowTablesExtended ShowViews
+            UncacheTable UnsetViewProperties""",
+        DATASOURCES: "CreateTempViewUsing RefreshResource",
+        "org.apache.spark.sql.delta.commands": """
+            DescribeDeltaDetailCommand DescribeDeltaHistoryCommand OptimizeTableCommand""",
+        "org.apache.spark.sql.delta.skipping.clustering.temp": "AlterTableClusterBy",
+        "io.delta.tables.execution": "VacuumTableCommand",
+    }
+)
+def _nothing(_plan: Plan, _operator: Operator, _session: Session) -> Target:
+    return NO_TARGET
 
 
 _SAME_JOB = {
@@ -57,7 +85,7 @@ _SAME_JOB = {
 
 
 def sinks(plan: Plan) -> tuple[int, ...]:
-    """The commands at the top of a plan: one, or several of a multi-insert."""
+    """Return the indices of the commands at the top of a plan: one, or several of a multi-insert."""
     found: list[int] = []
     stack = [plan.root]
     while stack:
@@ -65,31 +93,49 @@ def sinks(plan: Plan) -> tuple[int, ...]:
         operator = plan.operators[at]
         if is_command(operator):
             found.append(at)
-        elif operator.name in ("Union", "WithCTE"):
+        elif operator.class_name in (UNION, WITH_CTE):
             children = operator.children
-            stack.extend(reversed(children if operator.name == "Union" else children[:1]))
+            stack.extend(reversed(children if operator.class_name == UNION else children[:1]))
     return tuple(found)
 
 
 def is_known(operator: Operator) -> bool:
-    """Whether an operator is a command that a rule or the list of quiet ones knows."""
-    return operator.name in WRITES or operator.name in QUIET
+    """Return whether an operator is a command that has a rule."""
+    return operator.class_name in WRITES or operator.class_name in QUIET
 
 
+@reads({f"{LOGICAL}.Command": {"isCommand": "nodeName"}})
 def is_command(operator: Operator) -> bool:
-    """Whether an operator is a command: one that is known, or one that Spark calls so, a connector's too."""
+    """Return whether an operator is a command: a known one, or any other `Command` of Spark or of a connector."""
     return is_known(operator) or "isCommand" in operator.arguments
 
 
-def write(plan: Plan, operator: Operator, session: Session) -> Found:
-    """What a command writes; a command without a rule reads what stands below it and writes nobody knows what."""
-    rule = WRITES.get(operator.name)
+def namesake(operator: Operator) -> str | None:
+    """Return the full name of a known command of another package that has the same simple name."""
+    return None if is_known(operator) else WRITES.namesake(operator.class_name) or QUIET.namesake(operator.class_name)
+
+
+def write(plan: Plan, operator: Operator, session: Session) -> Target:
+    """
+    Return what a command writes.
+
+    Args:
+        plan: the plan that it stands in.
+        operator: the command.
+        session: what the session's configuration says.
+
+    Returns:
+        For a command without a rule an UnnamedTarget, which reads what stands below it.
+    """
+    rule = WRITES.get(operator.class_name) or QUIET.get(operator.class_name)
     if rule is not None:
         return rule(plan, operator, session)
-    return NOTHING if operator.name in QUIET else Unnamed(operator.children, "a command without a rule")
+    known = namesake(operator)
+    why = f"a command with the name of {known}, which is another class" if known else "a command without a rule"
+    return UnnamedTarget(operator.children, why)
 
 
 def job_word(operator: Operator) -> str:
-    """The command's part of a job's name: the Java integration's, from the analyzed command."""
+    """Return the command's part of a job's name: the Java integration's, from the analyzed command."""
     word = naming.snake_case(_SAME_JOB.get(operator.name, operator.name))
     return f"execute_{word}" if word.endswith("_command") else word

@@ -5,15 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import attrs
-from openlineage_pyspark.facets.commands.target import Assigned, Found, Rule, Scoped, Write, into_relation
-from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.commands.target import (
+    LOGICAL,
+    Assigned,
+    Scoped,
+    Target,
+    Write,
+    command,
+    reads,
+    write_to_relation,
+)
+from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.lineage import Kind
-from openlineage_pyspark.facets.model.plan import AttributeRef, ExpressionRef, Operator, Plan, Value
+from openlineage_pyspark.facets.model.plan import (
+    PROJECT,
+    UNION,
+    AttributeRef,
+    ExpressionRef,
+    Operator,
+    Plan,
+    Value,
+)
 
 
 def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], operator: Operator) -> Write:
     """
-    What a DELETE or an UPDATE writes.
+    Return what a DELETE or an UPDATE writes.
 
     Args:
         found: the target.
@@ -22,13 +39,14 @@ def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], op
         operator: the command, whose `condition` chooses the rows.
     """
     columns = tuple(Assigned(name, (Scoped(value, (target,)),)) for name, value in assigned)
-    return attrs.evolve(found, reads=(target,), columns=columns, rows=_chosen(operator, target), in_place=True)
+    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), in_place=True)
 
 
-def _row_level(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({LOGICAL: "DeleteFromTable UpdateTable"})
+def _row_level(plan: Plan, operator: Operator, session: Session) -> Target:
     """DELETE and UPDATE: the columns that are set, and the condition that chooses the rows."""
     target = operator.operator("table")
-    found = into_relation(plan, target, None, session, None)
+    found = write_to_relation(plan, target, None, session, None)
     if target is None or not isinstance(found, Write):
         return found
     return changed(found, target, _assigned(plan, operator.sequence("assignments")), operator)
@@ -40,8 +58,8 @@ class Action:
     What a MERGE does to some of the rows.
 
     Args:
-        condition: which ones, besides the merge's own condition; None for all.
-        assigned: columns with the expressions that they are set to, but for those that keep their value.
+        condition: chooses the rows, in addition to the merge's own condition; None for all.
+        assigned: columns with the expressions that they are set to; columns that keep their value are left out.
         deletes: whether it removes them.
         inserts: whether it adds them.
     """
@@ -54,10 +72,10 @@ class Action:
 
 def merged(found: Write, both: tuple[int, int], condition: Value, actions: Iterable[Action]) -> Write:
     """
-    What a MERGE writes, by its actions.
+    Return what a MERGE writes, by its actions.
 
-    One that does more than to insert goes over the rows that are there: a column that it sets keeps its value in those
-    that no action touches. Spark makes an append of one that only inserts.
+    A MERGE that does more than insert leaves some rows untouched, in which a column that it sets keeps its value. Spark
+    makes an append of one that only inserts.
 
     Args:
         found: the target.
@@ -76,13 +94,14 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
         for name, value in action.assigned:
             columns[name] = (*columns.get(name, ()), Scoped(value, both), *decides)
     made = tuple(Assigned(name, values) for name, values in columns.items())
-    return attrs.evolve(found, reads=both, columns=made, rows=tuple(rows), in_place=True, keeps_rows=keeps)
+    return attrs.evolve(found, reads=both, columns=made, influences=tuple(rows), in_place=True, keeps_rows=keeps)
 
 
-def _merge(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({LOGICAL: "MergeIntoTable"})
+def _merge(plan: Plan, operator: Operator, session: Session) -> Target:
     """MERGE: each action's assignments, which its own condition decides about; the merge condition joins."""
     target, source = operator.operator("targetTable"), operator.operator("sourceTable")
-    found = into_relation(plan, target, None, session, None)
+    found = write_to_relation(plan, target, None, session, None)
     if target is None or source is None or not isinstance(found, Write):
         return found
     actions = (
@@ -106,29 +125,31 @@ def _assigned(plan: Plan, assignments: tuple[Value, ...]) -> Iterator[tuple[str,
             yield plan.attributes[key.id].name, value
 
 
-def _rewritten(plan: Plan, operator: Operator, session: Session) -> Found:
-    """DELETE, UPDATE and MERGE of a table whose source changes rows: the same as if they stood as they were written."""
+@command({LOGICAL: "ReplaceData WriteDelta"})
+def _rewritten(plan: Plan, operator: Operator, session: Session) -> Target:
+    """DELETE, UPDATE and MERGE that Spark has rewritten: the same as before the rewrite."""
     target, query = operator.operator("originalTable"), operator.operator("query")
-    found = into_relation(plan, target, query, session, None)
+    found = write_to_relation(plan, target, query, session, None)
     if target is None or query is None or not isinstance(found, Write):
         return found
-    command = _command(plan, operator)
-    if command == "DELETE":
+    was = _command(plan, operator)
+    if was == "DELETE":
         return changed(found, target, (), operator)
     written = _written(plan, operator, query)
     names = [column.name for column in plan.operators[target].output]
-    if command != "UPDATE":
+    if was != "UPDATE":
         columns = tuple(
             Assigned(name, (Scoped(AttributeRef(plan.operators[query].output[at].id), (query,)),))
             for name, at in zip(names, written, strict=False)
         )
         return attrs.evolve(found, columns=columns, in_place=True, keeps_rows=True)
     columns = tuple(Assigned(name, _updated(plan, query, at)) for name, at in zip(names, written, strict=False))
-    return attrs.evolve(found, reads=(target,), columns=columns, rows=_chosen(operator, target), in_place=True)
+    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), in_place=True)
 
 
+@reads({"org.apache.spark.sql.connector.write.RowLevelOperationTable": {"command": "operation.command"}})
 def _command(plan: Plan, operator: Operator) -> str | None:
-    """Which of the three commands it was, as the table around the target says."""
+    """Return DELETE, UPDATE or MERGE, as the table around the target says."""
     around = operator.operator("table")
     table = plan.operators[around].described("table") if around is not None else None
     return table.text("command") if table is not None else None
@@ -139,8 +160,14 @@ def _chosen(operator: Operator, target: int) -> tuple[Scoped, ...]:
     return (Scoped(condition, (target,), Kind.FILTER),) if condition is not None else ()
 
 
+@reads(
+    {
+        "org.apache.spark.sql.catalyst.util.ReplaceDataProjections": {"ordinals": "rowProjection.colOrdinals"},
+        "org.apache.spark.sql.catalyst.util.WriteDeltaProjections": {"ordinals": "rowProjection.colOrdinals"},
+    }
+)
 def _written(plan: Plan, operator: Operator, query: int) -> tuple[int, ...]:
-    """The places of the table's columns in the query's output; before Spark 4 a replacement has them at its head."""
+    """Return the places of the table's columns in the query's output; before Spark 4 a ReplaceData has them first."""
     projections = operator.described("projections")
     found = projections.values.get("ordinals") if projections is not None else None
     width = len(plan.operators[query].output)
@@ -149,17 +176,17 @@ def _written(plan: Plan, operator: Operator, query: int) -> tuple[int, ...]:
 
 
 def _updated(plan: Plan, at: int, place: int) -> tuple[Scoped, ...]:
-    """What an UPDATE sets a column to, where the rows that are kept go through the same query."""
+    """Return what an UPDATE sets a column to, without the rows that it keeps, which pass through the same query."""
     while True:
         operator = plan.operators[at]
         if place >= len(operator.output):
             return ()
         id_ = operator.output[place].id
-        if operator.name == "Union" and operator.children:
-            # The rows that are kept are the other branch.
+        if operator.class_name == UNION and operator.children:
+            # The other branch has the rows that are kept.
             at = operator.children[0]
             continue
-        if operator.name != "Project" or not operator.children:
+        if operator.class_name != PROJECT or not operator.children:
             return (Scoped(AttributeRef(id_), (at,)),)
         below = operator.children[0]
         value = operator.sequence("projectList")[place]
@@ -174,18 +201,8 @@ def _updated(plan: Plan, at: int, place: int) -> tuple[Scoped, ...]:
 
 
 def _if_changed(plan: Plan, value: Value) -> Value:
-    """The value of the rows that the condition chooses: `if (condition) value else column` stands in the query."""
+    """Return the value in `if (condition) value else column`, which is what the query has for a column that is set."""
     alias = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
     child = alias.arguments.get("child") if alias is not None and alias.name == "Alias" else None
     inner = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
     return inner.arguments.get("trueValue") if inner is not None and inner.name == "If" else None
-
-
-ROW_LEVEL: dict[str, Rule] = {
-    "DeleteFromTable": _row_level,
-    "UpdateTable": _row_level,
-    "MergeIntoTable": _merge,
-    "ReplaceData": _rewritten,
-    "WriteDelta": _rewritten,
-}
-"""Command -> what it writes."""

@@ -6,32 +6,54 @@ from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 from openlineage_pyspark.facets.commands.target import (
-    NOTHING,
-    Found,
-    Rule,
+    COMMAND,
+    LOGICAL,
+    NO_TARGET,
+    Target,
     Write,
     by_position,
-    into,
+    command,
     label_of,
     named_fields,
+    reads,
     reads_of,
     table_label,
     texts,
-    to_table,
+    unnamed,
+    write_to_table,
 )
 from openlineage_pyspark.facets.datasets import naming, resolve
-from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.datasets.files import at_location
+from openlineage_pyspark.facets.datasets.source import SOURCES, Session
+from openlineage_pyspark.facets.datasets.tables import catalog_table, table_name
+from openlineage_pyspark.facets.datasets.v2 import v2_table
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Value
 from openlineage_pyspark.facets.model.schema import field, fields_of, schema_fields
 
+
+def named_only(reading: str, argument: str) -> dict[str, str]:
+    """
+    Return what the probe asks the session catalog about a table that a command names only.
+
+    Args:
+        reading: what the names of the readings begin with.
+        argument: of the command, which holds the table's identifier.
+    """
+    return {
+        f"{reading}Metadata": f"#table:{argument}",
+        f"{reading}Identifier": argument,
+        f"{reading}Path": f"#path:{argument}",
+    }
+
+
 _Change = Callable[[Field | None], Field | None]
-"""From a field as it was, or None where there was none, to what it is now."""
+"""From a field before a command, or None if there was none, to the field after it."""
 
 
 def altered(plan: Plan, operator: Operator, fields: tuple[Field, ...]) -> tuple[Field, ...]:
     """
-    The columns after a command.
+    Return the columns of a table after a command.
 
     Args:
         plan: which it stands in.
@@ -47,7 +69,7 @@ def altered(plan: Plan, operator: Operator, fields: tuple[Field, ...]) -> tuple[
 
 
 def _changes(plan: Plan, operator: Operator) -> Iterator[tuple[tuple[str, ...], _Change]]:
-    """The path of each field that is changed, with what becomes of it."""
+    """Yield the path of each field that is changed, with the change."""
     for value in operator.sequence("columnsToAdd"):
         column = _arguments(plan, value)
         name, type_ = column.get("colName"), column.get("dataType")
@@ -65,15 +87,25 @@ def _changes(plan: Plan, operator: Operator) -> Iterator[tuple[tuple[str, ...], 
         yield _path(plan, given.get("column")), _retyped(given.get("newDataType"), given.get("newComment"))
 
 
+@reads(
+    {
+        f"{LOGICAL}.QualifiedColType": {
+            "path": "path",
+            "colName": "colName",
+            "dataType": "dataType",
+            "comment": "comment",
+        }
+    }
+)
 def _arguments(plan: Plan, value: Value) -> Mapping[str, Value]:
-    """What is known of a column that is added: an expression, or before Spark 4 a value."""
+    """Return what is known of a column that is added: an expression, or before Spark 4 a value."""
     if isinstance(value, ExpressionRef):
         return plan.expressions[value.index].arguments
     return value.values if isinstance(value, Described) else {}
 
 
 def _path(plan: Plan, name: Value) -> tuple[str, ...]:
-    """The names down to a field that the analyzer has found (ResolvedFieldName); empty for any other value."""
+    """Return the names on the path to a ResolvedFieldName; empty for any other value."""
     resolved = _arguments(plan, name)
     around, found = resolved.get("path"), resolved.get("field")
     last = found.text("name") if isinstance(found, Described) else None
@@ -103,7 +135,7 @@ def _retyped(type_: Value, comment: Value) -> _Change:
 
 
 def _changed(fields: tuple[Field, ...], path: tuple[str, ...], change: _Change) -> tuple[Field, ...]:
-    """The fields with what a change makes of the one at a path; without a path, as they are."""
+    """Return the fields with the one at a path changed; without a path, the same fields."""
     if not path:
         return fields
     # Spark calls an array's elements `element`.
@@ -120,30 +152,44 @@ def _changed(fields: tuple[Field, ...], path: tuple[str, ...], change: _Change) 
     return (*fields, *made) if place is None else (*fields[:place], *made, *fields[place + 1 :])
 
 
-def _create_table(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({COMMAND: "CreateTableCommand CreateDataSourceTableCommand"}, reads={"existing": "#table:table.identifier"})
+def _create_table(plan: Plan, operator: Operator, session: Session) -> Target:
     """CREATE TABLE without a query."""
     table, existing = operator.described("table"), operator.described("existing")
     if table is None:
-        return into(None, None)
+        return unnamed(None, None)
     there = operator.arguments.get("ignoreIfExists") is True and existing is not None and _is_older(existing, table)
-    return to_table(plan, table, None, (), session, None if there else "CREATE")
+    return write_to_table(plan, table, None, (), session, None if there else "CREATE")
 
 
 def _is_older(existing: Described, table: Described) -> bool:
-    """Whether a table was there before this one was to be made; a Hive metastore keeps the seconds alone."""
+    """Return whether a table is older than the command that makes it; a Hive metastore keeps only seconds."""
     was, made = existing.values.get("created"), table.values.get("created")
     return isinstance(was, int) and isinstance(made, int) and was < made and was != made // 1000 * 1000
 
 
-def _create_like(_: Plan, operator: Operator, session: Session) -> Found:
+@command(
+    {COMMAND: "CreateTableLikeCommand"},
+    reads={**named_only("target", "targetTable"), "sourceMetadata": "#table:sourceTable"},
+)
+def _create_like(_: Plan, operator: Operator, session: Session) -> Target:
     """CREATE TABLE LIKE: the columns of another table, none of its rows."""
     return _existing(operator, session, "CREATE", "target", "source")
 
 
 def _existing(
     operator: Operator, session: Session, lifecycle: str, reading: str = "table", schema_of: str = "table"
-) -> Found:
-    """A command on a table that is named only: what the catalog says of it, or else where it would lie."""
+) -> Target:
+    """
+    Return the write of a command on a table that it only names.
+
+    Args:
+        operator: the command, with the readings of `named_only`.
+        session: what the session's configuration says.
+        lifecycle: OpenLineage's lifecycleStateChange.
+        reading: what the names of the target's readings begin with.
+        schema_of: the same of the table that has the schema.
+    """
     table = operator.described(f"{reading}Metadata")
     identifier = operator.described(f"{reading}Identifier")
     other = operator.described(f"{schema_of}Metadata")
@@ -151,41 +197,62 @@ def _existing(
     if table is None:
         path = operator.text(f"{reading}Path")
         table = Described("CatalogTable", {"identifier": identifier, "defaultPath": path})
-    dataset = resolve.catalog_table(table, session, fields)
+    dataset = catalog_table(table, session, fields)
     if dataset is None:
-        return into(None, None)
-    label = table_label(dataset, resolve.table_name(table.values.get("identifier")))
+        return unnamed(None, None)
+    label = table_label(dataset, table_name(table.values.get("identifier")))
     return Write(dataset, lifecycle=lifecycle, label=label)
 
 
-def _named(operator: Operator, session: Session, lifecycle: str) -> Found:
-    """A command on a table that must be there: one of which the catalog says nothing has its name alone."""
+def _named(operator: Operator, session: Session, lifecycle: str) -> Target:
+    """Return the write of a command on an existing table; one that the catalog no longer has is known by name only."""
     if operator.described("tableMetadata") is not None:
         return _existing(operator, session, lifecycle)
     return _gone(operator.described("tableIdentifier"), session, lifecycle)
 
 
-def _gone(identifier: Described | None, session: Session, lifecycle: str) -> Found:
-    dataset = resolve.catalog_table(Described("CatalogTable", {"identifier": identifier}), session)
+def _gone(identifier: Described | None, session: Session, lifecycle: str) -> Target:
+    dataset = catalog_table(Described("CatalogTable", {"identifier": identifier}), session)
     if dataset is None:
-        return into(None, None)
+        return unnamed(None, None)
     remark = "the catalog knew the table no more when it was asked: where it lay is not known"
     return Write(dataset, lifecycle=lifecycle, label=label_of(dataset), remark=remark)
 
 
-def _drop(_: Plan, operator: Operator, session: Session) -> Found:
+@command({COMMAND: "DropTableCommand"}, reads=named_only("table", "tableName"))
+def _drop(_: Plan, operator: Operator, session: Session) -> Target:
     """DROP TABLE, DROP VIEW."""
     if operator.described("tableMetadata") is None and operator.arguments.get("ifExists") is True:
-        return NOTHING
+        return NO_TARGET
     return _named(operator, session, "DROP")
 
 
-def _truncate(_: Plan, operator: Operator, session: Session) -> Found:
+@command({COMMAND: "TruncateTableCommand"}, reads=named_only("table", "tableName"))
+def _truncate(_: Plan, operator: Operator, session: Session) -> Target:
     """TRUNCATE TABLE."""
     return _named(operator, session, "TRUNCATE")
 
 
-def _alter(_: Plan, operator: Operator, session: Session) -> Found:
+@command({COMMAND: "AlterTableAddColumnsCommand"}, reads=named_only("table", "table"))
+@command(
+    {
+        COMMAND: """
+            AlterTableChangeColumnCommand AlterTableChangeColumnCommentsCommand AlterTableSetPropertiesCommand
+            AlterTableUnsetPropertiesCommand AlterTableAddPartitionCommand AlterTableDropPartitionCommand
+            AlterTableRenamePartitionCommand"""
+    },
+    reads=named_only("table", "tableName"),
+)
+@reads(
+    {
+        "org.apache.spark.sql.types.StructField": {
+            "name": "name",
+            "type": "dataType",
+            "comment": "getComment",
+        }
+    }
+)
+def _alter(_: Plan, operator: Operator, session: Session) -> Target:
     """ALTER TABLE: with the columns that it adds."""
     found = _named(operator, session, "ALTER")
     if not isinstance(found, Write):
@@ -199,22 +266,27 @@ def _alter(_: Plan, operator: Operator, session: Session) -> Found:
     return attrs.evolve(found, dataset=attrs.evolve(found.dataset, fields=(*found.dataset.fields, *added)))
 
 
-def _set_location(_: Plan, operator: Operator, session: Session) -> Found:
+@command({COMMAND: "AlterTableSetLocationCommand"}, reads=named_only("table", "tableName"))
+def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
     """ALTER TABLE SET LOCATION: the table is what lies there from now on; a partition's changes nothing of that."""
     found, location = _named(operator, session, "ALTER"), operator.text("location")
     if not isinstance(found, Write) or not location or operator.arguments.get("partitionSpec") is not None:
         return found
     metadata = operator.described("tableMetadata")
     values = metadata.values if metadata is not None else {"identifier": operator.described("tableIdentifier")}
-    moved = resolve.catalog_table(Described("CatalogTable", {**values, "locationUri": location}), session)
+    moved = catalog_table(Described("CatalogTable", {**values, "locationUri": location}), session)
     return found if moved is None else attrs.evolve(found, dataset=moved, remark=None)
 
 
-def _rename(_: Plan, operator: Operator, session: Session) -> Found:
+@command(
+    {COMMAND: "AlterTableRenameCommand"},
+    reads={**named_only("old", "oldName"), **named_only("new", "newName")},
+)
+def _rename(_: Plan, operator: Operator, session: Session) -> Target:
     """ALTER TABLE RENAME: the new identity, with the old one beside it."""
     before, after = operator.described("oldIdentifier"), operator.described("newIdentifier")
     if before is None or after is None:
-        return into(None, None)
+        return unnamed(None, None)
     metadata, there = operator.described("oldMetadata"), operator.described("newMetadata")
     paths = [_place(metadata, operator.text("oldPath")), _place(there, operator.text("newPath"))]
     if after.text("database") is None:
@@ -226,40 +298,40 @@ def _rename(_: Plan, operator: Operator, session: Session) -> Found:
         # The catalog moves what lies at its own place for a table, and nothing else.
         paths = [known.text("locationUri")] * 2
     old, new = (
-        resolve.catalog_table(
-            attrs.evolve(known, values={**known.values, "identifier": name, "locationUri": path}), session
-        )
+        catalog_table(attrs.evolve(known, values={**known.values, "identifier": name, "locationUri": path}), session)
         for name, path in zip((before, after), paths, strict=True)
     )
     if old is None or new is None:
-        return into(None, None)
+        return unnamed(None, None)
     link = next((Identifier(link.namespace, link.name) for link in old.symlinks), old.identifier)
     was = link if old.identifier == new.identifier else old.identifier
-    return Write(new, lifecycle="RENAME", renamed_from=was, label=table_label(new, resolve.table_name(after)))
+    return Write(new, lifecycle="RENAME", renamed_from=was, label=table_label(new, table_name(after)))
 
 
 def _place(metadata: Described | None, path: str | None) -> str | None:
     return (metadata.text("locationUri") if metadata is not None else None) or path
 
 
-def _load_data(_: Plan, operator: Operator, session: Session) -> Found:
+@command({COMMAND: "LoadDataCommand"}, reads=named_only("table", "table"))
+def _load_data(_: Plan, operator: Operator, session: Session) -> Target:
     """LOAD DATA: files are moved into a table."""
     lifecycle = "OVERWRITE" if operator.arguments.get("isOverwrite") is True else None
     found = _named(operator, session, "OVERWRITE")
     path = operator.text("path")
-    sources = (resolve.at_location(path),) if path else ()
+    sources = (at_location(path),) if path else ()
     return attrs.evolve(found, lifecycle=lifecycle, sources=sources) if isinstance(found, Write) else found
 
 
-def _v2_create(plan: Plan, operator: Operator, session: Session) -> Found:
+@command({LOGICAL: "CreateTableAsSelect ReplaceTableAsSelect CreateTable ReplaceTable"})
+def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
     """CREATE or REPLACE TABLE, with or without a query, in a DataSource V2 catalog."""
     name, query = operator.operator("name"), operator.operator("query")
     if name is None:
-        return into(None, query)
+        return unnamed(None, query)
     fields = named_fields(plan, query, ()) or _columns(plan, operator)
     dataset = _resolved(plan, plan.operators[name], session, fields, _spec(plan, operator, "location"))
     if dataset is None:
-        return into(None, query)
+        return unnamed(None, query)
     lifecycle = "OVERWRITE" if operator.name.startswith("Replace") else "CREATE"
     may_skip = query is not None and operator.arguments.get("ignoreIfExists") is True
     made = Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset))
@@ -267,7 +339,7 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Found:
 
 
 def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:
-    """The columns that a CREATE TABLE lists: a schema before Spark 4, definitions from then on."""
+    """Return the columns that a CREATE TABLE lists: a schema before Spark 4, definitions since."""
     found = []
     for definition in plan.expressions_of(operator.sequence("columns")):
         name, type_, comment = (definition.arguments.get(key) for key in ("name", "dataType", "comment"))
@@ -276,8 +348,9 @@ def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:
     return tuple(found) or schema_fields(operator.text("tableSchema"))
 
 
+@reads({f"{LOGICAL}.TableSpecBase": {"location": "location"}})
 def _spec(plan: Plan, operator: Operator, name: str) -> str | None:
-    """What the clauses behind a CREATE TABLE say: a value of its own, or an expression before it is resolved."""
+    """Return what a clause of CREATE TABLE says: of a TableSpec, or of an expression before it is resolved."""
     spec = operator.arguments.get("tableSpec")
     if isinstance(spec, ExpressionRef):
         value = plan.expressions[spec.index].arguments.get(name)
@@ -285,19 +358,27 @@ def _spec(plan: Plan, operator: Operator, name: str) -> str | None:
     return spec.text(name) if isinstance(spec, Described) else None
 
 
-def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Found:
+@command(
+    {
+        LOGICAL: """
+            DropTable DropView TruncateTable RenameTable AddColumns ReplaceColumns DropColumns RenameColumn AlterColumn
+            AlterColumns SetTableProperties UnsetTableProperties SetTableLocation CommentOnTable AddPartitions
+            DropPartitions RenamePartitions TruncatePartition SetTableSerDeProperties"""
+    }
+)
+def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Target:
     """DROP, TRUNCATE, ALTER, RENAME of a table in a DataSource V2 catalog."""
     resolved = next((plan.operators[below] for below in operator.children), None)
     dataset = _resolved(plan, resolved, session) if resolved is not None else None
     if resolved is None or dataset is None:
-        return into(None, None)
+        return unnamed(None, None)
     lifecycle = {"DropTable": "DROP", "DropView": "DROP", "TruncateTable": "TRUNCATE", "RenameTable": "RENAME"}.get(
         operator.name, "ALTER"
     )
     if resolved.described("tableMetadata") is None and resolved.text("tablePath") is not None:
         # The session catalog was asked, and has no such table.
         absent = operator.arguments.get("ifExists") is True
-        return NOTHING if absent else _gone(_session_identifier(resolved), session, lifecycle)
+        return NO_TARGET if absent else _gone(_session_identifier(resolved), session, lifecycle)
     names, location = texts(operator.sequence("newName")), operator.text("location")
     if operator.name == "RenameTable" and names:
         return _renamed(dataset, names)
@@ -308,7 +389,7 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Found
 
 
 def _renamed(dataset: Dataset, names: tuple[str, ...]) -> Write:
-    """A table under its new name; one that is named by where it lies stays there, and its other name changes."""
+    """Return the write of a rename: a table that is named by its location keeps it, and its symlinks change."""
     label, old = label_of(dataset), dataset.identifier
     if dataset.symlinks:
         links = tuple(attrs.evolve(link, name=_last_part(link.name, names[-1])) for link in dataset.symlinks)
@@ -322,22 +403,33 @@ def _last_part(name: str, new: str) -> str:
     return ".".join([*name.split(".")[:-1], new])
 
 
+@reads(
+    {
+        "org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier": {
+            "tableMetadata": "#sessionTable",
+            "tablePath": "#sessionPath",
+        }
+    }
+)
 def _resolved(
     plan: Plan, operator: Operator, session: Session, fields: tuple[Field, ...] = (), location: str | None = None
 ) -> Dataset | None:
-    """The dataset of a ResolvedIdentifier or ResolvedTable; in the session catalog, as that knows it."""
+    """Return the dataset of a ResolvedIdentifier or ResolvedTable; in the session catalog, as the catalog knows it."""
     table, path = operator.described("tableMetadata"), operator.text("tablePath")
     if table is None and path is not None:
         known = {"identifier": _session_identifier(operator), "locationUri": location, "defaultPath": path}
         table = Described("CatalogTable", known)
     if table is not None:
-        return resolve.catalog_table(table, session, fields)
+        return catalog_table(table, session, fields)
     catalog, identifier = operator.arguments.get("catalog"), operator.arguments.get("identifier")
     fields = fields or fields_of(plan, operator)
     given = operator.described("table")
+    if given is not None and given.class_name in SOURCES:
+        found = resolve.relation(plan, operator, session)
+        return found.datasets[0] if found is not None and found.datasets else None
     if given is None and location is not None:
         given = Described("", {"location": location})
-    return resolve.v2_table(given, catalog, identifier, session, fields)
+    return v2_table(given, catalog, identifier, session, fields)
 
 
 def _session_identifier(operator: Operator) -> Described:
@@ -346,47 +438,3 @@ def _session_identifier(operator: Operator) -> Described:
     namespace = values.get("namespace")
     database = namespace[0] if isinstance(namespace, tuple) and namespace else None
     return Described("TableIdentifier", {"table": values.get("name"), "database": database})
-
-
-TABLE_COMMANDS: dict[str, Rule] = {
-    "CreateDataSourceTableCommand": _create_table,
-    "CreateTableCommand": _create_table,
-    "CreateTableLikeCommand": _create_like,
-    "DropTableCommand": _drop,
-    "TruncateTableCommand": _truncate,
-    "AlterTableRenameCommand": _rename,
-    "AlterTableAddColumnsCommand": _alter,
-    "AlterTableChangeColumnCommand": _alter,
-    "AlterTableChangeColumnCommentsCommand": _alter,
-    "AlterTableSetLocationCommand": _set_location,
-    "AlterTableSetPropertiesCommand": _alter,
-    "AlterTableUnsetPropertiesCommand": _alter,
-    "AlterTableAddPartitionCommand": _alter,
-    "AlterTableDropPartitionCommand": _alter,
-    "AlterTableRenamePartitionCommand": _alter,
-    "LoadDataCommand": _load_data,
-    "CreateTableAsSelect": _v2_create,
-    "ReplaceTableAsSelect": _v2_create,
-    "CreateTable": _v2_create,
-    "ReplaceTable": _v2_create,
-    "DropTable": _v2_table_command,
-    "DropView": _v2_table_command,
-    "TruncateTable": _v2_table_command,
-    "RenameTable": _v2_table_command,
-    "AddColumns": _v2_table_command,
-    "ReplaceColumns": _v2_table_command,
-    "DropColumns": _v2_table_command,
-    "RenameColumn": _v2_table_command,
-    "AlterColumn": _v2_table_command,
-    "AlterColumns": _v2_table_command,
-    "SetTableProperties": _v2_table_command,
-    "UnsetTableProperties": _v2_table_command,
-    "SetTableLocation": _v2_table_command,
-    "CommentOnTable": _v2_table_command,
-    "AddPartitions": _v2_table_command,
-    "DropPartitions": _v2_table_command,
-    "RenamePartitions": _v2_table_command,
-    "TruncatePartition": _v2_table_command,
-    "SetTableSerDeProperties": _v2_table_command,
-}
-"""Command -> what it writes."""

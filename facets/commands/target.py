@@ -1,15 +1,18 @@
-"""What a command writes, as values, and the ways in which they are made."""
+"""What a command writes, as values, and the functions that make them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 import attrs
+from openlineage_pyspark.facets.class_rules import ClassRules
 from openlineage_pyspark.facets.datasets import resolve
-from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.datasets.files import at_location
+from openlineage_pyspark.facets.datasets.source import Session
+from openlineage_pyspark.facets.datasets.tables import catalog_table, table_name
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.lineage import Kind
-from openlineage_pyspark.facets.model.plan import AttributeRef, Described, Operator, Plan, Value
+from openlineage_pyspark.facets.model.plan import SUBQUERY_ALIAS, AttributeRef, Described, Operator, Plan, Value
 from openlineage_pyspark.facets.model.schema import fields_of
 
 
@@ -20,8 +23,8 @@ class Scoped:
 
     Args:
         value: the expression, or an attribute.
-        scope: indices of the operators over whose output it stands.
-        kind: how it goes in.
+        scope: indices of the operators whose output it reads.
+        kind: how it goes into the output.
     """
 
     value: Value
@@ -49,24 +52,24 @@ class Write:
     What one command does to one dataset.
 
     Args:
-        dataset: which, with its schema where the command tells it.
-        reads: indices of the operators whose rows go in, or decide; empty for a command that carries no data.
-        columns: the output's columns with what they are set to; empty for a command that carries no data.
-        rows: what decides besides what decides about the rows of `reads`.
+        dataset: the target, with its schema if the command has it.
+        reads: indices of the operators whose rows go in, or influence the output; empty for a command without data.
+        columns: the output's columns with what they are set to; empty for a command without data.
+        influences: filters and join conditions of the command itself, in addition to those inside `reads`.
         lifecycle: OpenLineage's lifecycleStateChange.
         renamed_from: the identity before a rename.
         label: the output's part of the job's name.
         sources: datasets that are read without being part of the plan.
-        in_place: whether it changes rows that are there: a column that keeps its value is not written then.
-        keeps_rows: whether the columns that it sets keep their values in rows that it leaves alone, which is told.
-        may_skip: whether it writes nothing where its target is there already, which what was counted shows.
+        in_place: whether it changes existing rows; a column that keeps its value is then not written.
+        keeps_rows: whether rows may stay untouched: each set column then also has itself as an IDENTITY source.
+        may_skip: whether it writes nothing if its target exists already; the counts of the run tell.
         remark: what is not known of the dataset.
     """
 
     dataset: Dataset
     reads: tuple[int, ...] = ()
     columns: tuple[Assigned, ...] = ()
-    rows: tuple[Scoped, ...] = ()
+    influences: tuple[Scoped, ...] = ()
     lifecycle: str | None = None
     renamed_from: Identifier | None = None
     label: str = ""
@@ -78,28 +81,39 @@ class Write:
 
 
 @attrs.frozen
-class Unnamed:
+class UnnamedTarget:
     """
     A command without a dataset that could be named.
 
     Args:
         reads: as in `Write`.
-        target: what it writes to, as far as that can be told; None where nothing is kept.
+        target: what it writes to, as far as that is known; None if nothing is kept.
     """
 
     reads: tuple[int, ...] = ()
     target: str | None = None
 
 
-NOTHING = Unnamed()
-"""A command that has nothing to do with datasets after all: of a temporary view, of a table that isn't there."""
+NO_TARGET = UnnamedTarget()
+"""The target of a command that concerns no dataset: a temporary view, a table that does not exist."""
 
-Found = Write | Unnamed
-Rule = Callable[[Plan, Operator, Session], Found]
+Target = Write | UnnamedTarget
+
+CommandRule = Callable[[Plan, Operator, Session], Target]
+
+WRITES: ClassRules[CommandRule] = ClassRules()
+"""Command -> what it writes."""
+
+command = WRITES.rule
+reads = WRITES.reads
+
+LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+DATASOURCES = "org.apache.spark.sql.execution.datasources"
+COMMAND = "org.apache.spark.sql.execution.command"
 
 
 def by_position(plan: Plan, query: int | None, names: tuple[str, ...] = ()) -> tuple[Assigned, ...]:
-    """The query's columns under the names that they get in the output."""
+    """Return the query's columns under the names that they get in the output."""
     if query is None:
         return ()
     output = plan.operators[query].output
@@ -110,18 +124,18 @@ def by_position(plan: Plan, query: int | None, names: tuple[str, ...] = ()) -> t
 
 
 def spelt_as(names: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:
-    """The given names as those of a table are spelt, whose case does not count; one that it has not, as it is."""
+    """Return `given` in the table's spelling (case-insensitive); names that the table lacks stay as they are."""
     known = {name.casefold(): name for name in names}
     return tuple(known.get(name.casefold(), name) for name in given)
 
 
 def texts(values: tuple[Value, ...]) -> tuple[str, ...]:
-    """The texts in a sequence."""
+    """Return the texts in a sequence."""
     return tuple(value for value in values if isinstance(value, str))
 
 
 def named_fields(plan: Plan, query: int | None, names: tuple[str, ...]) -> tuple[Field, ...]:
-    """The query's schema under the names that its columns get in the output."""
+    """Return the query's schema under the names that its columns get in the output."""
     if query is None:
         return ()
     fields = fields_of(plan, plan.operators[query])
@@ -129,69 +143,79 @@ def named_fields(plan: Plan, query: int | None, names: tuple[str, ...]) -> tuple
 
 
 def path_label(dataset: Dataset) -> str:
-    """A path's part of a job's name: its last two parts, as the Java integration has it."""
+    """Return a path's part of a job's name: its last two parts, as in the Java integration."""
     parts = [part for part in dataset.identifier.name.split("/") if part]
     return "_".join(parts[-2:]) or "root"
 
 
 def table_label(dataset: Dataset, name: str | None) -> str:
-    """A table's part of a job's name, as the Java integration has it."""
+    """Return a table's part of a job's name, as in the Java integration."""
     return (name or dataset.identifier.name).replace(".", "_")
 
 
 def label_of(dataset: Dataset) -> str:
-    """The output's part of a job's name: the table's name where it has one, else its path's end."""
+    """Return the output's part of a job's name: the table's name if it has one, else the end of its path."""
     return table_label(dataset, dataset.symlinks[0].name) if dataset.symlinks else path_or_name(dataset)
 
 
 def path_or_name(dataset: Dataset) -> str:
-    """The part of a job's name of a dataset that has no table's name beside its own."""
+    """Return the part of a job's name for a dataset without a table's name as a symlink."""
     return path_label(dataset) if "/" in dataset.identifier.name else table_label(dataset, None)
 
 
 def reads_of(query: int | None) -> tuple[int, ...]:
-    """What a command with this query reads."""
+    """Return the `reads` of a command with this query."""
     return () if query is None else (query,)
 
 
-def to_table(
+def write_to_table(
     plan: Plan, table: Described, query: int | None, names: tuple[str, ...], session: Session, lifecycle: str | None
-) -> Found:
+) -> Target:
     """
-    A write to a table of the session catalog.
+    Return a write to a table of the session catalog.
 
     Args:
         plan: the plan.
         table: the described CatalogTable.
         query: index of the operator whose rows go in.
-        names: of the output's columns, in the query's order; the query's own where there are none.
+        names: of the output's columns, in the query's order; without any, the query's own names.
         session: what the session's configuration says.
         lifecycle: OpenLineage's lifecycleStateChange.
 
     Returns:
-        an Unnamed where it can't be told which dataset that is.
+        An UnnamedTarget if the table has no name.
     """
     fields = named_fields(plan, query, names)
-    dataset = resolve.catalog_table(table, session, fields)
+    dataset = catalog_table(table, session, fields)
     if dataset is None:
-        return Unnamed(reads_of(query), "a table without a name")
-    label = table_label(dataset, resolve.table_name(table.values.get("identifier")))
+        return UnnamedTarget(reads_of(query), "a table without a name")
+    label = table_label(dataset, table_name(table.values.get("identifier")))
     return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=label)
 
 
-def to_path(
+def write_to_path(
     plan: Plan, path: str | None, query: int | None, names: tuple[str, ...], format_: str | None, lifecycle: str | None
-) -> Found:
-    """A write to a path; the arguments as in `to_table`, an Unnamed where there is no path."""
+) -> Target:
+    """
+    Return a write to a path; an UnnamedTarget if there is none.
+
+    Args:
+        plan: the plan.
+        path: of a file or a directory.
+        query: index of the operator whose rows go in.
+        names: of the output's columns, in the query's order; without any, the query's own names.
+        format_: for example `parquet`.
+        lifecycle: OpenLineage's lifecycleStateChange.
+    """
     if not path:
-        return Unnamed(reads_of(query), "a path that was not told")
-    dataset = resolve.at_location(path, named_fields(plan, query, names), format_)
+        return UnnamedTarget(reads_of(query), "a path that was not told")
+    dataset = at_location(path, named_fields(plan, query, names), format_)
     return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=path_label(dataset))
 
 
-def mode_lifecycle(operator: Operator, name: str = "mode") -> str | None:
-    """The lifecycle of a save mode: what may only be made new is made new."""
-    return {"Overwrite": "OVERWRITE", "ErrorIfExists": "CREATE"}.get(operator.text(name) or "")
+def mode_lifecycle(operator: Operator) -> str | None:
+    """Return the lifecycle of a save mode: Overwrite -> OVERWRITE, ErrorIfExists -> CREATE, any other -> None."""
+    return {"Overwrite": "OVERWRITE", "ErrorIfExists": "CREATE"}.get(operator.text("mode") or "")
 
 
 _KEEPS_NOTHING = frozenset(
@@ -202,14 +226,25 @@ _KEEPS_NOTHING = frozenset(
 )
 
 
-def into(target: Described | None, query: int | None) -> Unnamed:
-    """A write into what is no relation of the plan: the noop, console and memory sinks keep nothing."""
+def _keeps_nothing(target: Described) -> bool:
+    """Return whether a target is one of Spark's noop, console, memory and foreach sinks."""
+    return target.simple_name in _KEEPS_NOTHING and target.class_name.startswith("org.apache.spark.sql.execution.")
+
+
+def unnamed(target: Described | None, query: int | None) -> UnnamedTarget:
+    """
+    Return a write to something that is no relation of the plan.
+
+    Args:
+        target: the table or sink; None if the command does not say.
+        query: index of the operator whose rows go in.
+    """
     if target is None:
-        return Unnamed(reads_of(query), "a target that was not told")
-    return Unnamed(reads_of(query), None if target.simple_name in _KEEPS_NOTHING else target.class_name)
+        return UnnamedTarget(reads_of(query), "a target that was not told")
+    return UnnamedTarget(reads_of(query), None if _keeps_nothing(target) else target.class_name)
 
 
-def into_relation(
+def write_to_relation(
     plan: Plan,
     target: int | None,
     query: int | None,
@@ -217,9 +252,9 @@ def into_relation(
     lifecycle: str | None,
     *,
     by_name: bool = False,
-) -> Found:
+) -> Target:
     """
-    A write into the relation at an index of the plan; an Unnamed where it keeps nothing or can't be named.
+    Return a write into a relation of the plan; an UnnamedTarget if it keeps nothing or has no known name.
 
     Args:
         plan: the plan.
@@ -227,17 +262,17 @@ def into_relation(
         query: index of the operator whose rows go in.
         session: what the session's configuration says.
         lifecycle: OpenLineage's lifecycleStateChange.
-        by_name: whether a column goes into the one of its name, or else is a new one, rather than by its position.
+        by_name: whether columns go in by name, those of a new name as new columns, and not by position.
     """
-    while target is not None and plan.operators[target].name == "SubqueryAlias":
+    while target is not None and plan.operators[target].class_name == SUBQUERY_ALIAS:
         target = next(iter(plan.operators[target].children), None)
     if target is None:
-        return into(None, query)
+        return unnamed(None, query)
     operator = plan.operators[target]
     table = operator.described("table")
     found = resolve.relation(plan, operator, session)
-    if found is None or not found.datasets or (table is not None and table.simple_name in _KEEPS_NOTHING):
-        return into(table or Described(operator.class_name, {}), query)
+    if found is None or not found.datasets or (table is not None and _keeps_nothing(table)):
+        return unnamed(table or Described(operator.class_name, {}), query)
     dataset = found.datasets[0]
     names = tuple(column.name for column in operator.output)
     if by_name and query is not None:

@@ -1,4 +1,8 @@
-"""Which dataset the paths of files, directories and streams belong to. Nothing is listed: the paths' words tell."""
+"""
+Names of datasets by OpenLineage's naming specification: of locations, JDBC tables, Kafka topics and metastores.
+
+Which dataset a path belongs to is decided from its text alone; the file system is not accessed.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,13 @@ import re
 from urllib.parse import unquote
 
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.datasets.logins import LOGIN
 from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.urls import HOST_AND_PORT, LOGIN, jdbc_parts
 
 _STORES_WITHOUT_SLASH = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "wasb": "wasbs", "wasbs": "wasbs"}
 _AZURE = {"abfs": "abfss", "abfss": "abfss", "wasb": "wasbs", "wasbs": "wasbs"}
 _PARTITION = re.compile(r"[^/=]+=[^/]*")
 _PARAMETERS = re.compile(r"\?[^?/=]*=.*", re.DOTALL)
-_SERVER = re.compile(r"(\[[0-9A-Fa-f:]+\]|[\w.\-]*)(?:\\\w+)?(?::(\d+)(?::(\w+))?)?:?")
-_DATABASE = re.compile(r"[\w.$%\-]*(?:/[\w.$%\-]*)?")
-_EMBEDDED = ("derby", "sqlite", "h2", "hsqldb")
 _JDBC = {
     "postgresql": ("postgres", 5432),
     "mysql": ("mysql", 3306),
@@ -36,13 +37,13 @@ _WITH_DATABASE = ("postgresql", "redshift", "db2", "mysql", "mariadb", "oracle",
 
 def location(path: str) -> Identifier:
     """
-    The name of what lies at a location.
+    Return the name of what lies at a location.
 
     Args:
         path: a Hadoop path or URI; one without a scheme is a local file.
 
     Returns:
-        namespace (`file`, `hdfs://nn:8020`, `s3://bucket`) and path, without credentials, parameters (a signature
+        Namespace (`file`, `hdfs://nn:8020`, `s3://bucket`) and path, without credentials, parameters (a signature
         of Azure) and trailing slash.
     """
     scheme, rest = _scheme(path)
@@ -60,13 +61,13 @@ def location(path: str) -> Identifier:
 
 
 def uri_location(uri: str) -> Identifier:
-    """The name of what lies at a location that is a URI, as catalogs keep it: its path is percent-encoded."""
+    """Return the name of what lies at a URI, as catalogs keep it: its path is percent-encoded."""
     encoded = location(uri)
     return Identifier(encoded.namespace, unquote(encoded.name))
 
 
 def table_root(path: str) -> str:
-    """A path without the `key=value` directories at its end: the table, not one of its partitions."""
+    """Return a path without the `key=value` directories at its end: the table, not one of its partitions."""
     kept = path.rstrip("/").split("/")
     while len(kept) > 1 and _PARTITION.fullmatch(kept[-1]):
         kept.pop()
@@ -74,60 +75,42 @@ def table_root(path: str) -> str:
 
 
 def parent(path: str) -> str:
-    """The directory that a path lies in."""
+    """Return the directory that a path lies in."""
     return path.rstrip("/").rpartition("/")[0] or "/"
 
 
 def jdbc_namespace(url: str) -> str:
     """
-    The namespace of a JDBC database: kind, host and port.
+    Return the namespace of a JDBC database: kind, host and port.
 
     Args:
-        url: the JDBC URL; user, password, parameters and properties in it are left behind.
+        url: the JDBC URL; user, password, parameters and properties in it are left out.
     """
-    kind, rest = _jdbc(url)
-    if kind in _EMBEDDED:
-        place = re.split(r"[;?]", rest, maxsplit=1)[0]
-        scheme, slashes, remote = place.partition("//")
-        return f"{kind}:{scheme}{slashes}{remote.rpartition('@')[2]}"
-    name, default = _JDBC.get(kind, (kind, None))
-    host, port, _ = _server(kind, rest)
-    port = port or (str(default) if default else "")
-    return f"{name}://{host}:{port}" if port else f"{name}://{host}"
-
-
-def jdbc_address(url: str) -> str:
-    """
-    A JDBC URL as a person reads it: kind, host, port and database, and nothing else.
-
-    Args:
-        url: the JDBC URL; user, password, parameters and properties in it are left behind.
-    """
-    kind, rest = _jdbc(url)
-    if kind in _EMBEDDED:
-        return f"jdbc:{jdbc_namespace(url)}"
-    host, port, database = _server(kind, rest)
-    address = f"jdbc:{kind}://{host}:{port}" if port else f"jdbc:{kind}://{host}"
-    return f"{address}/{database}" if database else address
+    found = jdbc_parts(url)
+    if found.place is not None:
+        return f"{found.kind}:{found.place}"
+    name, default = _JDBC.get(found.kind, (found.kind, None))
+    port = found.port or (str(default) if default else "")
+    return f"{name}://{found.host}:{port}" if port else f"{name}://{found.host}"
 
 
 def jdbc_table(url: str, table: str) -> str:
     """
-    The name of a table in a JDBC database: database, schema and table as far as the URL and the table tell.
+    Return the name of a table in a JDBC database: database, schema and table as far as the URL and the table say.
 
     Args:
         url: the JDBC URL.
         table: what the user gave, quotes and all.
     """
-    kind, rest = _jdbc(url)
+    found = jdbc_parts(url)
     if table.lstrip().startswith("("):
         # The text of a query is no name, and may hold anything.
         return "(query)"
     parts = [part.strip('"`[] ') for part in table.split(".")]
-    if kind not in _WITH_DATABASE:
+    if found.kind not in _WITH_DATABASE:
         return ".".join(parts)
-    most = 2 if kind in ("mysql", "mariadb") else 3
-    known = [part for part in _server(kind, rest)[2].split("/") if part]
+    most = 2 if found.kind in ("mysql", "mariadb") else 3
+    known = [part for part in found.database.split("/") if part]
     missing = most - len(parts)
     if known and missing > 0:
         # A catalog with a schema behind it stands before a bare table; before `schema.table` it stands alone.
@@ -136,12 +119,12 @@ def jdbc_table(url: str, table: str) -> str:
 
 
 def kafka_namespace(servers: str) -> str:
-    """The namespace of a Kafka cluster: its first bootstrap server, as the Java integration has it."""
+    """Return the namespace of a Kafka cluster: its first bootstrap server, as in the Java integration."""
     return "kafka://" + servers.split(",", 1)[0].strip().rpartition("://")[2].rpartition("@")[2]
 
 
 def warehouse_namespace(warehouse: str) -> str:
-    """The namespace of the tables in a session catalog without a metastore: where its warehouse lies."""
+    """Return the namespace of tables in a session catalog without a metastore: the location of its warehouse."""
     identifier = location(warehouse)
     return (
         f"file:{identifier.name}"
@@ -151,15 +134,15 @@ def warehouse_namespace(warehouse: str) -> str:
 
 
 def metastore_namespace(uris: str) -> str:
-    """The namespace of a Hive metastore, from `hive.metastore.uris`: its first server."""
+    """Return the namespace of a Hive metastore, from `hive.metastore.uris`: its first server."""
     authority, _ = _authority(_scheme(uris.split(",", 1)[0].strip())[1])
-    found = _SERVER.fullmatch(authority.rpartition("@")[2])
+    found = HOST_AND_PORT.fullmatch(authority.rpartition("@")[2])
     host, port = (found.group(1), found.group(2)) if found is not None else ("", None)
     return f"hive://{host.lower()}:{port or 9083}"
 
 
 def snake_case(text: str) -> str:
-    """A name in lower case with underscores, as the Java integration normalises application and job names."""
+    """Return a name in lower case with underscores, as the Java integration normalises application and job names."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", text))
     return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
 
@@ -170,7 +153,7 @@ def _scheme(path: str) -> tuple[str, str]:
 
 
 def _authority(rest: str) -> tuple[str, str]:
-    """The authority, without a password in it, and the path behind it."""
+    """Return the authority, without a password in it, and the path behind it."""
     if not rest.startswith("//"):
         return "", rest
     # A password may hold slashes; what stands behind the colon is one unless it is a port.
@@ -187,50 +170,19 @@ def _trim(name: str) -> str:
     return name.rstrip("/") or "/"
 
 
-def _jdbc(url: str) -> tuple[str, str]:
-    kind, _, rest = url.removeprefix("jdbc:").partition(":")
-    return kind.lower(), rest
-
-
-def _server(kind: str, rest: str) -> tuple[str, str, str]:
-    """Host, port and database of a server's JDBC URL: nothing else is looked at, so nothing else can get out."""
-    named_host, named_port = _parameter(rest, "host|serverName"), _parameter(rest, "port|portNumber")
-    _, at, head = re.split(r"[?;]", rest, maxsplit=1)[0].rpartition("@")
-    # Oracle's login has no slashes before it, and what is no `@host` may be nothing but a login.
-    head = head.rpartition("//")[2] if "(" not in head and (at or kind != "oracle") else ""
-    address, _, path = head.partition("/")
-    # Anything else than host and port is a password that holds what ends a login.
-    found = _SERVER.fullmatch(address.split(",", 1)[0])
-    host, port, sid = found.groups() if found is not None else ("", None, None)
-    database = _parameter(rest, "database|databaseName|db|service_name|sid") or re.split(r"[:,&]", path, maxsplit=1)[0]
-    if "(" in rest and not database:
-        database = re.split(r"[?;]", rest.rpartition(")")[2].removeprefix("/"), maxsplit=1)[0]
-    if found is None or not _DATABASE.fullmatch(database):
-        database = ""
-    if kind == "snowflake":
-        host = host.removesuffix(".snowflakecomputing.com")
-    return host or named_host, port or named_port, database or sid or ""
-
-
-def _parameter(rest: str, names: str) -> str:
-    """The value of a parameter in any of the ways in which drivers write them: `;a=b`, `?a=b&c=d`, `(a=b)`."""
-    found = re.search(rf"(?i)[;?&(,]\s*(?:{names})\s*=\s*\{{?([\w.\-]+)", rest)
-    return found.group(1) if found else ""
-
-
 _WILD = re.compile(r"[*?{\[]")
 
 
 def roots(paths: list[str], given: str | None) -> list[str]:
     """
-    The datasets' paths of a read.
+    Return the paths of the datasets of a read.
 
     Args:
         paths: that are read, wildcards resolved.
-        given: the one path that the user wrote, where it was one.
+        given: the path that the user wrote, if there was just one.
 
     Returns:
-        of several files of a directory the directory; a single file, and what may be a directory, as it is.
+        The directory of several files in one; a single file, and what may be a directory, as it is.
     """
     if len(paths) < 2:
         return paths
@@ -247,22 +199,22 @@ def _name(path: str) -> str:
 
 
 def before_glob(path: str) -> str:
-    """Of a path with wildcards the directory that all it stands for lies in."""
+    """Return the directory that holds everything that a path with wildcards stands for."""
     wild = _WILD.search(path)
     return path if wild is None else path[: wild.start()].rpartition("/")[0]
 
 
 def is_absolute(path: str) -> bool:
-    """Whether a text can be nothing but a path: it begins at a root, or has a file system's scheme."""
+    """Return whether a text can only be a path: it begins at a root, or has a file system's scheme."""
     return re.match(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/", path) is not None
 
 
 def stream_path(text: str | None) -> str | None:
     """
-    The path of a file source or sink of a stream.
+    Return the path of a file source or sink of a stream.
 
     Args:
-        text: what it says of itself, the one place where it shows the path.
+        text: its `toString`, the only place where it shows the path.
     """
     found = re.fullmatch(r"File(?:Stream)?(?:Source|Sink)\[(.*)\]", text or "", re.DOTALL)
     return found.group(1) if found else None

@@ -7,7 +7,7 @@ import hashlib
 import re
 import urllib.parse
 
-from openlineage_pyspark.facets.datasets.logins import LOGIN_OF_URL
+from openlineage_pyspark.facets.urls import LOGIN_OF_URL
 
 _REFUSED = re.compile(r"[^a-zA-Z:;=/0-9_\-.@+]")
 _LONGEST = 1024

@@ -9,8 +9,50 @@ known of an exprId stands once in `Plan.attributes`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn, TypeVar
 
 import attrs
+
+_CATALYST = "org.apache.spark.sql.catalyst."
+_LOGICAL = f"{_CATALYST}plans.logical."
+
+CTE_DEFINITION = f"{_LOGICAL}CTERelationDef"
+LOGICAL_RDD = "org.apache.spark.sql.execution.LogicalRDD"
+PROJECT = f"{_LOGICAL}Project"
+SUBQUERY_ALIAS = f"{_LOGICAL}SubqueryAlias"
+UNION = f"{_LOGICAL}Union"
+UNION_LOOP = f"{_LOGICAL}UnionLoop"
+WITH_CTE = f"{_LOGICAL}WithCTE"
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class FrozenMap(dict[K, V]):
+    """A mapping that can't be changed, and so has a hash. It is a dict, because lookups are most of what is done."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Return a hash that is the same for equal maps, whatever their order."""
+        return hash(frozenset(self.items()))
+
+    def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise TypeError("a frozen mapping can't be changed")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self),)
+
+
+def _frozen(mapping: Mapping[K, V]) -> FrozenMap[K, V]:
+    return mapping if isinstance(mapping, FrozenMap) else FrozenMap(mapping)
+
+
+def _map(**options: Any) -> Any:
+    return attrs.field(converter=_frozen, **options)
 
 
 @attrs.frozen
@@ -37,23 +79,23 @@ class AttributeRef:
 @attrs.frozen
 class Described:
     """
-    A value that is no tree node: its JVM class and what was asked of it.
+    A value that is no tree node: its JVM class and what the probe read of it.
 
     Args:
         class_name: full JVM name of its class.
-        values: reading name -> value, as the description table asks for them.
+        values: name of a reading -> value.
     """
 
     class_name: str
-    values: Mapping[str, Value]
+    values: Mapping[str, Value] = _map()
 
     @property
     def simple_name(self) -> str:
-        """The class's name without its package."""
+        """Return the class's name without its package."""
         return simple_name(self.class_name)
 
     def text(self, name: str) -> str | None:
-        """The reading of that name where it is text."""
+        """Return the reading of that name if it is text."""
         value = self.values.get(name)
         return value if isinstance(value, str) else None
 
@@ -84,23 +126,23 @@ class Expression:
     A Catalyst expression.
 
     Args:
-        name: simple class name.
+        name: simple name of a class of Catalyst; full name of any other class, which may be called the same.
         arguments: by the name of the case class's parameter.
-        id: exprId, where the expression is a named one.
-        column: the name it gives, where it is a named one.
-        type: data type, where it is a named one.
-        sql: its SQL text, where it stands at the top of an operator's argument.
+        id: exprId of a named expression.
+        column: the name that a named expression gives.
+        type: data type of a named expression.
+        sql: its SQL text, if it stands at the top of an operator's argument.
     """
 
     name: str
-    arguments: Mapping[str, Value]
+    arguments: Mapping[str, Value] = _map()
     id: int | None = None
     column: str | None = None
     type: str | None = None
     sql: str | None = None
 
     def sequence(self, name: str) -> tuple[Value, ...]:
-        """The sequence in that argument; empty where there is none."""
+        """Return the sequence in that argument; empty if there is none."""
         value = self.arguments.get(name)
         return value if isinstance(value, tuple) else ()
 
@@ -121,14 +163,14 @@ class Operator:
     Args:
         name: simple class name.
         class_name: full JVM name.
-        arguments: by the name of the case class's parameter, and the description table's readings.
+        arguments: by the name of the case class's parameter, and what else the probe read.
         output: what it puts out, in order.
-        children: the operators that stand in its arguments, in order.
+        children: indices of the operators that stand in its arguments, in order.
     """
 
     name: str
     class_name: str
-    arguments: Mapping[str, Value]
+    arguments: Mapping[str, Value] = _map()
     output: tuple[Output, ...] = ()
     children: tuple[int, ...] = attrs.field()
 
@@ -138,27 +180,27 @@ class Operator:
         return tuple(reference.index for reference in found if isinstance(reference, OperatorRef))
 
     def operator(self, name: str) -> int | None:
-        """The index of the operator in that argument."""
+        """Return the index of the operator in that argument."""
         value = self.arguments.get(name)
         return value.index if isinstance(value, OperatorRef) else None
 
     def described(self, name: str) -> Described | None:
-        """The described value in that argument."""
+        """Return the described value in that argument."""
         value = self.arguments.get(name)
         return value if isinstance(value, Described) else None
 
     def text(self, name: str) -> str | None:
-        """The text in that argument."""
+        """Return the text in that argument."""
         value = self.arguments.get(name)
         return value if isinstance(value, str) else None
 
     def sequence(self, name: str) -> tuple[Value, ...]:
-        """The sequence in that argument; empty where there is none."""
+        """Return the sequence in that argument; empty if there is none."""
         value = self.arguments.get(name)
         return value if isinstance(value, tuple) else ()
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen
 class Plan:
     """
     One analyzed plan.
@@ -177,31 +219,36 @@ class Plan:
 
     operators: tuple[Operator, ...]
     expressions: tuple[Expression, ...]
-    attributes: Mapping[int, Attribute]
+    attributes: Mapping[int, Attribute] = _map()
     root: int = 0
-    session: Mapping[str, str | None] = attrs.Factory(dict)
+    session: Mapping[str, str | None] = _map(factory=dict)
     cut: bool = False
     broken: tuple[str, ...] = ()
-    common: Mapping[int, Value] = attrs.Factory(dict)
-    ctes: Mapping[tuple[str, int], int] = attrs.Factory(dict)
+    common: Mapping[int, Value] = _map(factory=dict)
+    ctes: Mapping[tuple[str, int], int] = _map(factory=dict)
 
     @property
     def top(self) -> Operator:
-        """The operator at the top."""
+        """Return the operator at the top."""
         return self.operators[self.root]
 
     def expressions_of(self, values: tuple[Value, ...]) -> Iterator[Expression]:
-        """The expressions among the values of a sequence, in order."""
+        """Return the expressions among the values of a sequence, in order."""
         return (self.expressions[value.index] for value in values if isinstance(value, ExpressionRef))
 
 
 def simple_name(class_name: str) -> str:
-    """A JVM class's name without its package and the classes around it; of a Scala object without its `$`."""
+    """Return a JVM class's name without its package and the classes around it; for a Scala object without its `$`."""
     return class_name.rsplit(".", 1)[-1].rstrip("$").rsplit("$", 1)[-1]
 
 
+def expression_name(class_name: str) -> str:
+    """Return the name that an expression is known by: simple for a class of Catalyst, full for any other."""
+    return simple_name(class_name) if class_name.startswith(_CATALYST) else class_name
+
+
 def references(value: Value) -> Iterator[OperatorRef | ExpressionRef | AttributeRef]:
-    """The tree nodes and attributes that stand in an argument, in order."""
+    """Yield the tree nodes and attributes that stand in an argument, in order."""
     if isinstance(value, (OperatorRef, ExpressionRef, AttributeRef)):
         yield value
     elif isinstance(value, tuple):
@@ -213,7 +260,7 @@ def references(value: Value) -> Iterator[OperatorRef | ExpressionRef | Attribute
 
 
 def common_id(expression: Expression) -> int:
-    """The id that a common expression's definition and its uses share; -1 where there is none."""
+    """Return the id that a common expression's definition and its uses share; -1 if there is none."""
     identity = expression.arguments.get("id")
     value = identity.values.get("id") if isinstance(identity, Described) else identity
     return value if isinstance(value, int) else -1

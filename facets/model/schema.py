@@ -8,22 +8,22 @@ from typing import Any
 from openlineage_pyspark.facets.model.dataset import Field
 from openlineage_pyspark.facets.model.plan import Operator, Plan
 
-HIDDEN = "_metadata"
-"""What Spark adds to the columns of files that ask for it (FileSourceMetadataAttribute): no column of the dataset."""
+FILE_METADATA = "_metadata"
+"""The column that Spark adds to files on demand (FileSourceMetadataAttribute), which is no column of the dataset."""
 
 
 def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
-    """The schema that an operator puts out."""
+    """Return the schema of an operator's output."""
     return tuple(
         field(column.name, plan.attributes[column.id].type, plan.attributes[column.id].comment)
         for column in operator.output
-        if column.id in plan.attributes and column.name != HIDDEN
+        if column.id in plan.attributes and column.name != FILE_METADATA
     )
 
 
 def field(name: str, type_: str, comment: str | None = None) -> Field:
     """
-    A field of a schema from Spark's own description of its type.
+    Return a field of a schema, from Spark's own description of its type.
 
     Args:
         name: the field's name.
@@ -34,7 +34,7 @@ def field(name: str, type_: str, comment: str | None = None) -> Field:
 
 
 def schema_fields(type_json: str | None) -> tuple[Field, ...]:
-    """The fields of a struct type that stands as JSON."""
+    """Return the fields of a struct type in JSON; none for any other text."""
     return field("", type_json).fields if type_json and type_json.startswith("{") else ()
 
 

@@ -4,7 +4,7 @@ Redaction: what is removed from the texts of an event before anybody sees it, an
 Always removed:
 - the values of options, properties and variables whose names say they are secret, or are not known to be harmless:
   `names` holds both lists of names;
-- logins, query parameters and fragments of URLs, and every property of a JDBC URL: `facets.datasets.urls`;
+- logins, query parameters and fragments of URLs, and every property of a JDBC URL: `facets.urls`;
 - what follows the name of a secret in free text (`password=...`), private keys, tokens in the form of a well-known
   service, and the secret values that the configuration holds: `text`;
 - comments in SQL, strings that a name, an assignment, a comparison or a function says are secret: `sql`;

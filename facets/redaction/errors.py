@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from openlineage_pyspark.facets.datasets.urls import REDACTED
 from openlineage_pyspark.facets.redaction.sql import MASK, redact_sql
+from openlineage_pyspark.facets.urls import REDACTED
 
 _STATEMENT = re.compile(r"== SQL\b[^=]*==\s*")
 _PLAN = re.compile(r"\s*(?:== [A-Z][A-Za-z ]* Plan ==|(?:[A-Z][a-z]+ )?(?:Logical|Physical) Plan:|Streaming plan:)\s*")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import attrs
-from openlineage_pyspark.facets.datasets.urls import REDACTED
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState
@@ -18,6 +17,7 @@ from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.redaction.sql import SqlText, redact_sql
 from openlineage_pyspark.facets.redaction.text import redact_text
+from openlineage_pyspark.facets.urls import REDACTED
 
 
 @attrs.frozen

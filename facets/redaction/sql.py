@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable
 
 import attrs
-from openlineage_pyspark.facets.datasets.urls import REDACTED, without_credentials
 from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option, is_shown_property
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, quoted, tokens, unquoted
+from openlineage_pyspark.facets.urls import REDACTED, without_credentials
 
 MASK = "?"
 """Replaces a literal if literals are masked."""

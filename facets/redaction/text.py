@@ -12,9 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
-from openlineage_pyspark.facets.datasets.logins import PASSWORD_IN_TEXT
-from openlineage_pyspark.facets.datasets.urls import REDACTED, without_credentials
 from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option
+from openlineage_pyspark.facets.urls import PASSWORD_IN_TEXT, REDACTED, without_credentials
 
 _KEY = re.compile(
     r"""(?<![\w.\-])(?P<name>[\w.\-]{1,200})

@@ -1,7 +1,9 @@
-"""What an expression reads, and how: the attributes and subqueries in it, each with its kind.
+"""
+What an expression reads, and how: the attributes and subqueries in it, each with its kind.
 
-Rules are by class name. An expression without a rule transforms all that it reads, which is true of nearly every
-function; the table below holds those of which more can be said.
+Rules are by the name of a class of Catalyst; an expression of anybody else has its full name and so no rule. An
+expression without a rule transforms all that it reads, which is true of nearly every function; the table below holds
+those of which more can be said.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from openlineage_pyspark.facets.model.plan import (
     common_id,
     references,
 )
+from openlineage_pyspark.facets.trace.struct_fields import READINGS as STRUCT_READINGS
 from openlineage_pyspark.facets.trace.struct_fields import Path, accessed, held, selected
 
 
@@ -35,14 +38,15 @@ class Reach(enum.Enum):
 
 @attrs.frozen
 class Use:
-    """One thing that an expression reads.
+    """
+    One thing that an expression reads.
 
     Args:
         reach: what it points at.
         kind: how it is used.
         id: exprId of the attribute; 0 for ROWS.
         operator: the subquery's top operator, for RESULT and ROWS.
-        path: the struct fields that alone are read of the attribute, outermost first.
+        path: names of struct fields, outermost first, if only that field of the attribute is read.
     """
 
     reach: Reach
@@ -53,7 +57,21 @@ class Use:
 
 
 Part = tuple[Value, Kind]
-Rule = Callable[[Plan, Expression], "list[Part]"]
+ExpressionRule = Callable[[Plan, Expression], "list[Part]"]
+
+READINGS = {
+    "org.apache.spark.sql.catalyst.expressions.CommonExpressionId": {"id": "id"},
+    **STRUCT_READINGS,
+}
+"""Class -> what the probe reads of its values."""
+
+UNREAD = {
+    "PythonUDF": ("func", "dataType"),
+    "PythonUDAF": ("func", "dataType"),
+    "PythonUDTF": ("func",),
+    "ScalaUDF": ("function", "dataType"),
+}
+"""Simple name of an expression -> arguments that the probe leaves out: closures."""
 
 MASKING = frozenset(
     [
@@ -91,20 +109,21 @@ UNCHANGED = frozenset(
         "NamedArgumentExpression",
     ]
 )
-"""Expressions that hand on the value of their one argument."""
+"""Expressions whose value is that of their one argument."""
 
 
 def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) -> tuple[Use, ...]:
-    """Everything that an argument of an operator reads.
+    """
+    Return everything that an argument of an operator reads.
 
     Args:
         plan: the plan that it stands in.
         value: the argument: an expression, an attribute, or a sequence of them.
         kind: how the operator uses it.
-        path: the struct fields that alone are asked of it.
+        path: names of struct fields, outermost first, if only that field of the value is asked for.
 
     Returns:
-        each use once, in the order of the text; the walk is iterative and linear in the expression.
+        Each use once, in the order of the text; the walk is iterative and linear in the expression.
     """
     found: dict[Use, None] = {}
     seen: set[tuple[int, Kind, Path]] = set()
@@ -136,7 +155,7 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
 
 
 def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Iterator[tuple[Value, Kind, Path]]:
-    """The arguments of one expression, each with the kind and the path that it is read with."""
+    """Yield the arguments of one expression, each with the kind and the path with which it is read."""
     name, field = expression.name, accessed(expression)
     if field is not None:
         kind = Kind.IDENTITY if name == "GetStructField" else Kind.TRANSFORMATION
@@ -165,19 +184,19 @@ def _by_rule(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Ite
 
 
 def _checks_length(expression: Expression) -> bool:
-    """Whether this is the padding or the length check of a CHAR or VARCHAR column: the value stays the same."""
+    """Return whether this is the padding or length check of a CHAR or VARCHAR column, which keeps the value."""
     name = expression.arguments.get("functionName")
     return isinstance(name, str) and name in ("readSidePadding", "charTypeWriteSideCheck", "varcharTypeWriteSideCheck")
 
 
 def _function(_: Plan, expression: Expression) -> list[Part]:
-    """Any function: its value is made of all its arguments."""
+    """Any function: its value is computed from all its arguments."""
     kind = Kind.MASKED_TRANSFORMATION if expression.name in MASKING else Kind.TRANSFORMATION
     return [(reference, kind) for value in expression.arguments.values() for reference in references(value)]
 
 
 def _if(_: Plan, expression: Expression) -> list[Part]:
-    """IF: the condition decides, the two values go in."""
+    """IF: the condition is a CONDITIONAL influence, the two values go in."""
     a = expression.arguments
     return [
         (a.get("predicate"), Kind.CONDITIONAL),
@@ -187,13 +206,13 @@ def _if(_: Plan, expression: Expression) -> list[Part]:
 
 
 def _null_if(_: Plan, expression: Expression) -> list[Part]:
-    """NULLIF as Spark 4.3 keeps it: the comparison decides, the value goes in."""
+    """NULLIF as Spark 4.3 keeps it: the comparison is a CONDITIONAL influence, the value goes in."""
     a = expression.arguments
     return [(a.get("predicate"), Kind.CONDITIONAL), (a.get("value"), Kind.TRANSFORMATION)]
 
 
 def _case(_: Plan, expression: Expression) -> list[Part]:
-    """CASE: the conditions decide, the values go in."""
+    """CASE: the conditions are CONDITIONAL influences, the values go in."""
     parts: list[Part] = []
     branches = expression.arguments.get("branches")
     for branch in branches if isinstance(branches, tuple) else ():
@@ -204,7 +223,7 @@ def _case(_: Plan, expression: Expression) -> list[Part]:
 
 
 def _coalesce(_: Plan, expression: Expression) -> list[Part]:
-    """COALESCE, NVL: each argument may be the value, and decides whether the next one is."""
+    """COALESCE, NVL: each argument may be the value, and is a CONDITIONAL influence on which one is."""
     children = [reference for value in expression.arguments.values() for reference in references(value)]
     return [(child, kind) for child in children for kind in (Kind.TRANSFORMATION, Kind.CONDITIONAL)]
 
@@ -221,7 +240,7 @@ def _python_aggregate(plan: Plan, expression: Expression) -> list[Part]:
 
 
 def _window(plan: Plan, expression: Expression) -> list[Part]:
-    """A window expression: its function's arguments go in, its partition and order decide."""
+    """A window expression: its function's arguments go in; its partition and order are WINDOW influences."""
     a = expression.arguments
     function = a.get("windowFunction")
     parts: list[Part] = [(a.get("windowSpec"), Kind.WINDOW)]
@@ -241,29 +260,29 @@ def _window_offset(_: Plan, expression: Expression) -> list[Part]:
 
 
 def _pivot_first(_: Plan, expression: Expression) -> list[Part]:
-    """PIVOT's own aggregate: the pivot column decides which value goes where."""
+    """PIVOT's own aggregate: the values go in, the pivot column is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("valueColumn"), Kind.TRANSFORMATION), (a.get("pivotColumn"), Kind.CONDITIONAL)]
 
 
 def _chosen_by(_: Plan, expression: Expression) -> list[Part]:
-    """MAX_BY, MIN_BY: one argument is the value, the other decides."""
+    """MAX_BY, MIN_BY: one argument is the value, the other is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("valueExpr"), Kind.TRANSFORMATION), (a.get("orderingExpr"), Kind.CONDITIONAL)]
 
 
 def _with(_: Plan, expression: Expression) -> list[Part]:
-    """`With` names common expressions; their uses stand where they are referred to."""
+    """`With` names common expressions: what its child reads, with each name replaced by its definition."""
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
 def _sql_function(_: Plan, expression: Expression) -> list[Part]:
-    """A function written in SQL: its body, in which its arguments stand where it uses them."""
+    """A function written in SQL: what its body reads, with the arguments in place of the parameters."""
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
 def _ordered(_: Plan, expression: Expression) -> list[Part]:
-    """LISTAGG: the order within the group decides, the values go in."""
+    """LISTAGG: the values go in, the order within the group is a CONDITIONAL influence."""
     a = expression.arguments
     order = a.get("orderExpressions")
     values = [r for k, v in a.items() if k != "orderExpressions" for r in references(v)]
@@ -273,7 +292,7 @@ def _ordered(_: Plan, expression: Expression) -> list[Part]:
 CHOOSING = frozenset(("If", "CaseWhen", "Coalesce", "NullIfResult"))
 """Expressions that choose among values: a field of what they give is that field of one of the values."""
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, ExpressionRule] = {
     "SQLScalarFunction": _sql_function,
     "ListAgg": _ordered,
     "If": _if,
@@ -302,7 +321,7 @@ def _only(expression: Expression) -> Value:
 
 
 def _is_same_type_cast(plan: Plan, expression: Expression) -> bool:
-    """Whether a cast changes nothing: views and inserts put them around columns of the right type."""
+    """Return whether a cast changes nothing: views and inserts cast even columns of the right type."""
     if expression.name not in ("Cast", "AnsiCast", "UpCast"):
         return False
     child = expression.arguments.get("child")

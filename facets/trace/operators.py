@@ -1,9 +1,10 @@
-"""What each logical operator means for lineage, by class name.
+"""
+The lineage of each logical operator, by its class.
 
 A rule is local: it says how the attributes that an operator puts out come from those of its children, and what
-decides about its rows. It knows nothing of what lies above or below; `trace` alone composes. It takes no argument and
+influences all its rows. It knows nothing of what lies above or below; `solve` alone composes. It takes no argument and
 no child for granted: of a plan that was cut, any may be missing. `RULES` is the list of what is supported: an operator
-that isn't in it is taken as "everything to everything" and named in the event.
+that is not in it is taken as "everything to everything" and named in the event.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import attrs
+from openlineage_pyspark.facets.class_rules import Classes, ClassRules, full_names
 from openlineage_pyspark.facets.model.lineage import Kind
 from openlineage_pyspark.facets.model.plan import (
     AttributeRef,
@@ -24,7 +26,7 @@ from openlineage_pyspark.facets.model.plan import (
 
 @attrs.frozen
 class Computed:
-    """An attribute that an expression over the children's attributes gives."""
+    """An attribute whose value an expression computes from the children's attributes."""
 
     value: Value
     kind: Kind = Kind.IDENTITY
@@ -32,7 +34,7 @@ class Computed:
 
 @attrs.frozen
 class Passed:
-    """An attribute that is another operator's, under another id."""
+    """An attribute of another operator, under a new id."""
 
     operator: int
     id: int
@@ -43,30 +45,317 @@ Definition = Computed | Passed
 
 
 @attrs.frozen
-class Meaning:
-    """What one operator means.
+class OperatorLineage:
+    """
+    The lineage of one operator.
 
     Args:
-        defines: exprId -> what it is made of; several where rows of several kinds meet (union, expand).
-        passes: the operators whose attributes it hands on under their own ids.
-        rows: what decides which rows there are, or their order: argument and kind.
-        scope: the operators whose attributes its expressions may read; None for its children.
+        computes: exprId -> what it is made of; several definitions if rows of several kinds meet (union, expand).
+        passes_through: indices of the operators whose attributes it puts out under their own ids.
+        influences: the dataset-level, INDIRECT influences: arguments that decide which rows there are, or their
+            order, each with its kind.
+        inputs: indices of the operators whose attributes its expressions may read; None for its children.
         known: whether there is a rule for the operator.
     """
 
-    defines: Mapping[int, tuple[Definition, ...]] = attrs.Factory(dict)
-    passes: tuple[int, ...] = ()
-    rows: tuple[tuple[Value, Kind], ...] = ()
-    scope: tuple[int, ...] | None = None
+    computes: Mapping[int, tuple[Definition, ...]] = attrs.Factory(dict)
+    passes_through: tuple[int, ...] = ()
+    influences: tuple[tuple[Value, Kind], ...] = ()
+    inputs: tuple[int, ...] | None = None
     known: bool = True
+
+
+OperatorRule = Callable[[Plan, Operator], OperatorLineage]
+
+RULES: ClassRules[OperatorRule] = ClassRules()
+"""Operator class -> its rule."""
+
+SAME_OUTPUT: set[str] = set()
+"""Full names of the operators that put out what their first child does: the probe does not send their output."""
+
+_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+_EXECUTION = "org.apache.spark.sql.execution"
+
+
+def rule(classes: Classes, *, output: str = "own") -> Callable[[OperatorRule], OperatorRule]:
+    """
+    Return a decorator that registers a rule.
+
+    Args:
+        classes: the operators that it is for.
+        output: `child` if they put out the ids and names that their first child does, in the same order.
+    """
+    if output == "child":
+        SAME_OUTPUT.update(full_names(classes))
+    return RULES.rule(classes)
 
 
 _DELETE = 1
 """Spark's number for a row that is to be deleted (RowDeltaUtils)."""
 
 
-def merge_rows(plan: Plan, operator: Operator) -> Meaning:
-    """The rows of a rewritten MERGE: by position what its actions put out, each where its condition says so."""
+def lineage_of(plan: Plan, operator: Operator) -> OperatorLineage:
+    """
+    Return the lineage of an operator.
+
+    Args:
+        plan: the plan that it stands in.
+        operator: the operator.
+
+    Returns:
+        By its rule; without one, every output column is made of every input column, and `known` is False.
+    """
+    return (RULES.get(operator.class_name) or _unknown)(plan, operator)
+
+
+def _unknown(plan: Plan, operator: Operator) -> OperatorLineage:
+    # Without an input it is a source; what it reads, or that nobody knows, is for its resolver to say.
+    return attrs.evolve(_opaque(plan, operator), known=False) if operator.children else OperatorLineage()
+
+
+@rule({_LOGICAL: "Project"})
+def _project(plan: Plan, operator: Operator) -> OperatorLineage:
+    """SELECT: each column is an expression."""
+    return OperatorLineage(_named(plan, operator.sequence("projectList")), operator.children)
+
+
+def _named(plan: Plan, values: tuple[Value, ...]) -> dict[int, tuple[Definition, ...]]:
+    """Return the named expressions of a list, by exprId; plain attributes are left out."""
+    found: dict[int, tuple[Definition, ...]] = {}
+    for value in values:
+        if isinstance(value, ExpressionRef):
+            expression = plan.expressions[value.index]
+            if expression.id is not None:
+                found[expression.id] = (Computed(value),)
+    return found
+
+
+@rule({_LOGICAL: "Filter"}, output="child")
+def _filter(_: Plan, operator: Operator) -> OperatorLineage:
+    """WHERE, HAVING, QUALIFY: the condition is a FILTER influence."""
+    return OperatorLineage(
+        passes_through=operator.children, influences=((operator.arguments.get("condition"), Kind.FILTER),)
+    )
+
+
+@rule(
+    {
+        _LOGICAL: """
+            GlobalLimit LocalLimit Tail Offset Sample Repartition RepartitionByExpression RebalancePartitions
+            ResolvedHint EventTimeWatermark CollectMetrics SubqueryAlias View WithCTE"""
+    },
+    output="child",
+)
+@rule(
+    {
+        _LOGICAL: """
+            TypedFilter LimitAll ReturnAnswer Subquery SQLFunctionNode CTERelationDef UpdateEventTimeWatermarkColumn""",
+        "org.apache.spark.sql.catalyst.analysis": "SQLFunctionNode",
+        "org.apache.spark.sql.catalyst.expressions": "PipeOperator",
+    }
+)
+def _pass(_: Plan, operator: Operator) -> OperatorLineage:
+    """Rows and columns pass through unchanged, all or some of them."""
+    return OperatorLineage(passes_through=operator.children[:1])
+
+
+@rule({_LOGICAL: "Sort"}, output="child")
+def _sort(_: Plan, operator: Operator) -> OperatorLineage:
+    """ORDER BY, SORT BY: the order is a SORT influence."""
+    return OperatorLineage(passes_through=operator.children, influences=((operator.arguments.get("order"), Kind.SORT),))
+
+
+@rule({_LOGICAL: "Zip Join AsOfJoin NearestByJoin"})
+def _join(_: Plan, operator: Operator) -> OperatorLineage:
+    """A join of any type: columns of both sides pass through; the condition is a JOIN influence."""
+    rows = tuple(
+        (operator.arguments[name], Kind.JOIN)
+        for name in ("condition", "asOfCondition", "orderExpression", "rankingExpression")
+        if operator.arguments.get(name) is not None
+    )
+    return OperatorLineage(passes_through=operator.children, influences=rows)
+
+
+@rule({_LOGICAL: "LateralJoin"})
+def _lateral_join(plan: Plan, operator: Operator) -> OperatorLineage:
+    """A lateral join: the right side is a subquery that reads columns of the left side."""
+    left = operator.children
+    right = operator.arguments.get("right")
+    inner = plan.expressions[right.index].arguments.get("plan") if isinstance(right, ExpressionRef) else None
+    below = (*left, inner.index) if isinstance(inner, OperatorRef) else left
+    rows = ((operator.arguments.get("condition"), Kind.JOIN),)
+    return OperatorLineage(passes_through=below, influences=rows, inputs=below)
+
+
+@rule({_LOGICAL: "Aggregate"})
+def _aggregate(plan: Plan, operator: Operator) -> OperatorLineage:
+    """GROUP BY: each column is an expression over the group; the grouping is a GROUP_BY influence."""
+    return OperatorLineage(
+        _named(plan, operator.sequence("aggregateExpressions")),
+        operator.children,
+        ((operator.arguments.get("groupingExpressions"), Kind.GROUP_BY),),
+    )
+
+
+@rule({_LOGICAL: "Distinct"}, output="child")
+def _distinct(_: Plan, operator: Operator) -> OperatorLineage:
+    """DISTINCT: a grouping by every column."""
+    keys = tuple(AttributeRef(column.id) for column in operator.output)
+    return OperatorLineage(passes_through=operator.children, influences=((keys, Kind.GROUP_BY),))
+
+
+@rule({_LOGICAL: "Deduplicate DeduplicateWithinWatermark"}, output="child")
+def _deduplicate(_: Plan, operator: Operator) -> OperatorLineage:
+    """dropDuplicates: a grouping by its keys."""
+    return OperatorLineage(
+        passes_through=operator.children, influences=((operator.arguments.get("keys"), Kind.GROUP_BY),)
+    )
+
+
+@rule({_LOGICAL: "Window"})
+def _window(plan: Plan, operator: Operator) -> OperatorLineage:
+    """Window functions: columns in addition to those that pass through."""
+    return OperatorLineage(_named(plan, operator.sequence("windowExpressions")), operator.children)
+
+
+@rule({_LOGICAL: "BinBy"})
+def _bin_by(_: Plan, operator: Operator) -> OperatorLineage:
+    """BIN BY: each row becomes one row per bin; bins and distributed shares are computed from the range."""
+    bounds = tuple(operator.arguments.get(name) for name in ("rangeStart", "rangeEnd"))
+    share = tuple(Computed(bound, Kind.TRANSFORMATION) for bound in bounds)
+    defines: dict[int, tuple[Definition, ...]] = {
+        added.id: share for added in operator.sequence("appendedAttributes") if isinstance(added, AttributeRef)
+    }
+    scaled, whole = operator.sequence("scaledDistributeColumns"), operator.sequence("distributeColumns")
+    for after, before in zip(scaled, whole, strict=False):
+        if isinstance(after, AttributeRef):
+            defines[after.id] = (Computed(before, Kind.TRANSFORMATION), *share)
+    return OperatorLineage(defines, operator.children)
+
+
+@rule({_LOGICAL: "Expand"})
+def _expand(_: Plan, operator: Operator) -> OperatorLineage:
+    """ROLLUP, CUBE, GROUPING SETS, UNPIVOT: each row becomes several rows, one per list of expressions."""
+    lists = [row for row in operator.sequence("projections") if isinstance(row, tuple)]
+    defines = {
+        column.id: tuple(Computed(row[at]) for row in lists if at < len(row))
+        for at, column in enumerate(operator.output)
+    }
+    return OperatorLineage(defines)
+
+
+@rule({_LOGICAL: "Union"}, output="child")
+@rule({_LOGICAL: "SequentialStreamingUnion UnionLoop"})
+def _union(plan: Plan, operator: Operator) -> OperatorLineage:
+    """UNION, and the steps of a recursive CTE: columns are matched by position."""
+    children = operator.children
+    # Its ids are those of the first branch, so that no attribute may pass through by its id.
+    return OperatorLineage(
+        {
+            column.id: tuple(
+                Passed(child, plan.operators[child].output[at].id)
+                for child in children
+                if at < len(plan.operators[child].output)
+            )
+            for at, column in enumerate(operator.output)
+        }
+    )
+
+
+@rule({_LOGICAL: "Intersect Except"}, output="child")
+def _set_difference(plan: Plan, operator: Operator) -> OperatorLineage:
+    """INTERSECT, EXCEPT: rows of the left side; all columns of both sides are a JOIN influence."""
+    left, right = operator.operator("left"), operator.operator("right")
+    sides = tuple(side for side in (left, right) if side is not None)
+    values = tuple(AttributeRef(column.id) for side in sides for column in plan.operators[side].output)
+    return OperatorLineage(
+        passes_through=() if left is None else (left,), influences=((values, Kind.JOIN),), inputs=sides
+    )
+
+
+@rule({_LOGICAL: "Generate"})
+def _generate(plan: Plan, operator: Operator) -> OperatorLineage:
+    """LATERAL VIEW, explode and the like: columns computed from the generator's arguments."""
+    generator = operator.arguments.get("generator")
+    made = [value.id for value in operator.sequence("generatorOutput") if isinstance(value, AttributeRef)]
+    defines: dict[int, tuple[Definition, ...]] = {id_: (Computed(generator, Kind.TRANSFORMATION),) for id_ in made}
+    if isinstance(generator, ExpressionRef) and plan.expressions[generator.index].name == "Stack":
+        defines = _stack(plan, generator, made)
+    elif isinstance(generator, ExpressionRef) and plan.expressions[generator.index].name == "Inline":
+        defines = _inline(plan, generator, made) or defines
+    elif isinstance(generator, ExpressionRef):
+        defines = {**defines, **_entries(plan, generator, made)}
+    return OperatorLineage(defines, operator.children)
+
+
+def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
+    """Return what explode(map(key, value, ...)) computes: keys from keys, values from values."""
+    child = plan.expressions[generator.index].arguments.get("child")
+    entries = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
+    if entries is None or entries.name != "CreateMap" or len(made) < 2:
+        return {}
+    children = entries.sequence("children")
+    return {id_: tuple(Computed(v, Kind.TRANSFORMATION) for v in children[at::2]) for at, id_ in enumerate(made[-2:])}
+
+
+def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
+    """Return what inline(array(struct, ...)) computes: each column from that field of each struct."""
+    child = plan.expressions[generator.index].arguments.get("child")
+    array = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
+    structs = array.arguments.get("children") if array is not None and array.name == "CreateArray" else None
+    rows = (
+        [plan.expressions[s.index] for s in structs if isinstance(s, ExpressionRef)]
+        if isinstance(structs, tuple)
+        else []
+    )
+    if not rows or any(row.name != "CreateNamedStruct" for row in rows):
+        return {}
+    values = [row.arguments.get("children") for row in rows]
+    return {
+        id_: tuple(
+            Computed(v[2 * at + 1], Kind.TRANSFORMATION) for v in values if isinstance(v, tuple) and 2 * at + 1 < len(v)
+        )
+        for at, id_ in enumerate(made)
+    }
+
+
+def _stack(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
+    """Return what stack(n, ...) computes: with m columns, each column from every m-th argument."""
+    children = plan.expressions[generator.index].arguments.get("children")
+    values = children[1:] if isinstance(children, tuple) else ()
+    return {
+        id_: tuple(Computed(v, Kind.TRANSFORMATION) for v in values[at :: len(made)]) for at, id_ in enumerate(made)
+    }
+
+
+@rule({_LOGICAL: "CTERelationRef"})
+def _cte_reference(plan: Plan, operator: Operator) -> OperatorLineage:
+    """A use of a CTE: the columns of its definition by position, under new ids."""
+    return _referred(plan, operator, "CTERelationDef", operator.arguments.get("cteId"))
+
+
+@rule({_LOGICAL: "UnionLoopRef"})
+def _loop_reference(plan: Plan, operator: Operator) -> OperatorLineage:
+    """A recursive CTE's use of itself: the columns of the step before, by position."""
+    return _referred(plan, operator, "UnionLoop", operator.arguments.get("loopId"))
+
+
+def _referred(plan: Plan, operator: Operator, name: str, id_: Value) -> OperatorLineage:
+    at = plan.ctes.get((name, id_)) if isinstance(id_, int) else None
+    return OperatorLineage(known=False) if at is None else _positions(plan, operator, at)
+
+
+def _positions(plan: Plan, operator: Operator, source: int) -> OperatorLineage:
+    output = plan.operators[source].output
+    defines: dict[int, tuple[Definition, ...]] = {
+        column.id: (Passed(source, output[at].id),) for at, column in enumerate(operator.output) if at < len(output)
+    }
+    return OperatorLineage(defines, inputs=(source,))
+
+
+@rule({_LOGICAL: "MergeRows"})
+def _merge_rows(plan: Plan, operator: Operator) -> OperatorLineage:
+    """The rows of a rewritten MERGE: what its actions put out, by position; conditions are CONDITIONAL influences."""
     place = next((n for n, o in enumerate(operator.output) if o.name == "__row_operation"), None)
     made: list[tuple[Value, tuple[Value, ...]]] = []
     deleted: list[Value] = []
@@ -91,7 +380,7 @@ def merge_rows(plan: Plan, operator: Operator) -> Meaning:
         )
         for at, column in enumerate(operator.output)
     }
-    return Meaning(defines, rows=tuple((condition, Kind.FILTER) for condition in deleted))
+    return OperatorLineage(defines, influences=tuple((condition, Kind.FILTER) for condition in deleted))
 
 
 def _definitions(value: Value, condition: Value, *, keeps: bool) -> tuple[Computed, ...]:
@@ -99,7 +388,7 @@ def _definitions(value: Value, condition: Value, *, keeps: bool) -> tuple[Comput
 
 
 def _target(plan: Plan, operator: Operator) -> dict[int, str]:
-    """The columns of the side of the join that is the target: Spark marks its rows."""
+    """Return the columns of the target, which is the side of the join whose rows Spark marks."""
     sides = [plan.operators[side] for child in operator.children for side in plan.operators[child].children]
     outputs = (side.output for side in sides if any(o.name == "__row_from_target" for o in side.output))
     return {column.id: column.name for output in outputs for column in output}
@@ -110,227 +399,22 @@ def _name(columns: dict[int, str], value: Value) -> str | None:
 
 
 def _deletes(plan: Plan, output: tuple[Value, ...], place: int | None) -> bool:
-    """Whether an action's row is an order to delete one."""
+    """Return whether the row that an action puts out asks to delete a row."""
     operation = output[place] if place is not None and place < len(output) else None
     literal = plan.expressions[operation.index] if isinstance(operation, ExpressionRef) else None
     return literal is not None and literal.name == "Literal" and literal.arguments.get("value") == _DELETE
 
 
-Rule = Callable[[Plan, Operator], Meaning]
-
-
-def meaning(plan: Plan, operator: Operator) -> Meaning:
-    """What an operator of a plan means for lineage.
-
-    Args:
-        plan: the plan that it stands in.
-        operator: the operator.
-
-    Returns:
-        the meaning by its rule; without one, that every output column is made of every input column (`known` False).
-    """
-    return RULES.get(operator.name, _unknown)(plan, operator)
-
-
-def _unknown(plan: Plan, operator: Operator) -> Meaning:
-    children = operator.children
-    return attrs.evolve(_opaque(plan, operator), known=not children and not operator.output)
-
-
-def _opaque(plan: Plan, operator: Operator) -> Meaning:
-    """Rows go through code that can't be read: every column in may be in every column out."""
-    everything: tuple[Definition, ...] = tuple(
-        Passed(child, column.id, Kind.TRANSFORMATION)
-        for child in operator.children
-        for column in plan.operators[child].output
-    )
-    return Meaning(defines={column.id: everything for column in operator.output})
-
-
-def _leaf(_plan: Plan, _operator: Operator) -> Meaning:
-    """A source of rows, or rows that the plan itself holds."""
-    return Meaning()
-
-
-def _pass(_: Plan, operator: Operator) -> Meaning:
-    """Rows and columns go through as they are, all or some of them."""
-    return Meaning(passes=operator.children[:1])
-
-
-def _named(plan: Plan, values: tuple[Value, ...]) -> dict[int, tuple[Definition, ...]]:
-    """The named expressions of a list that aren't just an attribute."""
-    found: dict[int, tuple[Definition, ...]] = {}
-    for value in values:
-        if isinstance(value, ExpressionRef):
-            expression = plan.expressions[value.index]
-            if expression.id is not None:
-                found[expression.id] = (Computed(value),)
-    return found
-
-
-def _project(plan: Plan, operator: Operator) -> Meaning:
-    """SELECT: each column is an expression."""
-    return Meaning(_named(plan, operator.sequence("projectList")), operator.children)
-
-
-def _filter(_: Plan, operator: Operator) -> Meaning:
-    """WHERE, HAVING, QUALIFY: the condition decides about rows."""
-    return Meaning(passes=operator.children, rows=((operator.arguments.get("condition"), Kind.FILTER),))
-
-
-def _sort(_: Plan, operator: Operator) -> Meaning:
-    """ORDER BY, SORT BY: the order's columns."""
-    return Meaning(passes=operator.children, rows=((operator.arguments.get("order"), Kind.SORT),))
-
-
-def _join(_: Plan, operator: Operator) -> Meaning:
-    """A join of any type: both sides' columns pass, the condition decides."""
-    rows = tuple(
-        (operator.arguments[name], Kind.JOIN)
-        for name in ("condition", "asOfCondition", "orderExpression", "rankingExpression")
-        if operator.arguments.get(name) is not None
-    )
-    return Meaning(passes=operator.children, rows=rows)
-
-
-def _lateral_join(plan: Plan, operator: Operator) -> Meaning:
-    """A lateral join: the right side is a subquery that reads the left one's columns."""
-    left = operator.children
-    right = operator.arguments.get("right")
-    inner = plan.expressions[right.index].arguments.get("plan") if isinstance(right, ExpressionRef) else None
-    below = (*left, inner.index) if isinstance(inner, OperatorRef) else left
-    rows = ((operator.arguments.get("condition"), Kind.JOIN),)
-    return Meaning(passes=below, rows=rows, scope=below)
-
-
-def _aggregate(plan: Plan, operator: Operator) -> Meaning:
-    """GROUP BY: each column is an expression over the group, the grouping decides which rows there are."""
-    return Meaning(
-        _named(plan, operator.sequence("aggregateExpressions")),
-        operator.children,
-        ((operator.arguments.get("groupingExpressions"), Kind.GROUP_BY),),
-    )
-
-
-def _distinct(_: Plan, operator: Operator) -> Meaning:
-    """DISTINCT: a grouping by every column."""
-    keys = tuple(AttributeRef(column.id) for column in operator.output)
-    return Meaning(passes=operator.children, rows=((keys, Kind.GROUP_BY),))
-
-
-def _deduplicate(_: Plan, operator: Operator) -> Meaning:
-    """dropDuplicates: a grouping by its keys."""
-    return Meaning(passes=operator.children, rows=((operator.arguments.get("keys"), Kind.GROUP_BY),))
-
-
-def _bin_by(_: Plan, operator: Operator) -> Meaning:
-    """BIN BY: each row becomes one a bin, with its share of what is distributed; the range tells bins and shares."""
-    bounds = tuple(operator.arguments.get(name) for name in ("rangeStart", "rangeEnd"))
-    share = tuple(Computed(bound, Kind.TRANSFORMATION) for bound in bounds)
-    defines: dict[int, tuple[Definition, ...]] = {
-        added.id: share for added in operator.sequence("appendedAttributes") if isinstance(added, AttributeRef)
+@rule(
+    {
+        _LOGICAL: """
+            MapInPandas MapInArrow PythonMapInArrow FlatMapGroupsInPandas FlatMapGroupsInArrow FlatMapCoGroupsInPandas
+            FlatMapCoGroupsInArrow FlatMapGroupsInPandasWithState TransformWithStateInPandas
+            TransformWithStateInPySpark"""
     }
-    scaled, whole = operator.sequence("scaledDistributeColumns"), operator.sequence("distributeColumns")
-    for after, before in zip(scaled, whole, strict=False):
-        if isinstance(after, AttributeRef):
-            defines[after.id] = (Computed(before, Kind.TRANSFORMATION), *share)
-    return Meaning(defines, operator.children)
-
-
-def _window(plan: Plan, operator: Operator) -> Meaning:
-    """Window functions: further columns beside those that pass."""
-    return Meaning(_named(plan, operator.sequence("windowExpressions")), operator.children)
-
-
-def _expand(_: Plan, operator: Operator) -> Meaning:
-    """ROLLUP, CUBE, GROUPING SETS, UNPIVOT: each row becomes several, one a list of expressions."""
-    lists = [row for row in operator.sequence("projections") if isinstance(row, tuple)]
-    defines = {
-        column.id: tuple(Computed(row[at]) for row in lists if at < len(row))
-        for at, column in enumerate(operator.output)
-    }
-    return Meaning(defines)
-
-
-def _union(plan: Plan, operator: Operator) -> Meaning:
-    """UNION, and the steps of a recursive CTE: by position; the ids are those of the first branch, so none may pass."""
-    children = operator.children
-    return Meaning(
-        {
-            column.id: tuple(
-                Passed(child, plan.operators[child].output[at].id)
-                for child in children
-                if at < len(plan.operators[child].output)
-            )
-            for at, column in enumerate(operator.output)
-        }
-    )
-
-
-def _set_difference(plan: Plan, operator: Operator) -> Meaning:
-    """INTERSECT, EXCEPT: the left side's rows, kept or not by comparing every column with the right side's."""
-    left, right = operator.operator("left"), operator.operator("right")
-    sides = tuple(side for side in (left, right) if side is not None)
-    values = tuple(AttributeRef(column.id) for side in sides for column in plan.operators[side].output)
-    return Meaning(passes=() if left is None else (left,), rows=((values, Kind.JOIN),), scope=sides)
-
-
-def _generate(plan: Plan, operator: Operator) -> Meaning:
-    """LATERAL VIEW, explode and the like: columns made of the generator's arguments."""
-    generator = operator.arguments.get("generator")
-    made = [value.id for value in operator.sequence("generatorOutput") if isinstance(value, AttributeRef)]
-    defines: dict[int, tuple[Definition, ...]] = {id_: (Computed(generator, Kind.TRANSFORMATION),) for id_ in made}
-    if isinstance(generator, ExpressionRef) and plan.expressions[generator.index].name == "Stack":
-        defines = _stack(plan, generator, made)
-    elif isinstance(generator, ExpressionRef) and plan.expressions[generator.index].name == "Inline":
-        defines = _inline(plan, generator, made) or defines
-    elif isinstance(generator, ExpressionRef):
-        defines = {**defines, **_entries(plan, generator, made)}
-    return Meaning(defines, operator.children)
-
-
-def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
-    """explode(map(key, value, ...)): keys from keys and values from values, where the map is made in place."""
-    child = plan.expressions[generator.index].arguments.get("child")
-    entries = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
-    if entries is None or entries.name != "CreateMap" or len(made) < 2:
-        return {}
-    children = entries.sequence("children")
-    return {id_: tuple(Computed(v, Kind.TRANSFORMATION) for v in children[at::2]) for at, id_ in enumerate(made[-2:])}
-
-
-def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
-    """inline(array(struct, ...)): each column has that field of each struct, where the array is made in place."""
-    child = plan.expressions[generator.index].arguments.get("child")
-    array = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
-    structs = array.arguments.get("children") if array is not None and array.name == "CreateArray" else None
-    rows = (
-        [plan.expressions[s.index] for s in structs if isinstance(s, ExpressionRef)]
-        if isinstance(structs, tuple)
-        else []
-    )
-    if not rows or any(row.name != "CreateNamedStruct" for row in rows):
-        return {}
-    values = [row.arguments.get("children") for row in rows]
-    return {
-        id_: tuple(
-            Computed(v[2 * at + 1], Kind.TRANSFORMATION) for v in values if isinstance(v, tuple) and 2 * at + 1 < len(v)
-        )
-        for at, id_ in enumerate(made)
-    }
-
-
-def _stack(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
-    """stack(n, ...): row after row, so that each column has every so many-th argument."""
-    children = plan.expressions[generator.index].arguments.get("children")
-    values = children[1:] if isinstance(children, tuple) else ()
-    return {
-        id_: tuple(Computed(v, Kind.TRANSFORMATION) for v in values[at :: len(made)]) for at, id_ in enumerate(made)
-    }
-
-
-def _python_rows(plan: Plan, operator: Operator) -> Meaning:
-    """mapInPandas, applyInPandas, cogroup and their Arrow forms: rows made by Python code."""
+)
+def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
+    """mapInPandas, applyInPandas, cogroup and their Arrow forms: Python code computes the rows."""
     grouping = tuple(
         value
         for name in ("groupingAttributes", "leftAttributes", "rightAttributes")
@@ -342,81 +426,46 @@ def _python_rows(plan: Plan, operator: Operator) -> Meaning:
         if isinstance(count, int):
             cogrouped += [AttributeRef(column.id) for column in plan.operators[child].output[:count]]
     rows = tuple((keys, Kind.GROUP_BY) for keys in (grouping, tuple(cogrouped)) if keys)
-    return attrs.evolve(_opaque(plan, operator), rows=rows)
+    return attrs.evolve(_opaque(plan, operator), influences=rows)
 
 
-def _cte_reference(plan: Plan, operator: Operator) -> Meaning:
-    """A use of a CTE: by position the columns of its definition, under ids of its own."""
-    return _referred(plan, operator, "CTERelationDef", operator.arguments.get("cteId"))
-
-
-def _loop_reference(plan: Plan, operator: Operator) -> Meaning:
-    """A recursive CTE's use of itself: by position its columns of the step before."""
-    return _referred(plan, operator, "UnionLoop", operator.arguments.get("loopId"))
-
-
-def _referred(plan: Plan, operator: Operator, name: str, id_: Value) -> Meaning:
-    at = plan.ctes.get((name, id_)) if isinstance(id_, int) else None
-    return Meaning(known=False) if at is None else _positions(plan, operator, at)
-
-
-def _positions(plan: Plan, operator: Operator, source: int) -> Meaning:
-    output = plan.operators[source].output
-    defines: dict[int, tuple[Definition, ...]] = {
-        column.id: (Passed(source, output[at].id),) for at, column in enumerate(operator.output) if at < len(output)
+@rule(
+    {
+        _LOGICAL: """
+            TransformWithState MapPartitionsExternalUDF AttachDistributedSequence ScriptTransformation MapPartitions
+            MapPartitionsInR MapElements DeserializeToObject SerializeFromObject AppendColumns MapGroups
+            FlatMapGroupsWithState CoGroup Transpose"""
     }
-    return Meaning(defines, scope=(source,))
+)
+def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
+    """Rows go through code that can't be read: every input column may be in every output column."""
+    everything: tuple[Definition, ...] = tuple(
+        Passed(child, column.id, Kind.TRANSFORMATION)
+        for child in operator.children
+        for column in plan.operators[child].output
+    )
+    return OperatorLineage(computes={column.id: everything for column in operator.output})
 
 
-RULES: dict[str, Rule] = {
-    "Project": _project,
-    "Filter": _filter,
-    **dict.fromkeys(
-        """
-        TypedFilter GlobalLimit LocalLimit LimitAll Tail Offset Sample Repartition RepartitionByExpression
-        RebalancePartitions ResolvedHint EventTimeWatermark CollectMetrics SubqueryAlias View WithCTE PipeOperator
-        ReturnAnswer Subquery SQLFunctionNode CTERelationDef UpdateEventTimeWatermarkColumn
-        """.split(),
-        _pass,
-    ),
-    "Sort": _sort,
-    **dict.fromkeys("Zip Join AsOfJoin NearestByJoin".split(), _join),
-    **dict.fromkeys("SequentialStreamingUnion UnionLoop Union".split(), _union),
-    "CTERelationRef": _cte_reference,
-    "UnionLoopRef": _loop_reference,
-    "LateralJoin": _lateral_join,
-    "Aggregate": _aggregate,
-    "Distinct": _distinct,
-    **dict.fromkeys("Deduplicate DeduplicateWithinWatermark".split(), _deduplicate),
-    "Window": _window,
-    "BinBy": _bin_by,
-    "MergeRows": merge_rows,
-    "Expand": _expand,
-    **dict.fromkeys("Intersect Except".split(), _set_difference),
-    "Generate": _generate,
-    **dict.fromkeys(
-        """
-        MapInPandas MapInArrow PythonMapInArrow FlatMapGroupsInPandas FlatMapGroupsInArrow FlatMapCoGroupsInPandas
-        FlatMapCoGroupsInArrow FlatMapGroupsInPandasWithState TransformWithStateInPandas TransformWithStateInPySpark
-        """.split(),
-        _python_rows,
-    ),
-    **dict.fromkeys(
-        """
-        TransformWithState MapPartitionsExternalUDF AttachDistributedSequence ScriptTransformation MapPartitions
-        MapPartitionsInR MapElements DeserializeToObject SerializeFromObject AppendColumns MapGroups
-        FlatMapGroupsWithState CoGroup Transpose
-        """.split(),
-        _opaque,
-    ),
-    **dict.fromkeys(
-        """
-        LocalRelation OneRowRelation Range LogicalRDD ExternalRDD CommandResult LogicalRelation
-        LogicalRelationWithTable HiveTableRelation DataSourceV2Relation DataSourceV2ScanRelation StreamingRelation
-        StreamingRelationV2 StreamingExecutionRelation StreamingDataSourceV2Relation
-        StreamingDataSourceV2ScanRelation EmptyRelation MemoryPlan PythonWorkerLogs
-        """.split(),
-        _leaf,
-    ),
-}
-"""Operator class -> its rule."""
+@rule(
+    {
+        _LOGICAL: "LocalRelation OneRowRelation Range CommandResult EmptyRelation PythonWorkerLogs",
+        _EXECUTION: "LogicalRDD ExternalRDD",
+        f"{_EXECUTION}.datasources": "LogicalRelation",
+        f"{_EXECUTION}.datasources.v2": "DataSourceV2Relation StreamingDataSourceV2Relation",
+        f"{_EXECUTION}.streaming": "StreamingRelation StreamingExecutionRelation",
+        f"{_EXECUTION}.streaming.runtime": "StreamingRelation StreamingExecutionRelation",
+        f"{_EXECUTION}.streaming.sources": "MemoryPlan",
+        "org.apache.spark.sql.catalyst.catalog": "HiveTableRelation",
+        "org.apache.spark.sql.catalyst.streaming": "StreamingRelationV2",
+    }
+)
+def _leaf(_plan: Plan, _operator: Operator) -> OperatorLineage:
+    """A source of rows, or rows that the plan itself holds."""
+    return OperatorLineage()
+
+
+@rule({f"{_EXECUTION}.datasources.v2": "DataSourceV2ScanRelation StreamingDataSourceV2ScanRelation"})
+def _scan(_: Plan, operator: Operator) -> OperatorLineage:
+    """A scan of a DataSource V2 table: the columns of the relation in it."""
+    return OperatorLineage(passes_through=operator.children[:1])

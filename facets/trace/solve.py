@@ -1,9 +1,10 @@
-"""From a plan to the sources of its columns: the one function that composes.
+"""
+From a plan to the sources of its columns: composes the rules of the operators.
 
-Scope matters more than ids: a union puts out the exprIds of its first branch, so one flat map from exprId to sources
-gives false edges. The trace asks operator by operator, from the sink backwards, and keeps each answer by operator and
-attribute: what nobody asks for costs nothing, and what two ask for is worked out once. Nothing recurses: the plan's
-depth is bounded by memory alone, and a recursive CTE is iterated until its sources do not grow.
+An exprId alone does not name a column: a union puts out the exprIds of its first branch, so one flat map from exprId to
+sources gives false edges. The trace goes from the sink backwards, operator by operator, and keeps each result by
+operator and attribute: columns that nobody asks for cost nothing, and each one is solved once. Nothing recurses: memory
+alone bounds the plan's depth, and a recursive CTE is iterated until its sources no longer grow.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 from openlineage_pyspark.facets.model.lineage import Kind, compose
 from openlineage_pyspark.facets.model.plan import (
+    WITH_CTE,
     ExpressionRef,
     OperatorRef,
     Plan,
@@ -20,11 +22,11 @@ from openlineage_pyspark.facets.model.plan import (
     references,
 )
 from openlineage_pyspark.facets.trace.expressions import Reach, Use, uses
-from openlineage_pyspark.facets.trace.operators import Computed, Meaning, Passed, meaning
+from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage, Passed, lineage_of
 from openlineage_pyspark.facets.trace.struct_fields import renamed
 
 ROWS = -1
-"""In place of an exprId: all that decides which rows an operator has."""
+"""Stands for an exprId: the dataset-level, INDIRECT influences on an operator's rows."""
 
 
 @attrs.frozen(order=True)
@@ -36,22 +38,22 @@ class Origin:
 
 
 Sources = Mapping[Origin, Mapping[Kind, str]]
-"""Each origin with the kinds in which it arrives, and for each the SQL text of the expression nearest to the sink."""
+"""Each origin with the kinds in which it arrives, and for each kind the SQL of the expression nearest to the sink."""
 
 _Cell = tuple[int, int, tuple[str, ...]]
 _Step = tuple[_Cell, Kind, str]
 _NONE: Sources = {}
 _SHORT = 8
-"""Operators that may be walked past again before it is worth remembering where the walk ends."""
+"""Length of a walk past operators from which on its end is remembered."""
 
 
 class Trace:
-    """The lineage of one plan, worked out as far as it is asked for."""
+    """The lineage of one plan, solved as far as it is asked for."""
 
     def __init__(self, plan: Plan) -> None:
-        """Trace a plan that may be asked for any of its operators' columns."""
+        """Prepare the trace of a plan, of any of its operators' columns."""
         self.plan = plan
-        self._meanings: dict[int, Meaning] = {}
+        self._lineages: dict[int, OperatorLineage] = {}
         self._outputs: dict[int, frozenset[int]] = {}
         self._solved: dict[_Cell, Sources] = {}
         self._followed: dict[tuple[int, int], int] = {}
@@ -59,24 +61,32 @@ class Trace:
         self._holders: dict[int, int] | None = None
 
     def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
-        """Where one column of an operator comes from.
+        """
+        Return where one column of an operator comes from.
 
         Args:
             operator: its index.
             id_: the exprId of one of its output attributes.
-            path: the struct fields that alone are asked of it.
+            path: names of struct fields, outermost first, if only that field of the column is asked for.
 
         Returns:
-            its sources, DIRECT ones and the INDIRECT ones that belong to this column alone.
+            Its sources: DIRECT ones, and the INDIRECT ones of this column alone.
         """
         return self._solve((operator, id_, path))
 
     def rows(self, operator: int) -> Sources:
-        """What decides about all the rows that an operator puts out: FILTER, JOIN, GROUP_BY and SORT."""
+        """Return the dataset-level influences on an operator's rows: FILTER, JOIN, GROUP_BY and SORT."""
         return self._solve((operator, ROWS, ()))
 
     def expression(self, scope: tuple[int, ...], value: Value, kind: Kind) -> Sources:
-        """What a command's own expression over the output of some operators reads, as an assignment of MERGE."""
+        """
+        Return what a command's own expression reads, for example an assignment of MERGE.
+
+        Args:
+            scope: indices of the operators whose output it reads, at least one.
+            value: the expression.
+            kind: how it goes into the command's output.
+        """
         text = self._text(value)
         steps = [
             step
@@ -86,7 +96,7 @@ class Trace:
         return self._merge(steps, {cell: self._solve(cell) for cell, _, _ in steps})
 
     def reachable(self, top: int) -> list[int]:
-        """The operators below and including one, subqueries and referred CTEs too, each once, in the plan's order."""
+        """Return the indices of an operator and all below it, with subqueries and referenced CTEs, in order."""
         seen: set[int] = set()
         stack = [top]
         while stack:
@@ -95,8 +105,8 @@ class Trace:
                 continue
             seen.add(at)
             operator = self.plan.operators[at]
-            below = list(self.meaning(at).scope or ())
-            if operator.name == "WithCTE":
+            below = list(self.lineage_of(at).inputs or ())
+            if operator.class_name == WITH_CTE:
                 below += operator.children[:1]
             else:
                 below += operator.children
@@ -104,15 +114,15 @@ class Trace:
             stack.extend(self.subqueries(at))
         return sorted(seen)
 
-    def meaning(self, operator: int) -> Meaning:
-        """What the operator at that index means."""
-        known = self._meanings.get(operator)
+    def lineage_of(self, operator: int) -> OperatorLineage:
+        """Return the lineage of the operator at that index."""
+        known = self._lineages.get(operator)
         if known is None:
-            known = self._meanings[operator] = meaning(self.plan, self.plan.operators[operator])
+            known = self._lineages[operator] = lineage_of(self.plan, self.plan.operators[operator])
         return known
 
     def subqueries(self, at: int) -> list[int]:
-        """The operators that stand at the top of subqueries in an operator's expressions."""
+        """Return the indices of the top operators of subqueries in an operator's expressions."""
         known = self._held.get(at)
         if known is None:
             known = self._held[at] = self.subqueries_in(self.plan.operators[at].arguments.values())
@@ -152,7 +162,7 @@ class Trace:
         return self._solved[wanted]
 
     def _plan(self, wanted: _Cell) -> tuple[list[_Cell], dict[_Cell, list[_Step]], bool]:
-        """The unsolved cells that one needs, each behind those that it needs itself, and whether there is a cycle."""
+        """Return the unsolved cells that one needs, dependencies first, their steps, and whether there is a cycle."""
         order: list[_Cell] = []
         steps: dict[_Cell, list[_Step]] = {}
         finished: set[_Cell] = set()
@@ -191,8 +201,8 @@ class Trace:
         return found
 
     def _is_origin(self, operator: int, id_: int) -> bool:
-        at = self.meaning(operator)
-        return not at.passes and not at.defines and id_ in self._output(operator)
+        at = self.lineage_of(operator)
+        return not at.passes_through and not at.computes and id_ in self._output(operator)
 
     def _output(self, operator: int) -> frozenset[int]:
         known = self._outputs.get(operator)
@@ -201,17 +211,21 @@ class Trace:
         return known
 
     def _follow(self, cell: _Cell) -> _Cell:
-        """The cell that an attribute is made in, past all operators that hand it on."""
+        """Return the cell in which an attribute is computed, past all operators that it passes through."""
         operator, id_, path = cell
         if id_ == ROWS:
             return cell
         passed: list[int] = []
         while (known := self._followed.get((operator, id_))) is None:
-            here = self.meaning(operator)
+            here = self.lineage_of(operator)
             below: int | None = None
-            if id_ not in here.defines and here.passes:
-                only = len(here.passes) == 1
-                below = here.passes[0] if only else next((p for p in here.passes if id_ in self._output(p)), None)
+            if id_ not in here.computes and here.passes_through:
+                only = len(here.passes_through) == 1
+                below = (
+                    here.passes_through[0]
+                    if only
+                    else next((p for p in here.passes_through if id_ in self._output(p)), None)
+                )
             if below is None:
                 known = operator
                 break
@@ -225,9 +239,9 @@ class Trace:
         operator, id_, path = cell
         if id_ == ROWS:
             return self._row_steps(operator)
-        here = self.meaning(operator)
+        here = self.lineage_of(operator)
         steps: list[_Step] = []
-        for definition in here.defines.get(id_, ()):
+        for definition in here.computes.get(id_, ()):
             if isinstance(definition, Computed):
                 text = self._text(definition.value)
                 for use in uses(self.plan, definition.value, definition.kind, path):
@@ -240,7 +254,7 @@ class Trace:
         return list(dict.fromkeys(steps))
 
     def _branches(self, first: Passed, path: tuple[str, ...]) -> list[_Cell]:
-        """The cells that an attribute is handed on from, past unions of unions."""
+        """Return the cells that an attribute passes on from, past unions of unions."""
         found: list[_Cell] = []
         seen: set[_Cell] = set()
         stack = [self._follow((first.operator, first.id, path))]
@@ -249,7 +263,7 @@ class Trace:
             if cell in seen:
                 continue
             seen.add(cell)
-            made = self.meaning(cell[0]).defines.get(cell[1], ())
+            made = self.lineage_of(cell[0]).computes.get(cell[1], ())
             handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
             if handed and len(handed) == len(made):
                 below = [(d.operator, d.id, renamed(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)]
@@ -267,22 +281,22 @@ class Trace:
             if operator in seen:
                 continue
             seen.add(operator)
-            here = self.meaning(operator)
-            for value, kind in here.rows:
+            here = self.lineage_of(operator)
+            for value, kind in here.influences:
                 for item in value if isinstance(value, tuple) else (value,):
                     text = self._text(item)
                     for use in uses(self.plan, item, kind):
                         steps += self._use(operator, use, text, self._scope(operator))
-            below = here.scope if here.scope is not None else self._scope(operator)
+            below = here.inputs if here.inputs is not None else self._scope(operator)
             stack.extend(reversed(below))
         return steps
 
     def _scope(self, operator: int) -> tuple[int, ...]:
-        here = self.meaning(operator)
-        if here.scope is not None:
-            return here.scope
+        here = self.lineage_of(operator)
+        if here.inputs is not None:
+            return here.inputs
         children = self.plan.operators[operator].children
-        return children[:1] if self.plan.operators[operator].name == "WithCTE" else children
+        return children[:1] if self.plan.operators[operator].class_name == WITH_CTE else children
 
     def _use(self, operator: int, use: Use, text: str, scope: Iterable[int]) -> list[_Step]:
         if use.reach is Reach.ROWS:
@@ -297,7 +311,7 @@ class Trace:
         return self._outer(operator, use, text)
 
     def _outer(self, operator: int, use: Use, text: str) -> list[_Step]:
-        """An outer reference is bound by the operator that holds the subquery, or by one that holds that one's."""
+        """Return the step of an outer reference: the operator that holds the subquery binds it, or one further out."""
         holder = self._holder(operator)
         while holder is not None:
             for child in self._scope(holder):
@@ -307,7 +321,7 @@ class Trace:
         return []
 
     def _holder(self, operator: int) -> int | None:
-        """The operator whose expression holds the subquery that this one stands in."""
+        """Return the index of the operator whose expression holds the subquery that this one stands in."""
         if self._holders is None:
             self._holders = {}
             for at in range(len(self.plan.operators)):
@@ -323,5 +337,5 @@ class Trace:
 
     def _text(self, value: Value) -> str:
         text = self.plan.expressions[value.index].sql or "" if isinstance(value, ExpressionRef) else ""
-        # What PIVOT puts around the user's aggregate is no text of hers.
+        # PIVOT puts expressions of its own around the user's aggregate.
         return "" if text.startswith(("`__pivot_", "pivotfirst(")) else text

@@ -1,4 +1,4 @@
-"""Where one field of a struct that a plan puts together, chooses or casts comes from."""
+"""Where one field of a struct comes from that a plan builds, chooses or casts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ from openlineage_pyspark.facets.model.plan import (
 
 Path = tuple[str, ...]
 
-_HOLDING = {
+READINGS = {
+    "org.apache.spark.sql.catalyst.expressions.CreateNamedStruct": {"structType": "dataType"},
+    # A struct's star gives no name.
+    "org.apache.spark.sql.catalyst.expressions.GetStructField": {"field": "extractFieldName"},
+    "org.apache.spark.sql.types.StructField": {"name": "name"},
+}
+"""Class -> what the probe reads of its values for the paths into structs."""
+
+HOLDING = {
     **dict.fromkeys(("Explode", "PosExplode", "Reverse", "ArrayDistinct", "Flatten", "GetArrayItem"), ("child",)),
     **dict.fromkeys(("First", "Last", "AnyValue", "CollectList", "CollectSet", "Max", "Min"), ("child",)),
     **dict.fromkeys(("MaxBy", "MinBy", "MaxMinByK"), ("valueExpr",)),
@@ -38,7 +46,7 @@ _HOLDING = {
 
 
 def accessed(expression: Expression) -> str | None:
-    """The field that is taken of a struct, or of each struct in an array; None for any other expression."""
+    """Return the field that is taken from a struct, or from each struct in an array; None for any other expression."""
     field = expression.arguments.get("field")
     if expression.name == "GetStructField":
         return field if isinstance(field, str) else None
@@ -46,14 +54,14 @@ def accessed(expression: Expression) -> str | None:
 
 
 def held(expression: Expression) -> frozenset[Value]:
-    """The arguments of which a field of what an expression gives is the same field, of an array's elements too."""
-    names = _HOLDING.get(expression.name, ())
+    """Return the arguments whose structs, or arrays of structs, an expression hands on with their fields."""
+    names = HOLDING.get(expression.name, ())
     return frozenset(reference for name in names for reference in references(expression.arguments.get(name)))
 
 
 def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Value, Kind, Path], ...]:
     """
-    What exactly a field is of a struct that an expression puts together, changes or casts.
+    Return which values a field of a struct may be that an expression builds, changes or casts.
 
     Args:
         plan: the plan.
@@ -61,7 +69,7 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
         path: the field, and the fields below it.
 
     Returns:
-        each value that it may be, how it goes in, and the path that is left to go; empty for any other expression.
+        Each such value, how it goes in, and the rest of the path; empty for any other expression.
     """
     if expression.name == "CreateNamedStruct":
         chosen = _struct_field(expression, path[0])
@@ -80,7 +88,7 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
 
 
 def renamed(plan: Plan, above: int, below: int, path: Path) -> Path:
-    """The path of a field in the struct that a union takes it from: by position, whatever the names are there."""
+    """Return the path of a field in the struct that a union takes it from, by position and not by name."""
     if not path or above not in plan.attributes or below not in plan.attributes:
         return path
     fields = zip(_fields(plan.attributes[above].type), _fields(plan.attributes[below].type), strict=False)
@@ -97,7 +105,7 @@ def _type(plan: Plan, value: Value) -> Value:
 
 
 def _fields(type_: Value) -> tuple[tuple[str, Any], ...]:
-    """The fields of a struct type with their types, or of the structs in an array; none of any other type."""
+    """Return the fields of a struct type with their types, or of the structs in an array; none for any other type."""
     return _parsed(type_) if isinstance(type_, str) and type_.startswith("{") else ()
 
 
@@ -112,7 +120,7 @@ def _parsed(type_: str) -> tuple[tuple[str, Any], ...]:
 
 
 def _struct_field(expression: Expression, field: str) -> Value:
-    """The value that a CreateNamedStruct gives to a field; None where it has no such field."""
+    """Return the value that a CreateNamedStruct gives to a field; None if it has no such field."""
     type_, children = expression.arguments.get("structType"), expression.arguments.get("children")
     if not isinstance(type_, str) or not isinstance(children, tuple):
         return None
@@ -122,7 +130,7 @@ def _struct_field(expression: Expression, field: str) -> Value:
 
 def _updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[tuple[Value, Path]]:
     """
-    What a field is after `withField` and `dropFields` (UpdateFields).
+    Yield what a field is after `withField` and `dropFields` (UpdateFields).
 
     Args:
         plan: the plan.
@@ -130,7 +138,7 @@ def _updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[t
         path: the field, and the fields below it.
 
     Yields:
-        the value that it was set to last, or the struct that it was not set in; with the path that is left to go.
+        The value that it was set to last, or the struct in which it was not set; with the rest of the path.
     """
     for change in plan.expressions_of(expression.sequence("fieldOps")[::-1]):
         if str(change.arguments.get("name")).lower() == path[0].lower():

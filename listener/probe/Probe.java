@@ -670,8 +670,7 @@ final class Encoder {
   }
 
   private void output(StringBuilder b, LogicalPlan plan) {
-    String simple = plan.getClass().getSimpleName();
-    if (vocabulary.transparent.contains(simple)) { b.append("\"=\""); return; }
+    if (vocabulary.transparent.contains(plan.getClass().getName())) { b.append("\"=\""); return; }
     scala.collection.Iterable output = null;
     try { output = (scala.collection.Iterable) plan.output(); }
     catch (Exception problem) { unread = problem; }

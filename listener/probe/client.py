@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.datasets.urls import without_credentials
+from openlineage_pyspark.facets.urls import without_credentials
 from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe import class_cache, readings
 

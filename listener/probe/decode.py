@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from openlineage_pyspark.facets.model.plan import (
+    CTE_DEFINITION,
+    UNION_LOOP,
     Attribute,
     AttributeRef,
     Described,
     Expression,
     ExpressionRef,
+    FrozenMap,
     Keys,
     Operator,
     OperatorRef,
@@ -19,6 +22,7 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
     Value,
     common_id,
+    expression_name,
     simple_name,
 )
 
@@ -27,13 +31,13 @@ _MISSING = Expression("Missing", {})
 
 def decode_plan(encoded: str | Mapping[str, Any]) -> Plan:
     """
-    The plan that the probe encoded.
+    Return the plan that the probe encoded.
 
     Args:
         encoded: what `Probe.encode` gave, as text or parsed.
 
     Returns:
-        the plan; operators and expressions keep the order in which the probe met them.
+        The plan; operators and expressions keep the order in which the probe met them.
     """
     raw: Mapping[str, Any] = json.loads(encoded) if isinstance(encoded, str) else encoded
     return _Decoding(raw).plan()
@@ -41,7 +45,10 @@ def decode_plan(encoded: str | Mapping[str, Any]) -> Plan:
 
 class _Decoding:
     def __init__(self, raw: Mapping[str, Any]) -> None:
-        self._classes = [(name, simple_name(name), kind == "P", fields) for name, kind, fields in raw["classes"]]
+        self._classes = [
+            (name, simple_name(name) if kind == "P" else expression_name(name), kind == "P", fields)
+            for name, kind, fields in raw["classes"]
+        ]
         self._types: list[str] = raw["types"]
         self._nodes: list[list[Any] | None] = raw["nodes"]
         self._attributes = {
@@ -88,7 +95,7 @@ class _Decoding:
             common={common_id(e): e.arguments.get("child") for e in found if e.name == "CommonExpressionDef"},
         )
 
-    def _arguments(self, node: list[Any]) -> dict[str, Value]:
+    def _arguments(self, node: list[Any]) -> FrozenMap[str, Value]:
         fields = self._classes[node[0]][3]
         arguments = {name: self._value(value) for name, value in zip(fields, node[2], strict=False)}
         for name, value in node[3].items():
@@ -96,7 +103,7 @@ class _Decoding:
                 arguments[name] = self._value(value)
         if "broken" in node[3]:
             self._broken.append(f"{self._classes[node[0]][0]}: {node[3]['broken']}")
-        return arguments
+        return FrozenMap(arguments)
 
     def _operator(self, node: list[Any]) -> Operator:
         name, simple, _, _ = self._classes[node[0]]
@@ -145,7 +152,7 @@ class _Decoding:
             number = raw["n"]
             return int(number) if number.lstrip("-").isdigit() else str(number)
         if "o" in raw:
-            return Described(raw["o"], {k: self._value(v) for k, v in raw.items() if k != "o"})
+            return Described(raw["o"], FrozenMap((k, self._value(v)) for k, v in raw.items() if k != "o"))
         if "t" in raw:
             return self._types[int(raw["t"])]
         keys = raw["keys"]
@@ -168,7 +175,7 @@ def _ctes(operators: list[Operator]) -> dict[tuple[str, int], int]:
     found: dict[tuple[str, int], int] = {}
     for at, operator in enumerate(operators):
         id_ = operator.arguments.get("id")
-        if operator.name in ("CTERelationDef", "UnionLoop") and isinstance(id_, int):
+        if operator.class_name in (CTE_DEFINITION, UNION_LOOP) and isinstance(id_, int):
             found[operator.name, id_] = at
     return found
 

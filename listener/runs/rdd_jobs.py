@@ -8,7 +8,8 @@ its rows come from. RDDs have no columns.
 from __future__ import annotations
 
 from openlineage_pyspark.facets.commands.target import Write, path_label
-from openlineage_pyspark.facets.datasets import resolve
+from openlineage_pyspark.facets.datasets.files import at_location
+from openlineage_pyspark.facets.datasets.rdd import rdd_sources
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
@@ -28,7 +29,7 @@ def rdd_job(record: RddJobStarted) -> PlanLineage:
     Returns:
         its datasets, without columns. An input file stands for its directory, as in the Java integration.
     """
-    inputs, unknown = resolve.rdd_sources(record.sources)
+    inputs, unknown = rdd_sources(record.sources)
     path, format_ = record.path, record.format
     remarks = []
     if unknown:
@@ -38,7 +39,7 @@ def rdd_job(record: RddJobStarted) -> PlanLineage:
     outputs: tuple[WrittenDataset, ...] = ()
     if path is not None:
         short = simple_name(format_).removesuffix("OutputFormat").lower() if format_ else None
-        dataset = resolve.at_location(path, (), short or None)
+        dataset = at_location(path, (), short or None)
         outputs = (WrittenDataset(Write(dataset, label=path_label(dataset)), None),)
     word = "save_rdd" if record.writes else "read_rdd"
     return PlanLineage(inputs, outputs, command=word, gaps=tuple(remarks), operators=1)

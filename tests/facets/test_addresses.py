@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.facets.datasets.urls import without_credentials
+from openlineage_pyspark.facets.urls import without_credentials
 
 URLS = [
     ("jdbc:postgresql://db:5432/shop", "jdbc:postgresql://db:5432/shop"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from openlineage_pyspark.facets.datasets.resolve import Session, jdbc_dataset
+from openlineage_pyspark.facets.commands.registry import QUIET, WRITES
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset
+from openlineage_pyspark.facets.datasets.source import SOURCES, Session
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -13,19 +15,26 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
 )
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.trace.operators import RULES
+
+# Simple name -> full name of each class that is known.
+FULL = {name.rpartition(".")[2]: name for registry in (SOURCES, RULES, QUIET, WRITES) for name, _ in registry.items()}
 
 SALES = Described("HadoopFsRelation", {"rootPaths": ("file:/data/sales",)})
 SCHEMA = '{"type":"struct","fields":[{"name":"a","type":"integer","nullable":true,"metadata":{}}]}'
 RESTORE = "org.apache.spark.sql.delta.commands.RestoreTableCommand"
 
 
+def node(name, arguments, output=()):
+    """Give an operator of a known class by its simple name, of any other by its full name."""
+    return Operator(name.rpartition(".")[2], FULL.get(name, name), arguments, output)
+
+
 def understood(name, arguments, output=(), *, below="query"):
     """Understand a command over a relation with the columns `id` and `amount`."""
-    source = Operator(
-        "LogicalRelation", "a.LogicalRelation", {"relation": SALES}, (Output(1, "id"), Output(2, "amount"))
-    )
+    source = node("LogicalRelation", {"relation": SALES}, (Output(1, "id"), Output(2, "amount")))
     columns = tuple(Output(id_, f"c{id_}") for id_ in output)
-    top = Operator(name.rpartition(".")[2], name, {**arguments, below: OperatorRef(1)}, columns)
+    top = node(name, {**arguments, below: OperatorRef(1)}, columns)
     attributes = {1: Attribute("id", "int"), 2: Attribute("amount", "int")}
     return lineage_of_plan(Plan((top, source), (), attributes), Session("file:/warehouse"))
 
@@ -93,7 +102,7 @@ def test_a_query_of_the_same_shape_is_a_query():
 def test_a_source_that_names_no_dataset_is_named_itself():
     found = saved("net.snowflake.spark.snowflake.DefaultSource", dbtable="SALES")
     target = "net.snowflake.spark.snowflake.DefaultSource: what it writes is not known"
-    assert told(found) == ([], ["/data/sales"], [f"SaveIntoDataSourceCommand: {target}"])
+    assert told(found) == ([], ["/data/sales"], [f"{FULL['SaveIntoDataSourceCommand']}: {target}"])
     assert (found.command, found.quiet) == (None, False)
 
 
@@ -102,7 +111,7 @@ def test_what_is_no_path_is_not_taken_for_one():
     found = saved("org.elasticsearch.spark.sql.DefaultSource15", path="index")
     assert told(found)[0] == []
     assert told(found)[2] == [
-        "SaveIntoDataSourceCommand: org.elasticsearch.spark.sql.DefaultSource15: what it writes is not known"
+        f"{FULL['SaveIntoDataSourceCommand']}: org.elasticsearch.spark.sql.DefaultSource15: what it writes is not known"
     ]
 
 
@@ -115,7 +124,7 @@ def test_a_source_that_keeps_files_may_be_given_a_relative_path():
 
 def test_kafka_without_a_topic_of_its_own_has_as_many_as_the_rows_name():
     found = saved("org.apache.spark.sql.kafka010.KafkaSourceProvider", bootstrapServers="one:9092")
-    remark = "SaveIntoDataSourceCommand: topics of Kafka that the rows name: what it writes is not known"
+    remark = f"{FULL['SaveIntoDataSourceCommand']}: topics of Kafka that the rows name: what it writes is not known"
     assert told(found) == ([], ["/data/sales"], [remark])
 
 
@@ -131,10 +140,10 @@ def test_a_micro_batch_to_kafka_writes_a_topic():
 def test_a_stream_whose_target_is_not_told_says_so():
     sink = Described("com.example.TheirTable", {})
     found = understood("WriteToMicroBatchDataSource", {"relation": None, "table": sink})
-    remark = "WriteToMicroBatchDataSource: com.example.TheirTable: what it writes is not known"
+    remark = f"{FULL['WriteToMicroBatchDataSource']}: com.example.TheirTable: what it writes is not known"
     assert told(found) == ([], ["/data/sales"], [remark])
     continuous = understood("WriteToContinuousDataSource", {"write": Described("com.example.TheirWrite", {})})
-    remark = "WriteToContinuousDataSource: com.example.TheirWrite: what it writes is not known"
+    remark = f"{FULL['WriteToContinuousDataSource']}: com.example.TheirWrite: what it writes is not known"
     assert told(continuous) == ([], ["/data/sales"], [remark])
 
 
@@ -151,12 +160,12 @@ def test_a_table_that_the_catalog_knew_no_more_has_its_name_alone():
     gone = {"tableMetadata": None, "tableIdentifier": identifier, "tablePath": "file:/warehouse/shop.db/orders"}
     remark = "the catalog knew the table no more when it was asked: where it lay is not known"
     for name in ("DropTableCommand", "TruncateTableCommand", "AlterTableAddColumnsCommand"):
-        found = lineage_of_plan(Plan((Operator(name, name, gone),), (), {}), Session("file:/warehouse"))
-        assert told(found) == (["file:/warehouse shop.orders"], [], [f"{name}: {remark}"])
+        found = lineage_of_plan(Plan((node(name, gone),), (), {}), Session("file:/warehouse"))
+        assert told(found) == (["file:/warehouse shop.orders"], [], [f"{FULL[name]}: {remark}"])
 
 
 def test_a_dropped_table_that_was_not_there_is_nothing():
-    drop = Operator("DropTableCommand", "DropTableCommand", {"tableMetadata": None, "ifExists": True})
+    drop = node("DropTableCommand", {"tableMetadata": None, "ifExists": True})
     found = lineage_of_plan(Plan((drop,), (), {}), Session("file:/warehouse"))
     assert (told(found), found.quiet) == (([], [], []), True)
 
@@ -166,12 +175,12 @@ ICE = Described("org.apache.iceberg.spark.SparkCatalog", {"name": "ice"})
 
 def named(catalog, name, *namespace):
     identifier = Described("IdentifierImpl", {"name": name, "namespace": namespace})
-    return Operator("ResolvedIdentifier", "ResolvedIdentifier", {"catalog": catalog, "identifier": identifier})
+    return node("ResolvedIdentifier", {"catalog": catalog, "identifier": identifier})
 
 
 def made(resolved, **arguments):
     """Give the dataset that a CREATE TABLE makes."""
-    make = Operator("CreateTable", "CreateTable", {"name": OperatorRef(1), "tableSchema": SCHEMA, **arguments})
+    make = node("CreateTable", {"name": OperatorRef(1), "tableSchema": SCHEMA, **arguments})
     (output,) = lineage_of_plan(Plan((make, resolved), (), {}), Session("file:/warehouse")).outputs
     return output.write.dataset
 
@@ -188,7 +197,7 @@ def test_a_table_that_a_catalog_makes_is_what_the_table_is_called_later_too():
     table = Described("org.apache.iceberg.spark.source.SparkTable", {"name": "ice.db.t", "location": "s3://lake/db/t"})
     identifier = Described("IdentifierImpl", {"name": "t", "namespace": ("db",)})
     relation = {"table": table, "catalog": ICE, "identifier": identifier}
-    read = Operator("DataSourceV2Relation", "DataSourceV2Relation", relation, (Output(1, "a"),))
+    read = node("DataSourceV2Relation", relation, (Output(1, "a"),))
     plan = Plan((read,), (), {1: Attribute("a", "int")})
     (later,) = lineage_of_plan(plan, Session("file:/warehouse")).inputs
     links = [(link.namespace, link.name) for link in later.symlinks]
@@ -209,8 +218,8 @@ def test_a_table_that_is_made_in_a_database_has_the_name_that_reading_it_gives()
 def test_a_renamed_table_of_a_catalog_that_lies_somewhere_stays_there():
     table = Described("org.apache.iceberg.spark.source.SparkTable", {"location": "s3://lake/v1.2/t"})
     resolved = named(ICE, "t", "db")
-    resolved = Operator("ResolvedTable", "ResolvedTable", {**resolved.arguments, "table": table})
-    rename = Operator("RenameTable", "RenameTable", {"child": OperatorRef(1), "newName": ("ice", "db", "z")})
+    resolved = node("ResolvedTable", {**resolved.arguments, "table": table})
+    rename = node("RenameTable", {"child": OperatorRef(1), "newName": ("ice", "db", "z")})
     (output,) = lineage_of_plan(Plan((rename, resolved), (), {}), Session("file:/warehouse")).outputs
     write = output.write
     assert (write.dataset.identifier.namespace, write.dataset.identifier.name) == ("s3://lake", "v1.2/t")
@@ -222,10 +231,9 @@ def test_bins_have_their_share_of_what_is_distributed_and_their_range():
     """BIN BY of Spark 4.3: the columns of the range go through, and tell the bins and the shares."""
     ids = {1: "start", 2: "stop", 3: "amount", 4: "amount", 5: "bin_start", 6: "bin_end", 7: "bin_distribute_ratio"}
     outputs = {id_: Output(id_, name) for id_, name in ids.items()}
-    source = Operator("LogicalRelation", "r", {"relation": SALES}, tuple(outputs[i] for i in (1, 2, 3)))
-    bins = Operator(
+    source = node("LogicalRelation", {"relation": SALES}, tuple(outputs[i] for i in (1, 2, 3)))
+    bins = node(
         "BinBy",
-        "b",
         {
             "rangeStart": AttributeRef(1),
             "rangeEnd": AttributeRef(2),
@@ -254,8 +262,8 @@ def test_bins_have_their_share_of_what_is_distributed_and_their_range():
 
 
 def test_the_table_of_a_memory_sink_is_no_dataset_and_a_changed_watermark_is_no_riddle():
-    memory = Operator("MemoryPlan", "m", {}, (Output(1, "id"),))
-    watermark = Operator("UpdateEventTimeWatermarkColumn", "w", {"child": OperatorRef(1)}, (Output(1, "id"),))
+    memory = node("MemoryPlan", {}, (Output(1, "id"),))
+    watermark = node("UpdateEventTimeWatermarkColumn", {"child": OperatorRef(1)}, (Output(1, "id"),))
     found = lineage_of_plan(Plan((watermark, memory), (), {1: Attribute("id", "int")}), Session())
     assert told(found) == ([], [], [])
     assert [(c.name, c.edges) for c in found.columns.columns] == [("id", ())]

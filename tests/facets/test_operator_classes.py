@@ -1,4 +1,8 @@
-"""Every logical operator in the installed Spark's jars has a rule, or a reason for which the lineage never meets it."""
+"""Every logical operator in the installed Spark's jars has a rule, or a reason for which the lineage never meets it.
+
+And every class that a rule is for is one: of the installed Spark, of another one that says since or until when, or of
+a connector.
+"""
 
 import re
 import struct
@@ -6,18 +10,22 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
+import pyspark
+import pytest
 from openlineage_pyspark.facets.commands import registry
-from openlineage_pyspark.facets.trace import operators
+from openlineage_pyspark.facets.datasets.source import SOURCES
+from openlineage_pyspark.facets.model.plan import expression_name
+from openlineage_pyspark.facets.trace import expressions, operators, struct_fields
 
 ROOT, ABSTRACT = "org/apache/spark/sql/catalyst/plans/logical/LogicalPlan", 0x0600
 # Bytes behind the tag of a constant in a class file (JVM specification, 4.4); any other has four.
 SIZES = {7: 2, 8: 2, 15: 3, 16: 2, 19: 2, 20: 2, 5: 8, 6: 8}
 NEVER_MET = {
-    "the analyzer replaces them": r"""Unresolved\w+ \w*ParameterizedQuery PlanWithUnresolvedIdentifier RelationChanges
-        RelationTimeTravel NamedStreamingRelation SQLTableFunction TemporaryViewRelation DataFrameDropColumns Pivot
-        InsertIntoDir InsertIntoStatement WithWindowDefinition Unpivot AlterViewAs CreateTableLike CreateView LoadData
-        V2TableReference V2ChangelogReference MetricViewPlaceholder CreateMetricView ExecuteImmediateQuery
-        Call""",
+    "the analyzer replaces them": r"""datasources\.CreateTable Unresolved\w+ \w*ParameterizedQuery
+        PlanWithUnresolvedIdentifier RelationChanges RelationTimeTravel NamedStreamingRelation SQLTableFunction
+        TemporaryViewRelation DataFrameDropColumns Pivot InsertIntoDir InsertIntoStatement WithWindowDefinition Unpivot
+        AlterViewAs CreateTableLike CreateView LoadData V2TableReference V2ChangelogReference MetricViewPlaceholder
+        CreateMetricView ExecuteImmediateQuery Call""",
     "a command alone holds them": r"CurrentNamespace Resolved\w+",
     "the optimizer or the planner makes them": r"""NonGroupingAggregateReference OrderedJoin AppendColumnsWithObject
         BatchEvalPython\w* ArrowEvalPython\w* DeleteFromTableWithFilters DomainJoin FlatMapGroupsInR\w* OffsetHolder
@@ -28,6 +36,32 @@ NEVER_MET = {
     r" CreateStreamingTable\w*",
     "nobody knows what they write, which the event says": "ExternalCommandExecutor CreateMetricViewCommand",
 }
+
+
+# The end of a class's full name stands where Spark has it since, or had it last.
+SINCE = {
+    "4.0": """SQLFunctionNode UpdateEventTimeWatermarkColumn UnionLoop UnionLoopRef MapInArrow FlatMapGroupsInArrow
+        FlatMapCoGroupsInArrow TransformWithState TransformWithStateInPandas Transpose EmptyRelation PipeOperator
+        StreamingDataSourceV2ScanRelation AlterColumns UnsetNamespacePropertiesCommand AlterViewSchemaBindingCommand
+        DescribeRelationJsonCommand CreateSQLFunctionCommand AlterViewSchemaBinding DropVariable SetVariable
+        AlterTableCollation CompoundBody ShowTablePartition ShowTablesExtended CreateUserDefinedFunction
+        logical.AlterTableClusterBy CreateVariable SQLScalarFunction CommonExpressionDef With ListAgg
+        CollationAwareMurmur3Hash CollationAwareXxHash64""",
+    "4.1": """LimitAll TransformWithStateInPySpark PythonWorkerLogs streaming.runtime.StreamingRelation
+        streaming.runtime.StreamingExecutionRelation SaveAsV1TableCommand DescribeProcedureCommand
+        ShowNamespacesCommand ShowProceduresCommand SetNamespaceCollationCommand AddCheckConstraint DropConstraint
+        AddConstraint""",
+    "4.2": """NearestByJoin SequentialStreamingUnion InsertOnlyMerge ShowCollationsCommand SetPathCommand CloseCursor
+        DescribeTablePartition DeclareCursor FetchCursor OpenCursor MaxMinByK""",
+    "4.3": """Zip BinBy MapPartitionsExternalUDF AlterTableChangeColumnCommentsCommand ShowTablesJsonCommand
+        ShowPartitionsJsonCommand NullIfResult""",
+}
+UNTIL = {
+    "3.5": "PythonMapInArrow AlterColumn ShowTableExtended AnsiCast",
+    "4.0": """ShowNamespaces TransformWithStateInPandas execution.streaming.StreamingRelation
+        execution.streaming.StreamingExecutionRelation""",
+}
+OF_DELTA = r"org\.apache\.spark\.sql\.delta\..*|io\.delta\..*|.*\.AlterTable(Add|Drop)Constraint"
 
 
 def header(data):
@@ -45,18 +79,68 @@ def header(data):
     return flags, [texts[classes[name]] for name in names if name]
 
 
-def test_every_operator_of_the_installed_spark_has_a_rule_or_a_reason():
+@pytest.fixture(scope="module")
+def classes():
+    """Give each class of the installed Spark with what it extends, and those that are not abstract."""
     above, concrete = {}, set()
     for jar in (Path(find_spec("pyspark").origin).parent / "jars").glob("spark-*.jar"):
         with zipfile.ZipFile(jar) as archive:
             for name in re.findall(r"org/apache/spark/sql/\S+\.class", "\n".join(archive.namelist())):
                 flags, (own, *above[own]) = header(archive.read(name))
                 concrete |= set() if flags & ABSTRACT else {own}
+    return above, concrete
+
+
+def version(text):
+    return tuple(int(part) for part in text.split(".")[:2])
+
+
+def is_here(name):
+    """Tell whether the installed Spark has a class, as far as the lists above say."""
+    here = version(pyspark.__version__)
+    late = [since for since, ends in SINCE.items() if here < version(since) and is_among(name, ends)]
+    gone = [until for until, ends in UNTIL.items() if here > version(until) and is_among(name, ends)]
+    return not late and not gone and not re.fullmatch(OF_DELTA, name)
+
+
+def is_among(name, ends):
+    return any(name == end or name.endswith(f".{end}") for end in ends.split())
+
+
+def known_operators():
+    return [name for rules in (operators.RULES, registry.WRITES, registry.QUIET, SOURCES) for name, _ in rules.items()]
+
+
+def test_every_operator_of_the_installed_spark_has_a_rule_or_a_reason(classes):
+    above, concrete = classes
     plans = {ROOT}
     while more := {own for own in above.keys() - plans if not plans.isdisjoint(above[own])}:
         plans |= more
-    found = {re.split(r"[/$]", name.rstrip("$"))[-1] for name in plans & concrete}
-    known = found & {*operators.RULES, *registry.WRITES, *registry.QUIET}
-    reason = re.compile("|".join(" ".join(NEVER_MET.values()).split()))
+    found = {name.rstrip("$").replace("/", ".") for name in plans & concrete}
+    known = found & {*known_operators()}
+    reason = re.compile(rf"(?:.*[.$])?(?:{'|'.join(' '.join(NEVER_MET.values()).split())})")
     assert len(known) > 180
     assert sorted(name for name in found - known if not reason.fullmatch(name)) == []
+
+
+def test_every_class_with_a_rule_is_one_of_the_installed_spark_or_of_another_that_is_named(classes):
+    names = {name.rstrip("$").replace("/", ".") for name in classes[0]}
+    assert [name for name in known_operators() if (name in names) != is_here(name)] == []
+
+
+def test_every_expression_with_a_rule_is_one_of_catalyst(classes):
+    names = {expression_name(name.replace("/", ".")) for name in classes[0]}
+    known = {
+        *expressions.RULES,
+        *expressions.MASKING,
+        *expressions.UNCHANGED,
+        *expressions.CHOOSING,
+        *expressions.RANKING,
+        *expressions.UNREAD,
+        *struct_fields.HOLDING,
+    }
+    assert sorted(name for name in known if (name in names) != is_here(name)) == []
+
+
+def test_operators_whose_output_is_not_sent_have_a_rule():
+    assert sorted(name for name in operators.SAME_OUTPUT if name not in operators.RULES) == []

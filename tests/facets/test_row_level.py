@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.probe.decode import decode_plan
 

@@ -151,7 +151,9 @@ class Building:
         return id_
 
     def add(self, name, arguments, ids):
-        self.operators.append(Operator(name, f"spark.{name}", arguments, tuple(Output(id_, f"c{id_}") for id_ in ids)))
+        package = "execution.datasources" if name == "LogicalRelation" else "catalyst.plans.logical"
+        output = tuple(Output(id_, f"c{id_}") for id_ in ids)
+        self.operators.append(Operator(name, f"org.apache.spark.sql.{package}.{name}", arguments, output))
         return len(self.operators) - 1
 
     def plan(self, root=None):
@@ -330,13 +332,13 @@ def test_conditions_five_thousand_deep_do_not_recurse():
 
 
 class CountingTrace(Trace):
-    """A trace that counts how often it asks what an operator means."""
+    """A trace that counts how often it asks for the lineage of an operator."""
 
     asked = 0
 
-    def meaning(self, operator):
+    def lineage_of(self, operator):
         self.asked += 1
-        return super().meaning(operator)
+        return super().lineage_of(operator)
 
 
 def cost(building):

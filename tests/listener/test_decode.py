@@ -18,6 +18,7 @@ from openlineage_pyspark.facets.model.plan import (
 from openlineage_pyspark.listener.probe.decode import decode_plan
 
 PACKAGE = "org.apache.spark.sql.catalyst.plans.logical."
+CATALYST = "org.apache.spark.sql.catalyst.expressions."
 
 
 def encoding(nodes, **more):
@@ -27,7 +28,7 @@ def encoding(nodes, **more):
             [PACKAGE + "Project", "P", ["projectList", "child"]],
             [PACKAGE + "Filter", "P", ["condition", "child"]],
             [PACKAGE + "Relation", "P", ["relation", "options"]],
-            ["org.apache.spark.sql.catalyst.expressions.Alias", "E", ["child", "name"]],
+            [CATALYST + "Alias", "E", ["child", "name"]],
         ],
         "types": ["int", '{"type":"struct","fields":[]}'],
         "attributes": {"1": ["a", 0], "2": ["b", 1, "a comment"]},
@@ -165,7 +166,7 @@ def test_the_simple_name_of_an_object_and_of_an_inner_class_is_its_own():
 
 
 def test_common_expressions_are_found_by_their_id():
-    classes = [["X.Project", "P", ["list"]], ["X.CommonExpressionDef", "E", ["child", "id"]]]
+    classes = [["X.Project", "P", ["list"]], [CATALYST + "CommonExpressionDef", "E", ["child", "id"]]]
     definition = [1, None, [1, {"o": "X.CommonExpressionId", "id": {"n": "5"}}], {}]
     plan = decode_plan(encoding([[0, [], [[{"r": 1}]], {}], definition], classes=classes))
     assert plan.common == {5: AttributeRef(1)}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.probe import class_cache
 from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan, load_class

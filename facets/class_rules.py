@@ -1,0 +1,114 @@
+"""
+Rules by JVM class, and what the probe reads for them.
+
+A rule is registered with a decorator that names its classes, grouped by package. It is found by the full name of a
+class alone: a class of another package that has the same simple name is another class, and never gets the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, TypeVar
+
+Classes = Mapping[str, str]
+"""Package -> the simple names of classes in it, separated by blanks; a nested class is `Outer$Inner`."""
+
+Readings = Mapping[str, str]
+"""Name of a reading -> chain of getters, as `location.rootPaths` or `options[url]`, or one of the probe's `#` words."""
+
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class ClassRules(Generic[R]):
+    """
+    The rules of one kind.
+
+    Attributes:
+        readings: full class name -> what the probe reads of its values, under which name.
+        unread: simple class name -> arguments that the probe leaves out: rows, closures.
+    """
+
+    def __init__(self) -> None:
+        self.readings: dict[str, dict[str, str]] = {}
+        self.unread: dict[str, tuple[str, ...]] = {}
+        self._rules: dict[str, R] = {}
+        self._full_names: dict[str, str] = {}
+
+    def rule(self, classes: Classes, reads: Readings | None = None) -> Callable[[R], R]:
+        """
+        Return a decorator that registers a rule.
+
+        Args:
+            classes: the classes that the rule is for.
+            reads: what the probe reads of each of them, besides the parameters of a case class.
+
+        Raises:
+            ValueError: one of the classes has a rule already.
+        """
+
+        def register(rule: R) -> R:
+            for name in full_names(classes):
+                if name in self._rules:
+                    raise ValueError(f"{name} has a rule already")
+                self._rules[name] = rule
+                self._full_names.setdefault(_simple(name), name)
+                self._read(name, reads or {})
+            return rule
+
+        return register
+
+    def reads(self, readings: Mapping[str, Readings]) -> Callable[[F], F]:
+        """
+        Return a decorator for a function that uses values of these classes; the function stays as it is.
+
+        Args:
+            readings: full name of a class, of a superclass or of an interface -> what the probe reads of its values.
+
+        Raises:
+            ValueError: a class has another reading of that name.
+        """
+
+        def register(function: F) -> F:
+            for name, chains in readings.items():
+                self._read(name, chains)
+            return function
+
+        return register
+
+    def get(self, class_name: str) -> R | None:
+        """Return the rule of the class with this full name."""
+        return self._rules.get(class_name.rstrip("$"))
+
+    def namesake(self, class_name: str) -> str | None:
+        """Return the full name of a class that has a rule, the same simple name and another package."""
+        known = self._full_names.get(_simple(class_name))
+        return None if class_name.rstrip("$") in self._rules else known
+
+    def items(self) -> Iterator[tuple[str, R]]:
+        """Yield each full class name with its rule, in the order of registration."""
+        yield from self._rules.items()
+
+    def simple_names(self) -> dict[str, R]:
+        """Return the rules by simple class name, as documents list them."""
+        return {_simple(name): rule for name, rule in self._rules.items()}
+
+    def __contains__(self, class_name: str) -> bool:
+        return class_name.rstrip("$") in self._rules
+
+    def _read(self, class_name: str, chains: Readings) -> None:
+        known = self.readings.get(class_name, {})
+        for name, chain in chains.items():
+            if known.get(name, chain) != chain:
+                raise ValueError(f"{class_name} has another reading {name} already: {known[name]}")
+        if chains:
+            self.readings[class_name] = {**known, **chains}
+
+
+def full_names(classes: Classes) -> tuple[str, ...]:
+    """Return the full names of classes that are grouped by package."""
+    return tuple(f"{package}.{name}" for package, names in classes.items() for name in names.split())
+
+
+def _simple(class_name: str) -> str:
+    return class_name.rstrip("$").rsplit(".", 1)[-1].rsplit("$", 1)[-1]

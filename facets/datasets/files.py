@@ -1,0 +1,102 @@
+"""Files: relations over files and directories, and streams of files."""
+
+from __future__ import annotations
+
+from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
+from openlineage_pyspark.facets.datasets.tables import in_session_catalog
+from openlineage_pyspark.facets.model.dataset import Dataset, Field
+from openlineage_pyspark.facets.model.plan import Described, Operator, Plan, Value
+from openlineage_pyspark.facets.model.schema import fields_of
+
+_DATASOURCES = "org.apache.spark.sql.execution.datasources"
+_STREAMING = "org.apache.spark.sql.execution.streaming"
+
+
+def at_location(path: str, fields: tuple[Field, ...] = (), file_format: str | None = None) -> Dataset:
+    """
+    Return the dataset at a path.
+
+    Args:
+        path: of a file or a directory; `key=value` directories at its end are left out.
+        fields: its schema.
+        file_format: for example `parquet`.
+    """
+    return Dataset(
+        naming.location(naming.table_root(path)), fields, storage_layer="default", file_format=file_format, type="FILE"
+    )
+
+
+@source({_DATASOURCES: "LogicalRelation"})
+@reads(
+    {
+        f"{_DATASOURCES}.HadoopFsRelation": {
+            "rootPaths": "location.rootPaths",
+            "format": "fileFormat",
+            "path": "options[path]",
+            "globPaths": "options[__globPaths__]",
+        }
+    }
+)
+def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
+    """
+    Resolve a table of the session catalog, or files.
+
+    The relation is known by its readings and not by its class, because Delta Lake's is a subclass without a name.
+    """
+    found = in_session_catalog(plan, operator, session)
+    relation = operator.described("relation")
+    if found is not None or relation is None:
+        return found
+    paths = relation.values.get("rootPaths")
+    if not isinstance(paths, tuple):
+        return None
+    if operator.arguments.get("isStreaming") is True:
+        paths = _streamed(operator, paths)
+    roots = naming.roots([path for path in paths if isinstance(path, str)], relation.text("path"))
+    fields, format_ = fields_of(plan, operator), format_of_class(relation.values.get("format"))
+    datasets = {d.identifier: d for d in (at_location(path, fields, format_) for path in roots)}
+    return by_name(operator, *datasets.values())
+
+
+def _streamed(operator: Operator, paths: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the directory of the stream that a micro-batch's files belong to, or else the directories they lie in."""
+    stream = operator.described("stream")
+    base = naming.stream_path(stream.text("text")) if stream is not None else None
+    return (base,) if base else tuple(dict.fromkeys(naming.parent(p) for p in paths if isinstance(p, str)))
+
+
+def infers_schema(operator: Operator) -> bool:
+    """Return whether Spark looks at a file to infer its schema, which alone switches globbing off (SPARK-32810)."""
+    relation = operator.described("relation")
+    return relation is not None and relation.text("globPaths") == "false"
+
+
+# Spark 4.1 moved the classes of streams.
+@source(
+    {
+        _STREAMING: "StreamingRelation StreamingExecutionRelation",
+        f"{_STREAMING}.runtime": "StreamingRelation StreamingExecutionRelation",
+    }
+)
+@reads(
+    {
+        f"{_DATASOURCES}.DataSource": {"path": "options[path]"},
+        f"{_STREAMING}.FileStreamSource": {"text": "#text"},
+        f"{_STREAMING}.FileStreamSink": {"text": "#text"},
+        f"{_STREAMING}.runtime.FileStreamSource": {"text": "#text"},
+        f"{_STREAMING}.sinks.FileStreamSink": {"text": "#text"},
+    }
+)
+def stream(plan: Plan, operator: Operator, _session: Session) -> Relation | None:
+    """Resolve a stream of files."""
+    from_source = operator.described("dataSource") or operator.described("source")
+    path = from_source.text("path") if from_source is not None else None
+    return None if path is None else by_name(operator, at_location(path, fields_of(plan, operator)))
+
+
+def format_of_class(format_: object) -> str | None:
+    """Return `parquet` for a ParquetFileFormat."""
+    if not isinstance(format_, Described):
+        return None
+    return format_.simple_name.removesuffix("FileFormat").lower() or None

@@ -1,0 +1,27 @@
+"""Leaves that hold or make their rows themselves, and read no dataset."""
+
+from __future__ import annotations
+
+from openlineage_pyspark.facets.datasets.source import NO_DATASETS, SOURCES, Relation, Session, source
+from openlineage_pyspark.facets.model.plan import Operator, Plan
+
+SOURCES.unread.update(
+    {
+        "LocalRelation": ("data", "stream"),
+        "ExternalRDD": ("rdd",),
+        "CommandResult": ("rows", "commandPhysicalPlan"),
+    }
+)
+
+
+@source(
+    {
+        "org.apache.spark.sql.catalyst.plans.logical": """
+            LocalRelation OneRowRelation Range CommandResult EmptyRelation PythonWorkerLogs""",
+        "org.apache.spark.sql.execution": "ExternalRDD",
+        "org.apache.spark.sql.execution.streaming.sources": "MemoryPlan",
+    }
+)
+def local_rows(_plan: Plan, _operator: Operator, _session: Session) -> Relation:
+    """Resolve rows that belong to no dataset."""
+    return NO_DATASETS

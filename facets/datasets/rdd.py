@@ -1,0 +1,42 @@
+"""RDDs: what their rows come from is known as far as files and tables go, their columns are not."""
+
+from __future__ import annotations
+
+from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.datasets.files import at_location
+from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Relation, Session, reads, source
+from openlineage_pyspark.facets.model.dataset import Dataset
+from openlineage_pyspark.facets.model.plan import Operator, Plan, Value
+
+
+@source({"org.apache.spark.sql.execution": "LogicalRDD"})
+@reads({"org.apache.spark.rdd.RDD": {"id": "id", "sources": "#rddSources"}})
+def logical_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
+    """Resolve the inputs of an RDD that a DataFrame was made of."""
+    rdd = operator.described("rdd")
+    found = rdd.values.get("sources") if rdd is not None else None
+    datasets, unknown = rdd_sources(found if isinstance(found, tuple) else ())
+    if unknown:
+        return Relation(datasets, opaque=f"the rows come from an RDD ({unknown}) whose inputs are not known")
+    if not datasets:
+        return NO_DATASETS
+    return Relation(datasets, opaque="the rows come from an RDD: its inputs are known, its columns are not")
+
+
+def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
+    """
+    Return what an RDD's rows come from.
+
+    Args:
+        sources: paths, pairs of a JDBC URL and a table, and after a `?` kinds of RDD that tell neither.
+
+    Returns:
+        The datasets, and the kinds of RDD whose inputs are not known, separated by commas.
+    """
+    from openlineage_pyspark.facets.datasets.jdbc_query import jdbc_tables
+
+    paths = [naming.before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
+    tables = [d for s in sources if isinstance(s, tuple) and len(s) == 2 for d in jdbc_tables(str(s[0]), str(s[1]))]
+    roots = [naming.parent(p) if p.rpartition("/")[2].startswith("part-") else p for p in paths]
+    datasets = {d.identifier: d for d in [*(at_location(path) for path in roots if "/" in path), *tables]}
+    return tuple(datasets.values()), ", ".join(p[1:] for p in sources if isinstance(p, str) and p.startswith("?"))

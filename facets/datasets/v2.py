@@ -1,0 +1,120 @@
+"""Tables of DataSource V2, in whatever catalog: Iceberg's, Delta Lake's, JDBC's, anybody's."""
+
+from __future__ import annotations
+
+from openlineage_pyspark.facets.datasets import naming
+from openlineage_pyspark.facets.datasets.files import at_location
+from openlineage_pyspark.facets.datasets.jdbc import v2_jdbc_table, v2_table_to_be
+from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
+from openlineage_pyspark.facets.datasets.tables import catalog_table, format_of_provider
+from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink
+from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
+from openlineage_pyspark.facets.model.schema import fields_of
+from openlineage_pyspark.facets.urls import without_credentials
+
+_CONNECTOR = "org.apache.spark.sql.connector"
+
+
+@source(
+    {
+        "org.apache.spark.sql.execution.datasources.v2": "DataSourceV2Relation StreamingDataSourceV2Relation",
+        "org.apache.spark.sql.catalyst.streaming": "StreamingRelationV2",
+    }
+)
+def v2_relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
+    """Resolve a table of DataSource V2."""
+    dataset = v2_table(
+        operator.described("table"),
+        operator.arguments.get("catalog"),
+        operator.arguments.get("identifier"),
+        session,
+        fields_of(plan, operator),
+    )
+    return None if dataset is None else by_name(operator, dataset)
+
+
+@reads(
+    {
+        f"{_CONNECTOR}.catalog.Table": {
+            "name": "name",
+            "location": "properties[location]",
+            "provider": "properties[provider]",
+        },
+        f"{_CONNECTOR}.catalog.CatalogPlugin": {"name": "name"},
+    }
+)
+def v2_table(
+    table: Described | None, catalog: object, identifier: object, session: Session, fields: tuple[Field, ...] = ()
+) -> Dataset | None:
+    """
+    Return the dataset of a DataSource V2 table: where it lies, or else its name in its catalog.
+
+    Args:
+        table: the described Table; None for one that is still to be made.
+        catalog: the described CatalogPlugin.
+        identifier: the described Identifier.
+        session: what the session's configuration says.
+        fields: its schema.
+
+    Returns:
+        None if the table has no name.
+    """
+    if table is not None:
+        wrapped = _wrapped(table, catalog, identifier, session, fields)
+        if wrapped is not None:
+            return wrapped
+    catalog_name = catalog.text("name") if isinstance(catalog, Described) else None
+    # A source may call its table by a URL.
+    own_name = without_credentials(table.text("name") or "") if table is not None else ""
+    name = _name(identifier) or own_name
+    if not name:
+        return None
+    if table is None and (made := v2_table_to_be(catalog, name, fields)) is not None:
+        return made
+    facet = Catalog(_catalog_framework(catalog), "unknown", catalog_name, None) if catalog_name else None
+    where = table.text("location") if table is not None else None
+    if where:
+        # The event that makes a table does not know its location: it names the table by its catalog.
+        namespaces = (naming.warehouse_namespace(session.warehouse or "file:/"), catalog_name)
+        links = tuple(Symlink(namespace, name) for namespace in namespaces if namespace)
+        format_ = format_of_provider(table.text("provider") if table is not None else None)
+        return Dataset(naming.location(where), fields, links, facet, format_ or "default", None, "TABLE")
+    namespace = catalog_name or (f"datasource:{table.simple_name}" if table is not None else "spark_catalog")
+    return Dataset(Identifier(namespace, name), fields, (), facet, type="TABLE")
+
+
+@reads(
+    {
+        f"{_CONNECTOR}.write.RowLevelOperationTable": {"target": "table"},
+        f"{_CONNECTOR}.catalog.V1Table": {"v1Table": "v1Table"},
+        "org.apache.spark.sql.execution.datasources.v2.FileTable": {"paths": "paths", "formatName": "formatName"},
+    }
+)
+def _wrapped(
+    table: Described, catalog: object, identifier: object, session: Session, fields: tuple[Field, ...]
+) -> Dataset | None:
+    """Return the dataset of a Table around another table, around a JDBC table or around files; None for any other."""
+    target, v1_table = table.values.get("target"), table.values.get("v1Table")
+    if isinstance(target, Described):
+        # DELETE, UPDATE and MERGE put a RowLevelOperationTable around the table whose rows they change.
+        return v2_table(target, catalog, identifier, session, fields)
+    if isinstance(v1_table, Described):
+        return catalog_table(v1_table, session, fields)
+    paths = table.values.get("paths")
+    if isinstance(paths, tuple) and paths and all(isinstance(path, str) for path in paths):
+        return at_location(str(paths[0]), fields, format_of_provider(table.text("formatName")))
+    return v2_jdbc_table(table, fields)
+
+
+@reads({f"{_CONNECTOR}.catalog.Identifier": {"name": "name", "namespace": "namespace"}})
+def _name(identifier: object) -> str | None:
+    if not isinstance(identifier, Described) or identifier.text("name") is None:
+        return None
+    namespace = identifier.values.get("namespace")
+    parts = [p for p in namespace if isinstance(p, str)] if isinstance(namespace, tuple) else []
+    return ".".join([*parts, str(identifier.text("name"))])
+
+
+def _catalog_framework(catalog: object) -> str:
+    name = catalog.class_name.lower() if isinstance(catalog, Described) else ""
+    return next((kind for kind in ("iceberg", "delta", "hudi", "jdbc") if kind in name), "spark")
