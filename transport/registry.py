@@ -76,7 +76,7 @@ def every_option() -> tuple[Option[Any], ...]:
 
 
 def _collect(plugin: EntryPoint, found: list[Option[Any]]) -> None:
-    found += [option for option in _load(plugin).OPTIONS if isinstance(option, Option)]
+    found += _load(plugin).OPTIONS
 
 
 def _load(found: EntryPoint) -> type[Transport]:
@@ -89,6 +89,9 @@ def _load(found: EntryPoint) -> type[Transport]:
     if not (isinstance(loaded, type) and issubclass(loaded, Transport)):
         problem = f"is {name!r}, but {found.value} is no subclass of {Transport.__module__}.Transport"
         raise TransportConfigError("type", problem, "Mend the entry point of the package that brings it.")
+    if not all(isinstance(option, Option) for option in loaded.OPTIONS):
+        problem = f"is {name!r}, but OPTIONS of {found.value} holds what is no {Option.__module__}.Option"
+        raise TransportConfigError("type", problem, "Mend the package that brings it.")
     return loaded
 
 

@@ -101,6 +101,10 @@ def test_an_entry_point_that_does_not_load_is_named_with_its_reason() -> None:
         " Install what it needs, or take another transport."
     )
     assert "collections:OrderedDict is no subclass of" in message_of("odd")
+    assert message_of("strings") == (
+        "spark.openlineage.transport.type is 'strings', but OPTIONS of lineage_plugin_for_test:Strings holds what is no"
+        " openlineage_pyspark.transport.options.Option. Mend the package that brings it."
+    )
 
 
 @pytest.mark.usefixtures("installed_plugin")
