@@ -69,14 +69,14 @@ def built_in_transports() -> dict[str, type[Transport]]:
 @functools.cache
 def every_option() -> tuple[Option[Any], ...]:
     """Return the options of all transports, those of this package first; an entry point that fails is left out."""
-    found = list(built_in_transports().values())
+    found = [TYPE, *(option for transport in built_in_transports().values() for option in transport.OPTIONS)]
     for plugin in entry_points(group=ENTRY_POINT_GROUP):
         attempt(functools.partial(_collect, plugin, found))
-    return (TYPE, *dict.fromkeys(option for transport in found for option in transport.OPTIONS))
+    return tuple(found)
 
 
-def _collect(plugin: EntryPoint, found: list[type[Transport]]) -> None:
-    found.append(_load(plugin))
+def _collect(plugin: EntryPoint, found: list[Option[Any]]) -> None:
+    found += _load(plugin).OPTIONS
 
 
 def _load(found: EntryPoint) -> type[Transport]:
@@ -89,6 +89,9 @@ def _load(found: EntryPoint) -> type[Transport]:
     if not (isinstance(loaded, type) and issubclass(loaded, Transport)):
         problem = f"is {name!r}, but {found.value} is no subclass of {Transport.__module__}.Transport"
         raise TransportConfigError("type", problem, "Mend the entry point of the package that brings it.")
+    if not all(isinstance(option, Option) for option in loaded.OPTIONS):
+        problem = f"is {name!r}, but OPTIONS of {found.value} holds what is no {Option.__module__}.Option"
+        raise TransportConfigError("type", problem, "Mend the package that brings it.")
     return loaded
 
 

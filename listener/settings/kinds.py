@@ -25,7 +25,7 @@ def as_text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, tuple):
-        return ",".join(value)
+        return ",".join(map(str, value))
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).lower() if isinstance(value, bool) else str(value)

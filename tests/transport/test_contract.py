@@ -181,8 +181,10 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 @pytest.fixture
-def transport(case: Case) -> Transport:
-    return open_transport(case.name, case.options)
+def transport(case: Case) -> Iterator[Transport]:
+    made = open_transport(case.name, case.options)
+    yield made
+    made.close(1.0)
 
 
 def test_events_arrive_whole_and_in_order(case: Case, transport: Transport) -> None:
@@ -205,7 +207,7 @@ def test_close_may_come_twice_and_before_any_event(case: Case, transport: Transp
 
 
 def test_an_unknown_option_is_named_and_changes_nothing(case: Case, caplog: pytest.LogCaptureFixture) -> None:
-    open_transport(case.name, {**case.options, "type": case.name, "colour": {"of": "red"}})
+    open_transport(case.name, {**case.options, "type": case.name, "colour": {"of": "red"}}).close(1.0)
     unknown = f"spark.openlineage.transport.colour.of is unknown to the {case.name} transport and has no effect"
     assert [record.getMessage() for record in caplog.records] == ([] if case.takes_any_option else [unknown])
 

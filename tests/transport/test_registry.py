@@ -22,9 +22,11 @@ def installed_plugin(tmp_path: Path) -> Iterator[None]:
     """Install a distribution with entry points, as pip lays it out."""
     (tmp_path / "lineage_plugin_for_test.py").write_text(
         "from openlineage_pyspark.transport.memory import MemoryTransport\n"
-        "from openlineage_pyspark.transport.options import Option, not_yet, text\n"
+        "from openlineage_pyspark.transport.options import Option, not_yet, text, text_map\n"
         "BOX = Option('postBox', text, text='The number of the box.', default='', example='7')\n"
-        "class Mailbox(MemoryTransport):\n    OPTIONS = (BOX, not_yet('stamp', 'What is to be paid.'))\n"
+        "MARKS = Option('marks.<name>', text_map, text='A mark on the box.', default={})\n"
+        "class Mailbox(MemoryTransport):\n    OPTIONS = (BOX, MARKS, not_yet('stamp', 'What is to be paid.'))\n"
+        "class Strings(MemoryTransport):\n    OPTIONS = frozenset({'stamp'})\n"
     )
     metadata = tmp_path / "lineage_plugin_for_test-1.0.dist-info"
     metadata.mkdir()
@@ -32,6 +34,7 @@ def installed_plugin(tmp_path: Path) -> Iterator[None]:
     (metadata / "entry_points.txt").write_text(
         "[openlineage_pyspark.transports]\nmailbox = lineage_plugin_for_test:Mailbox\n"
         "gone = no_such_module_for_test:Gone\nodd = collections:OrderedDict\n"
+        "strings = lineage_plugin_for_test:Strings\n"
     )
     sys.path.insert(0, str(tmp_path))
     every_option.cache_clear()
@@ -98,12 +101,17 @@ def test_an_entry_point_that_does_not_load_is_named_with_its_reason() -> None:
         " Install what it needs, or take another transport."
     )
     assert "collections:OrderedDict is no subclass of" in message_of("odd")
+    assert message_of("strings") == (
+        "spark.openlineage.transport.type is 'strings', but OPTIONS of lineage_plugin_for_test:Strings holds what is no"
+        " openlineage_pyspark.transport.options.Option. Mend the package that brings it."
+    )
 
 
 @pytest.mark.usefixtures("installed_plugin")
 def test_the_options_of_an_entry_point_are_listed_and_one_that_does_not_load_is_left_out() -> None:
     named = {option.name: (option.text, option.works) for option in every_option()}
     assert named["postBox"] == ("The number of the box.", True)
+    assert named["marks.<name>"] == ("A mark on the box.", True)
     assert named["stamp"] == ("What is to be paid.", False)
 
 
