@@ -26,11 +26,17 @@ from openlineage_pyspark.facets.datasets.resolve import Session
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
-from openlineage_pyspark.facets.model.run import Engine, RunReference, RunState
+from openlineage_pyspark.facets.model.run import Engine, RedactedState, RunReference
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
+from openlineage_pyspark.listener.guard import Guard
+from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan
 from openlineage_pyspark.listener.probe.decode import decode_plan
-from openlineage_pyspark.listener.runs.assemble import Application, Runs
+from openlineage_pyspark.listener.probe.records import parse
+from openlineage_pyspark.listener.runs.application import Application
+from openlineage_pyspark.transport import Delivery
+from openlineage_pyspark.transport.memory import MemoryTransport
 from pyspark.sql import SparkSession
 from workloads import WORKLOADS, Scene
 
@@ -47,25 +53,26 @@ class Sample:
         java_plan: the analyzed plan in the JVM.
         encoded: the probe's text.
         parsed: the same, parsed.
-        state: the run's, as it starts.
+        state: the run's, as it starts, redacted.
     """
 
     java_plan: Any
     encoded: str
     parsed: dict[str, Any]
-    state: RunState
+    state: RedactedState
 
 
-def _state(parsed: dict[str, Any]) -> RunState:
-    """The state that the listener makes of a plan."""
+def _state(parsed: dict[str, Any]) -> RedactedState:
+    """Return the state that the listener makes of a plan."""
     started = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
     run = RunReference("01900000-0000-7000-8000-000000000000", "default", "core")
     application = Application("local-1", started, "default", "core", run, run, Engine("4", (), ()))
     record = {"k": "start", "id": 1, "root": 1, "time": 1767225600000, "plan": parsed}
-    states = Runs(application).feed(record)
+    pipeline = Pipeline(application, EventOptions(), (), Delivery(MemoryTransport()), Guard())
+    states = pipeline.states(parse(json.dumps(record)))
     if len(states) != 1:
         raise RuntimeError(f"a statement gave {len(states)} states of runs, not the START alone")
-    return states[0]
+    return redacted(states[0], Redaction())
 
 
 def _samples(name: str, scene: Scene, probe: Probe) -> list[Sample]:

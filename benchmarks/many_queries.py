@@ -76,7 +76,7 @@ def job(queries: int, steps: int) -> None:
                 "heap": _heap(spark),
                 "resident": _resident(),
                 "objects": len(gc.get_objects()),
-                "events": handle.pipeline.counts.events if handle is not None else 0,
+                "events": handle.worker.counts.events if handle is not None else 0,
                 "seconds": time.monotonic() - begin,
             }
             print(json.dumps(figures), flush=True)

@@ -25,17 +25,32 @@ if TYPE_CHECKING:
 COMMAND = "python docs/generate.py --write"
 """The command that writes the documents anew, in the root of the repository."""
 
-_README = "README.md"
 _REFERENCE = "docs/operators.md"
-_BEGIN = "<!-- Made by `{command}`: {name}. -->"
-_END = "<!-- End of what is made: {name}. -->"
-_EXPRESSIONS = """\
-# Expressions and quiet commands
+_SUPPORTED = """\
+# Operators, commands and expressions
 
 <!-- Made by `{command}`. -->
 
-The [README](../README.md#what-is-supported) lists the operators and the commands that are supported. This page lists
-the expressions of which more is known than that they read their arguments, and the commands that make no event.
+A plan is a tree of operators, which hold expressions, often below a command that writes. This page lists all that are
+supported. [lineage.md](lineage.md) says which edges they give.
+"""
+_OPERATORS = """
+## Operators
+
+An operator without a rule is a gap: every input column counts as a source of every output column, and the run's
+`extractionError` facet names the operator.
+"""
+_COMMANDS = """
+## Commands
+
+A command that is neither here nor among those that [write no dataset](#commands-that-write-no-dataset) makes a run that
+names it in `extractionError`. `collect`, `show`, `toPandas` and sinks that keep nothing (`noop`, console, memory) make
+no run, unless `spark.openlineage.reads.enabled` is true.
+"""
+_EXPRESSIONS = """
+## Expressions
+
+An expression without a rule here transforms all that it reads. So do Python, pandas and Arrow functions.
 """
 
 _ACTIVE = {"transport.type": "file", "transport.location": "lineage.ndjson", NAMESPACE.name: "my_team"}
@@ -45,41 +60,32 @@ _INTRODUCTION = """\
 
 <!-- {made} -->
 
-Every key has the name and the meaning that it has in the OpenLineage integration for Spark in Java
-(openlineage-spark). The last column says where a key is of another project, or our own (openlineage-pyspark).
-A key that is unknown, or known and not supported yet, has no effect and costs one warning. A value that can't
-be used costs one too, and the default holds.
+A key has the same name and meaning as in the OpenLineage integration for Spark in Java (openlineage-spark), if it
+exists there. The last column says which project a key comes from: openlineage-spark, openlineage-python, or this one
+(openlineage-pyspark). An unknown key, or one that is not supported yet, has no effect and costs one warning. So does a
+value that can't be used; the default holds then.
 
-A key can be set in three places. The first one that sets it wins:
+A key can be set in three places. The first place that sets it wins:
 
 1. Spark configuration: `--conf spark.openlineage.namespace=my_team`, or the same in `spark-defaults.conf`
    ([sample](../conf/spark-defaults.conf)).
 2. YAML: `namespace: my_team`, with a level for each dot ([sample](../conf/openlineage.yml)). The file is the
    first that can be read of `$OPENLINEAGE_CONFIG`, `./openlineage.yml` and `~/.openlineage/openlineage.yml`.
-   The layout of openlineage-python is the same.
+   Its layout is the same as in openlineage-python.
 3. Environment: `OPENLINEAGE__NAMESPACE=my_team`, with two underscores for each dot, in any case, and with or
    without underscores between words (`OPENLINEAGE__COLUMN_LINEAGE__SCHEMA_SIZE_LIMIT`). A value may be a JSON
-   object, which holds the keys below. `OPENLINEAGE_URL`, `OPENLINEAGE_API_KEY`, `OPENLINEAGE_ENDPOINT`,
+   object that holds the keys below it. `OPENLINEAGE_URL`, `OPENLINEAGE_API_KEY`, `OPENLINEAGE_ENDPOINT`,
    `OPENLINEAGE_NAMESPACE` and `OPENLINEAGE_DISABLED` are read too.
 
-Where a place names another `transport.type` than a weaker one, no transport option of the weaker one is used.
+If two places name different values of `transport.type`, the transport options in the weaker place are ignored.
 
-A list is written `[a;b]` or `a,b`. In a tag, `\\:` and `\\;` stand for the sign itself.
+A list is written `[a;b]` or `a,b`. In a tag, `\\:` and `\\;` stand for the characters themselves.
 """
 
 
-def documents(root: Path) -> dict[str, str]:
-    """
-    The text of each document, by its path in the repository.
-
-    Args:
-        root: of the repository: of the README only the tables are made.
-    """
-    readme = (root / _README).read_text("utf-8")
-    for name, table in (("operators", operator_table()), ("commands", command_table())):
-        readme = _between(readme, name, table)
+def documents() -> dict[str, str]:
+    """Return the text of each document, by its path in the repository."""
     return {
-        _README: readme,
         _REFERENCE: _reference(),
         "conf/spark-defaults.conf": _spark_defaults(),
         "conf/openlineage.yml": _yaml(),
@@ -88,12 +94,12 @@ def documents(root: Path) -> dict[str, str]:
 
 
 def operator_table() -> str:
-    """What each logical operator means, for the README."""
+    """Return the table of what each logical operator means."""
     return _table(("Operator", "Spark's classes"), _by_rule(operators.RULES))
 
 
 def command_table() -> str:
-    """What each command writes, for the README."""
+    """Return the table of what each command writes."""
     return _table(("Command", "Spark's classes"), _by_rule(registry.WRITES))
 
 
@@ -120,15 +126,19 @@ def _by_rule(rules: Mapping[str, Callable[..., Any]]) -> list[tuple[str, str]]:
 def _reference() -> str:
     return "\n".join(
         [
-            _EXPRESSIONS.format(command=COMMAND),
-            "## Expressions\n",
+            _SUPPORTED.format(command=COMMAND),
+            _OPERATORS.lstrip(),
+            operator_table(),
+            _COMMANDS,
+            command_table(),
+            _EXPRESSIONS,
             _table(("Expression", "Spark's classes"), _by_rule(expressions.RULES)),
-            "\n## Expressions that hand on their argument's value\n",
+            "\n## Expressions that pass on their argument's value\n",
             _code(sorted(expressions.UNCHANGED)) + ", and casts to the type that the argument has.",
             "\n## Masking\n",
             "The argument can't be read back from the value, and the edge has `masking: true`:",
             _code(sorted(expressions.MASKING)) + ".",
-            "\n## Window functions that read no column but those of the order\n",
+            "\n## Window functions that read only the columns of the order\n",
             _code(sorted(expressions.RANKING)) + ".",
             "\n## Commands that write no dataset\n",
             "They make no event:",
@@ -145,15 +155,6 @@ def _code(names: Iterable[str]) -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
-
-
-def _between(text: str, name: str, made: str) -> str:
-    begin, end = _BEGIN.format(command=COMMAND, name=name), _END.format(name=name)
-    before, found, rest = text.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise ValueError(f"{_README} has no place for the {name}: the lines\n{begin}\n{end}")
-    return f"{before}{begin}\n\n{made}\n\n{end}{after}"
 
 
 def _sampled() -> list[tuple[str, Key[Any], str]]:
@@ -268,7 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if not (options.root / "pyproject.toml").is_file():
         parser.error(f"{options.root.absolute()} is not the root of the repository")
-    stale = {path: text for path, text in documents(options.root).items() if not _holds(options.root / path, text)}
+    stale = {path: text for path, text in documents().items() if not _holds(options.root / path, text)}
     for path, text in stale.items():
         if options.write:
             (options.root / path).write_text(text, "utf-8")

@@ -1,320 +1,131 @@
 """
-The way of one event, on one screen: take a record, decode it, assemble the run, trace and describe it, ship it.
+The way of one event, on one screen: record, plan, analysis, run, redaction, event, delivery.
 
-It runs on a thread of its own. Nothing of it is ever done on the user's thread, and none of it can raise there.
+Each stage takes and gives typed values. Nothing here knows of threads or of time limits: `worker` calls `take` for
+each record, on a thread of the listener's own, and guards the call.
 """
 
 from __future__ import annotations
 
 import datetime
-import json
-import threading
-import time
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-import attrs
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.ids import event_id
 from openlineage_pyspark.facets.events.options import EventOptions
-from openlineage_pyspark.facets.events.providers import Provider, contribute, failed
+from openlineage_pyspark.facets.events.providers import Contribution, Provider, contribute, failed
 from openlineage_pyspark.facets.events.size import serialise_within
 from openlineage_pyspark.facets.model.dataset import Dataset
-from openlineage_pyspark.facets.model.run import Failure, Gap, Job, Outcome, Parent, RunState
+from openlineage_pyspark.facets.model.run import Gap, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.redact import redacted
-from openlineage_pyspark.listener.guard import LOG, Caught, Guard
-from openlineage_pyspark.listener.probe.client import Probe
-from openlineage_pyspark.listener.runs.assemble import Application, Runs
+from openlineage_pyspark.listener.analyses import Analyses
+from openlineage_pyspark.listener.guard import Caught, Guard
+from openlineage_pyspark.listener.probe.records import EventsDropped, ProbeFault, Record, parse
+from openlineage_pyspark.listener.runs.application import Application
+from openlineage_pyspark.listener.runs.assemble import Runs
+from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, Step
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
 from openlineage_pyspark.transport.event import dataset_key
 
-_WAIT_MILLISECONDS = 100
-_CAPACITY = f"spark.scheduler.listenerbus.eventqueue.{Probe.QUEUE}.capacity"
-# However little time there is to ship, the last events are made, and reach the spool.
-_HAND_OVER_SECONDS = 0.6
-_CLOSE_SECONDS = 0.1
-# What of it is kept for making them, should Spark not get to its own end.
-_LAST_EVENTS_SECONDS = 0.3
-# How often in a row the JVM is asked in vain, with pauses that double up to the longest, before it counts as gone.
-_ATTEMPTS = 9
-_LONGEST_PAUSE_SECONDS = 5.0
-_ERRORS = "extractionError"
-# The different remarks of an application that are kept for the end.
-_MOST_REMARKS = 1000
-
-
-@attrs.frozen
-class Counts:
-    """
-    What a pipeline has done.
-
-    Args:
-        records: taken from the probe.
-        events: handed to the transport.
-        lost: records that the probe had to drop.
-        caught: faults, by what was being done and their type.
-    """
-
-    records: int
-    events: int
-    lost: int
-    caught: tuple[tuple[str, int], ...]
+_MOST_GAPS = 1000
 
 
 class Pipeline:
-    """The worker between one probe and one transport."""
+    """
+    From the probe's records to events that are handed to the delivery.
+
+    Attributes:
+        events: how many were handed over.
+        dropped: how many events Spark has dropped, because the listener's queue was full.
+        gaps: what the events say is missing from them; of very many different gaps the first.
+    """
 
     def __init__(
         self,
-        probe: Probe,
         application: Application,
-        parent: Parent | None,
         options: EventOptions,
         providers: Iterable[Provider],
         delivery: Delivery | FanOut,
         guard: Guard,
     ) -> None:
         """
-        Make ready; `run` works.
+        Begin without any run.
 
         Args:
-            probe: what is heard.
             application: what the runs belong to.
-            parent: of the application's own run.
-            options: how runs are described.
+            options: about the content of events.
             providers: of the user's own facets.
-            delivery: what ships.
-            guard: what catches.
+            delivery: what ships events.
+            guard: what catches a fault in one plan or one provider.
         """
-        self.guard = guard
-        self._probe = probe
+        self.events = self.dropped = 0
+        self.gaps: dict[Gap, None] = {}
         self._application = application
-        self._parent = parent
         self._options = options
         self._providers = tuple(providers)
         self._delivery = delivery
-        self._runs = Runs(application, guard)
-        self._records = self._events = self._lost = self._dropped = 0
-        self._ending = threading.Event()
-        self._ended = threading.Event()
-        self._deadline = 0.0
-        self._outcome = Outcome("COMPLETE")
-        self._settle: Callable[[float], None] = lambda _seconds: None
-        self._barriers: list[threading.Event] = []
-        # What a thread that was killed has left to do.
-        self._taken: deque[str] = deque()
-        self._told_start = self._told_end = False
-        self._failures = 0
-        self._remarks: dict[Gap, None] = {}
+        self._guard = guard
+        self._nested = NestedRecordBuffer()
+        self._analyses = Analyses(application.metastore, guard)
+        self._runs = Runs(application)
 
-    @property
-    def application_id(self) -> str:
-        """Spark's id of the application."""
-        return self._application.id
+    def take(self, text: str) -> None:
+        """Take one record of the probe, and ship the events that it completes."""
+        record = parse(text)
+        match record:
+            case ProbeFault():
+                self._guard.report(f"the probe ({record.where})", RuntimeError(record.message))
+            case EventsDropped():
+                self.dropped = record.count
+        for state in self.states(record):
+            self.ship(state)
 
-    def finish(self, outcome: Outcome, settle: Callable[[float], None], timeout_seconds: float) -> bool:
-        """
-        Handle and ship what is still on its way, end the application's run, and stop.
+    def states(self, record: Record) -> list[RunState]:
+        """Return the states of runs that a record makes known, in order."""
+        return [state for step in self._nested.in_order(record) for state in self._after(step)]
 
-        Args:
-            outcome: how the application ended.
-            settle: waits until Spark has told the probe everything, at most the seconds that it is given.
-            timeout_seconds: for all of it.
+    def abandon(self, time: datetime.datetime) -> list[RunState]:
+        """Return the states that have waited for records which will not come, and the ends of all open runs."""
+        late = [state for step in self._nested.release_all() for state in self._after(step)]
+        return [*late, *self._runs.abandon(time, self.dropped)]
 
-        Returns:
-            whether all was shipped within the time.
-        """
-        end = time.monotonic() + timeout_seconds
-        self._deadline = max(end, time.monotonic() + _HAND_OVER_SECONDS)
-        self._outcome, self._settle = outcome, settle
-        # No JVM call here: under a signal this thread may be in the middle of one of the user's.
-        self._ending.set()
-        if not self._ended.wait(max(timeout_seconds, _HAND_OVER_SECONDS)):
-            LOG.warning("openlineage: the last events could not be made within %.1f s", timeout_seconds)
-        left = self._delivery.close(max(_CLOSE_SECONDS, end - time.monotonic()))
-        return left == 0 and self._ended.is_set()
+    def _after(self, step: Step) -> list[RunState]:
+        plan_lineage = self._analyses.of(step, wanted=self._runs.wants_plan(step))
+        return self._runs.feed(step, plan_lineage)
 
-    def flush(self, timeout_seconds: float) -> None:
-        """Wait until what Spark has told so far is shipped, or the time is over."""
-        end = time.monotonic() + timeout_seconds
-        barrier = threading.Event()
-        self._barriers.append(barrier)
-        self.guard.run("waking the worker", self._probe.wake)
-        barrier.wait(timeout_seconds)
-        self._delivery.flush(max(0.0, end - time.monotonic()))
+    def ship(self, state: RunState) -> None:
+        """Redact a state, once and before anything of it is shown; make its event, and hand that to the delivery."""
+        shown = redacted(state, self._options.redaction)
+        contributions = tuple(self._contribution(provider, shown) for provider in self._providers)
+        identity = event_id(shown.run_id, shown.event_type, shown.event_time)
+        event = build_event(shown, self._options, contributions, identity)
+        encoded = serialise_within(event, self._options)
+        self._delivery.submit(transport_event(shown, encoded.body, identity, self._application.run.run_id))
+        self.events += 1
+        if len(self.gaps) < _MOST_GAPS:
+            self.gaps.update(dict.fromkeys(encoded.gaps))
 
-    @property
-    def counts(self) -> Counts:
-        """What was done so far."""
-        return Counts(self._records, self._events, self._lost, tuple(sorted(self.guard.caught.items())))
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the terminal event is made."""
-        return self._ended.is_set()
-
-    @property
-    def faults(self) -> tuple[str, ...]:
-        """What has cost lineage so far, and what was not delivered, each as a line of text."""
-        counted = self._counted()
-        tasks = {remark.task for remark in counted}
-        found = [*(remark for remark in list(self._remarks) if remark.task not in tasks), *counted]
-        lines = [f"{remark.task}: {remark.message}" for remark in found]
-        if not self.has_ended:
-            lines.append("the last events could not be made in time")
-        shipped = self._delivery.counts()
-        pending = shipped.pending - shipped.recovered_pending
-        if pending:
-            lines.append(f"delivery: {pending} events were not delivered")
-        return tuple(lines)
-
-    def run(self) -> None:
-        """
-        Work until `finish` is called; the application's START is the first event, its terminal one the last.
-
-        Where something kills the thread that it runs on, it may be run again, and goes on.
-        """
-        if not self._told_start:
-            self._told_start = True
-            self.guard.run("describing the application", self._emit, self._application_state("START", None))
-        while not self._ending.is_set() and self._failures < _ATTEMPTS:
-            waiting = self._barriers[:]
-            taken = self._take(0 if waiting else _WAIT_MILLISECONDS)
-            if not taken:
-                self._release(waiting)
-            if taken is False:
-                self._ending.wait(min(0.1 * 2.0**self._failures, _LONGEST_PAUSE_SECONDS))
-        while not self._ending.is_set():
-            self._release(self._barriers[:])
-            self._ending.wait(_LONGEST_PAUSE_SECONDS)
-        self._release(self._barriers[:])
-        patience = self._deadline - _LAST_EVENTS_SECONDS - time.monotonic()
-        self.guard.run("waiting for Spark's last events", self._settle, max(0.0, patience))
-        while time.monotonic() < self._deadline and self._take(0):
-            pass
-        self.guard.run("ending the runs that are open", self._abandon)
-        if not self._told_end:
-            self._told_end = True
-            self.guard.run("describing the application", lambda: self._emit(self._terminal()))
-        self._ended.set()
-
-    def _release(self, barriers: list[threading.Event]) -> None:
-        for barrier in barriers:
-            barrier.set()
-            self._barriers.remove(barrier)
-
-    def _take(self, wait_milliseconds: int) -> bool | None:
-        """Handle what waits: True where there was something, None for nothing, False where the JVM does not answer."""
-        if not self._taken:
-            taken = self.guard.run("taking records", self._probe.take, wait_milliseconds)
-            if taken is None:
-                self._failures += 1
-                return False
-            self._failures = 0
-            self._taken.extend(taken)
-        handled = len(self._taken)
-        while self._taken:
-            self._records += 1
-            self.guard.run("handling a record", self._handle, self._taken.popleft())
-        return True if handled else None
-
-    def _handle(self, text: str) -> None:
-        record = json.loads(text)
-        if record["k"] == "fault":
-            self.guard.report(f"the probe ({record['where']})", RuntimeError(record["message"]))
-            return
-        if record["k"] == "dropped":
-            self._say_dropped(record["count"])
-            return
-        for state in self._runs.feed(record):
-            self._emit(state)
-
-    def _say_dropped(self, count: int) -> None:
-        if not self._dropped:
-            LOG.warning(
-                "openlineage: Spark drops events because the listener's queue is full, and what it drops is missing "
-                "from the lineage; raise %s (10000 by default)",
-                _CAPACITY,
-            )
-        self._dropped = count
-
-    def _emit(self, state: RunState) -> None:
-        contributions = []
-        if self._providers:
-            # They may copy any text of it.
-            state = redacted(state, self._options.redaction)
-        for provider in self._providers:
-            made = self.guard.attempt(f"facets of {provider.name}", contribute, provider, state)
-            contributions.append(failed(provider, made.name) if isinstance(made, Caught) else made)
-        event = build_event(state, self._options, tuple(contributions))
-        self._events += 1
-        body = serialise_within(event, self._options)
-        self._delivery.submit(event_of(state, body, self._application.run.run_id))
-        self._remember(body)
-
-    def _remember(self, body: bytes) -> None:
-        """Keep what an event admits; few have such a facet, and parsing takes time."""
-        if _ERRORS.encode() not in body or len(self._remarks) >= _MOST_REMARKS:
-            return
-        for error in json.loads(body)["run"]["facets"].get(_ERRORS, {}).get("errors", ()):
-            self._remarks[Gap(error["task"], error["errorMessage"])] = None
-
-    def _abandon(self) -> None:
-        for state in self._runs.abandon(_now(), self._dropped):
-            self._emit(state)
-
-    def _application_state(self, event_type: str, failure: Failure | None) -> RunState:
-        app = self._application
-        job = Job(app.namespace, app.name, "APPLICATION", "NONE", None, app.source_location)
-        when = app.started if event_type == "START" else _now()
-        return RunState(event_type, when, app.run.run_id, job, app.engine, self._parent, failure=failure)
-
-    def _terminal(self) -> RunState:
-        outcome = self._outcome
-        failure = None
-        if outcome.event_type != "COMPLETE":
-            failure = Failure(outcome.message, "PYTHON", outcome.stack_trace)
-        state = self._application_state(outcome.event_type, failure)
-        self._lost = self.guard.run("counting lost records", self._probe.lost) or 0
-        return attrs.evolve(state, gaps=self._counted(), operators=self._records)
-
-    def _counted(self) -> tuple[Gap, ...]:
-        """What was caught, dropped or refused so far."""
-        remarks = [Gap(kind, f"{count} times") for kind, count in self.counts.caught]
-        if self._dropped:
-            said = f"Spark dropped {self._dropped} events because the listener's queue was full: raise {_CAPACITY}"
-            remarks.append(Gap("events", said))
-        if self._lost:
-            remarks.append(Gap("records", f"{self._lost} records of the probe were dropped: nobody took them in time"))
-        shipped = self._delivery.counts()
-        remarks.extend(Gap("delivery", f"{n} events: {reason.value}") for reason, n in shipped.drops.items())
-        # What earlier applications left behind is no fault of this one.
-        refused = shipped.failed - shipped.recovered_failed
-        if refused:
-            remarks.append(Gap("delivery", f"{refused} events were refused by the receiver for good"))
-        return tuple(remarks)
+    def _contribution(self, provider: Provider, state: RedactedState) -> Contribution:
+        made = self._guard.attempt(f"facets of {provider.name}", contribute, provider, state)
+        return failed(provider, made.name) if isinstance(made, Caught) else made
 
 
-def event_of(state: RunState, body: bytes, application: str) -> Event:
+def transport_event(state: RunState, body: bytes, identity: str, application: str) -> Event:
     """
-    What is shipped of a state.
+    Return what is delivered for a state.
 
     Args:
-        state: which is told.
-        body: as JSON.
-        application: id of the application's run, which is above all others, and whose START goes first.
+        state: of a run.
+        body: the state's event as JSON.
+        identity: the event's id.
+        application: id of the application's run, which is the parent of all others and whose START goes first.
     """
     parent = None if state.run_id == application else application
-    identity = event_id(state.run_id, state.event_type, state.event_time)
-    reads = _datasets(each.dataset for each in state.inputs)
-    writes = _datasets(each.dataset for each in state.outputs)
+    reads = _keys(each.dataset for each in state.inputs)
+    writes = _keys(each.dataset for each in state.outputs)
     return Event(state.run_id, state.event_type, body, parent, identity, reads, writes)
 
 
-def _datasets(datasets: Iterable[Dataset]) -> frozenset[str]:
+def _keys(datasets: Iterable[Dataset]) -> frozenset[str]:
     return frozenset(dataset_key(each.identifier.namespace, each.identifier.name) for each in datasets)
-
-
-def _now() -> datetime.datetime:
-    return datetime.datetime.now(datetime.timezone.utc)

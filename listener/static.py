@@ -7,9 +7,9 @@ from typing import Any
 
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import Lineage, lineage_of
+from openlineage_pyspark.listener.analyses import session_of
 from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan, context_facts
 from openlineage_pyspark.listener.probe.decode import decode_plan
-from openlineage_pyspark.listener.runs.memory import session_of
 
 _PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
 

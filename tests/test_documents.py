@@ -1,4 +1,4 @@
-"""The README says what is so: its tables, its links, its keys, and what its examples give."""
+"""The documents say what is so: their tables, links and keys, and what their examples give."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).parents[1]
 README = (REPOSITORY / "README.md").read_text("utf-8")
-PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((REPOSITORY / "docs").glob("*.md")))]
+PAGES = [
+    page.relative_to(REPOSITORY).as_posix()
+    for place in (".", "docs")
+    for page in sorted((REPOSITORY / place).glob("*.md"))
+]
+LONGEST_README = 200
+LONGEST_GLOSSARY = 25
 
 
 def _generate() -> ModuleType:
@@ -37,9 +43,22 @@ def _generate() -> ModuleType:
 GENERATE = _generate()
 
 
-def fences(language: str) -> list[str]:
-    """Return the README's blocks of one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+def text_of(page: str) -> str:
+    """Return the text of a page, by its path in the repository."""
+    return (REPOSITORY / page).read_text("utf-8")
+
+
+def section(page: str, heading: str) -> str:
+    """Return what stands below a heading of the second level."""
+    _, found, rest = text_of(page).partition(f"\n## {heading}\n")
+    assert found, f"{page} has no section {heading!r}"
+    return rest.partition("\n## ")[0]
+
+
+def fences(language: str, page: str = "README.md") -> list[str]:
+    """Return a page's blocks of one language."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text_of(page), re.DOTALL | re.MULTILINE)
+    return [text for name, text in blocks if name == language]
 
 
 def only(blocks: list[str]) -> str:
@@ -49,21 +68,21 @@ def only(blocks: list[str]) -> str:
 
 
 JOB = only([block for block in fences("python") if "appName" in block])
-LINEAGE = only([block for block in fences("python") if "import lineage" in block])
+LINEAGE = only([block for block in fences("python", "docs/lineage.md") if "import lineage" in block])
 
 
-@pytest.mark.parametrize("path", GENERATE.documents(REPOSITORY))
+@pytest.mark.parametrize("path", GENERATE.documents())
 def test_what_is_made_from_the_code_is_what_the_code_says(path: str):
     text = (REPOSITORY / path).read_text("utf-8")
-    assert text == GENERATE.documents(REPOSITORY)[path], f"{path} is not up to date; run: {GENERATE.COMMAND}"
+    assert text == GENERATE.documents()[path], f"{path} is not up to date; run: {GENERATE.COMMAND}"
 
 
 def test_the_command_writes_what_is_stale_and_then_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "pyproject.toml").touch()
     for folder in ("conf", "docs"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "README.md").write_text(README.replace("`Project`", "`Projekt`"), "utf-8")
-    made = GENERATE.documents(REPOSITORY)
+    (tmp_path / "docs/operators.md").write_text(text_of("docs/operators.md").replace("`Project`", "`Projekt`"), "utf-8")
+    made = GENERATE.documents()
     assert GENERATE.main([str(tmp_path)]) == 1
     assert capsys.readouterr().out.splitlines() == [f"{p} is not up to date; run {GENERATE.COMMAND}" for p in made]
     assert GENERATE.main(["--write", str(tmp_path)]) == 0
@@ -80,16 +99,9 @@ def test_the_command_refuses_a_folder_that_is_not_the_repository(tmp_path: Path,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_readme_without_a_place_for_a_table_is_refused(tmp_path: Path):
-    (tmp_path / "README.md").write_text("nothing", "utf-8")
-    with pytest.raises(ValueError, match=r"README\.md has no place for the operators"):
-        GENERATE.documents(tmp_path)
-
-
 @pytest.mark.parametrize("rules", [operators.RULES, expressions.RULES, registry.WRITES], ids=["op", "expr", "write"])
 def test_every_class_with_a_rule_stands_in_a_table(rules: dict):
-    pages = "".join((REPOSITORY / path).read_text("utf-8") for path in ("README.md", "docs/operators.md"))
-    assert [name for name in rules if f"`{name}`" not in pages] == []
+    assert [name for name in rules if f"`{name}`" not in text_of("docs/operators.md")] == []
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -104,13 +116,53 @@ def test_every_link_to_a_file_or_a_heading_leads_somewhere(page: str):
         assert not anchor or anchor in slugs, f"{page} links to {target}"
 
 
-def test_the_keys_of_the_readme_are_keys_that_work():
-    section = README.partition("## Configuration")[2].partition("\n## ")[0]
-    cells = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+@pytest.mark.parametrize(
+    ("page", "heading", "rows"), [("README.md", "Use it", 3), ("docs/getting-started.md", "Switch it on", 10)]
+)
+def test_the_keys_of_the_first_pages_are_keys_that_work(page: str, heading: str, rows: int):
+    cells = re.findall(r"^\| (`.*?) \|", section(page, heading), re.MULTILINE)
     names = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
-    assert len(cells) == 10
+    assert len(cells) == rows
     keys = {name: find_key(name.replace("<name>", "columnLineage")) for name in names}
     assert [name for name, key in keys.items() if key is None or key.status != DONE] == []
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= LONGEST_README
+
+
+def test_every_page_can_be_reached_from_the_readme():
+    links = {page: re.findall(r"\]\((?!https?:)([^)#\s]+)", text_of(page)) for page in PAGES}
+    reached, new = set(), {"README.md"}
+    while new:
+        reached |= new
+        there = {(Path(page).parent / target).as_posix() for page in new for target in links[page]}
+        new = (there & set(PAGES)) - reached
+    assert set(PAGES) - reached == set()
+
+
+def test_the_files_that_the_architecture_page_sends_a_reader_to_are_there():
+    rows = re.findall(r"^\| .*\?[^|]* \| (.*) \|$", section("docs/architecture.md", "Where do I look?"), re.MULTILINE)
+    assert len(rows) >= 8
+    for row in rows:
+        files = re.findall(r"`([\w./-]+/[\w./-]*)`", row)
+        assert files, row
+        assert [file for file in files if not (REPOSITORY / file).exists()] == []
+
+
+def test_the_tests_that_keep_the_promises_are_there():
+    rows = re.findall(r"^\| \*\*.*", section("docs/architecture.md", "Promises"), re.MULTILINE)
+    assert len(rows) >= 8
+    for row in rows:
+        files = re.findall(r"`(tests/[\w./-]+)`", row)
+        assert files, row
+        assert [file for file in files if not (REPOSITORY / file).exists()] == []
+
+
+def test_the_glossary_is_short_and_explains_each_word_once():
+    words = re.findall(r"^\| \*\*(.+?)\*\*", section("docs/architecture.md", "Glossary"), re.MULTILINE)
+    assert 15 <= len(words) <= LONGEST_GLOSSARY
+    assert words == sorted(set(words), key=str.lower)
 
 
 def differences(shown, real, where: str = "event") -> list[str]:
@@ -133,8 +185,7 @@ class Shop:
     """One run of the README's job and `lineage` call, with the README's keys."""
 
     def __init__(self, folder: Path) -> None:
-        own_job = README[README.index("## With your own job") : README.index("## On a cluster")]
-        keys = dict(re.findall(r"--conf (\S+)=(\S+) ", own_job))
+        keys = dict(re.findall(r"--conf (\S+)=(\S+) ", section("README.md", "Use it")))
         assert list(keys) == [f"spark.openlineage.{n}" for n in ("transport.type", "transport.location", "namespace")]
         conf = {**keys, "spark.master": "local[1]", "spark.ui.enabled": "false"}
         arguments = " ".join(f"--conf {key}={value}" for key, value in conf.items())
@@ -151,8 +202,16 @@ class Shop:
         )
         assert done.returncode == 0, done.stderr
         self.printed = done.stdout
-        lines = (folder / "events.ndjson").read_text("utf-8").replace(str(folder), "/srv/shop").splitlines()
-        self.events = [json.loads(line) for line in lines]
+        events = (folder / "events.ndjson").read_text("utf-8").replace(str(folder), "/srv/shop")
+        self.events = [json.loads(line) for line in events.splitlines()]
+        (folder / "shown.ndjson").write_text(events, "utf-8")
+        self.shown = subprocess.run(
+            [sys.executable, "-m", "openlineage_pyspark", "show", "shown.ndjson", "--output", "revenue"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +222,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 
 def test_the_job_makes_eight_events(shop: Shop):
     assert [event["eventType"] for event in shop.events] == ["START", *["START", "COMPLETE"] * 3, "COMPLETE"]
-    assert "This job makes eight events" in README
+    assert "The job above makes eight events" in README
 
 
 def test_the_event_is_that_of_a_real_run(shop: Shop):
@@ -183,5 +242,13 @@ def test_a_shortened_event_that_says_something_else_is_found():
 
 def test_the_table_of_lineage_is_what_it_prints(shop: Shop):
     assert shop.printed.rstrip("\n").endswith(
-        only([block for block in fences("text") if "source column" in block]).rstrip("\n")
+        only([block for block in fences("text", "docs/lineage.md") if "source column" in block]).rstrip("\n")
     )
+
+
+def test_the_picture_of_the_readme_is_what_show_prints(shop: Shop):
+    """Of the list of runs below it the README shows nothing: it says how long they took."""
+    picture = only([block for block in fences("") if "openlineage-pyspark show" in block])
+    command, _, table = picture.partition("\n")
+    assert command == "$ openlineage-pyspark show events.ndjson --output revenue"
+    assert table.strip() == shop.shown.partition("\nRUNS\n")[0].strip()

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -15,6 +16,17 @@ ROOT = Path(__file__).parents[1]
 HOOK = "openlineage_pyspark.pth"
 SCRIPTS = {"openlineage-pyspark", "openlineage-pyspark-python"}
 NOT_SHIPPED = {"tests", "benchmarks", "demo", "docs", "build", "dist"}
+NOT_OF_THE_TREE = (
+    ".git",
+    ".venv*",
+    ".*_cache",
+    ".hypothesis",
+    "__pycache__",
+    "*.egg-info",
+    "build",
+    "dist",
+    "demo-output",
+)
 MODULES_OF_THE_ROOT = ("__init__.py", "__main__.py", "auto.py")
 ACTIVATION = "openlineage_pyspark.listener.start.hook"
 HEAVY = {"pyspark", "py4j", "openlineage", "requests", "yaml", "attr", "attrs", "pandas"}
@@ -70,6 +82,44 @@ def test_the_wheel_holds_the_package_its_data_and_the_hook_and_nothing_else() ->
 
     assert package == shipped_by_the_tree()
     assert scripts == SCRIPTS
+
+
+@needs_wheel
+def test_the_wheel_holds_the_license() -> None:
+    (license_file,) = [file for file in DISTRIBUTION.files or () if file.name == "LICENSE"]
+
+    assert license_file.parent.parts[-2:] == (f"openlineage_pyspark-{DISTRIBUTION.version}.dist-info", "licenses")
+    assert license_file.read_text() == (ROOT / "LICENSE").read_text()
+    assert DISTRIBUTION.metadata["License-Expression"] == "Apache-2.0"
+    assert DISTRIBUTION.metadata.get_all("License-File") == ["LICENSE"]
+
+
+def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_needed_to_change_it(
+    tmp_path: Path,
+) -> None:
+    """The environment's own setuptools builds it, from a copy: a build leaves files in the tree."""
+    shutil.copytree(ROOT, tmp_path / "tree", ignore=shutil.ignore_patterns(*NOT_OF_THE_TREE))
+    build = "from setuptools.build_meta import build_sdist; build_sdist('..')"
+    subprocess.run([sys.executable, "-I", "-c", build], cwd=tmp_path / "tree", check=True, capture_output=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        held = {member.name.partition("/")[2] for member in opened if member.isfile()}
+
+    package = {name.removeprefix("openlineage_pyspark/") for name in shipped_by_the_tree()}
+    around = {
+        "LICENSE",
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "pyproject.toml",
+        "setup.py",
+        "run",
+    }
+    folders = ("docs", "tests", "demo", "benchmarks", "listener")
+    inside = {path.relative_to(ROOT) for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()}
+    sources = {path.as_posix() for path in inside if "__pycache__" not in path.parts}
+    assert (package | around | sources) - held == set()
 
 
 @needs_wheel

@@ -15,35 +15,39 @@ from openlineage_pyspark.facets.events.dataset import (
     lifecycle_facet,
     output_facets,
 )
-from openlineage_pyspark.facets.events.ids import PRODUCER
+from openlineage_pyspark.facets.events.ids import PRODUCER, event_id
 from openlineage_pyspark.facets.events.job import job_facets, too_long
 from openlineage_pyspark.facets.events.marquez import accepted_job_namespace, accepted_namespace
 from openlineage_pyspark.facets.events.run import run_facets
 from openlineage_pyspark.facets.model.run import Gap
-from openlineage_pyspark.facets.redaction.redact import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.events.providers import Contribution
-    from openlineage_pyspark.facets.model.run import RunInput, RunOutput, RunState
+    from openlineage_pyspark.facets.model.run import RedactedState, RunInput, RunOutput, RunState
 
 _Facet = TypeVar("_Facet")
 _SideFacet = TypeVar("_SideFacet", InputDatasetFacet, OutputDatasetFacet)
 
 
-def build_event(state: RunState, options: EventOptions, contributions: tuple[Contribution, ...] = ()) -> RunEvent:
+def build_event(
+    state: RedactedState,
+    options: EventOptions,
+    contributions: tuple[Contribution, ...] = (),
+    identity: str | None = None,
+) -> RunEvent:
     """
     Return the event of one state of a run (OpenLineage 2-0-2, RunEvent).
 
-    This is pure: no code of the user runs, and the facets of custom providers were fetched before. The texts of the
-    state are redacted here.
+    This is pure: no code of the user runs, and the facets of custom providers were fetched before.
 
     Args:
-        state: the state of the run.
+        state: the redacted state of the run.
         options: the content of events.
         contributions: of the custom facet providers, including those that failed.
+        identity: the id of the event; computed if it is None.
 
     Raises:
         ValueError: the specification does not have the event type, lifecycle change or run id, or the event time has
@@ -51,9 +55,9 @@ def build_event(state: RunState, options: EventOptions, contributions: tuple[Con
     """
     if state.event_time.tzinfo is None:
         raise ValueError(f"event_time {state.event_time.isoformat()} has no time zone: give it one")
-    state = redacted(state, options.redaction)
     custom = [contribution.facets for contribution in contributions]
-    of_run = run_facets(state, options, _remarks(state, options, contributions))
+    identity = identity or event_id(state.run_id, state.event_type, state.event_time)
+    of_run = run_facets(state, options, _remarks(state, options, contributions), identity)
     of_job = job_facets(state.job, options)
     for facets in custom:
         of_run.update(facets.run)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from openlineage_pyspark.facets.model.dataset import Identifier
-    from openlineage_pyspark.facets.model.run import RunState
+    from openlineage_pyspark.facets.model.run import RedactedState, RunState
 
 GROUP = "openlineage_pyspark.facets"
 """The entry point group in which a distribution names its facet providers."""
@@ -110,7 +110,7 @@ def providers() -> tuple[Provider, ...]:
     return tuple(Provider(name=entry.name, load=entry.load) for entry in found)
 
 
-def contribute(provider: Provider, state: RunState) -> Contribution:
+def contribute(provider: Provider, state: RedactedState) -> Contribution:
     """
     Call one provider for one event, and check its facets.
 

@@ -13,7 +13,7 @@ from openlineage.client.facet_v2 import (
     processing_engine_run,
     tags_run,
 )
-from openlineage_pyspark.facets.events.ids import PRODUCER, VERSION, event_id
+from openlineage_pyspark.facets.events.ids import PRODUCER, VERSION
 from openlineage_pyspark.facets.events.marquez import accepted_job_namespace
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ SparkApplicationDetails = attrs.make_class(
 PySparkEvent = attrs.make_class("PySparkEvent", {"id": attrs.field(kw_only=True)}, bases=(RunFacet,))
 
 
-def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...]) -> dict[str, RunFacet]:
+def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...], identity: str) -> dict[str, RunFacet]:
     """
     Return the facets of a run by name.
 
@@ -54,6 +54,7 @@ def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...])
         state: the state of the run.
         options: hold the tags of the run.
         remarks: the gaps that `extractionError` reports.
+        identity: the id of the event.
     """
     engine = state.engine
     facets: dict[str, RunFacet] = {}
@@ -62,9 +63,7 @@ def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...])
     facets["processing_engine"] = processing_engine_run.ProcessingEngineRunFacet(
         version=engine.version, name="spark", openlineageAdapterVersion=VERSION, producer=PRODUCER
     )
-    facets["pyspark_event"] = PySparkEvent(
-        id=event_id(state.run_id, state.event_type, state.event_time), producer=PRODUCER
-    )
+    facets["pyspark_event"] = PySparkEvent(id=identity, producer=PRODUCER)
     if engine.properties:
         facets["spark_properties"] = SparkProperties(properties=dict(engine.properties), producer=PRODUCER)
     if engine.application:

@@ -15,10 +15,12 @@ import attrs
 from openlineage.client.facet_v2 import extraction_error_run
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.ids import PRODUCER
+from openlineage_pyspark.facets.model.run import Gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
+    from openlineage.client.event_v2 import RunEvent
     from openlineage_pyspark.facets.events.options import EventOptions
 
 Node = dict[str, Any]
@@ -311,7 +313,21 @@ _FACET = "extractionError"
 _JOINTS = 24
 
 
-def serialise_within(event: object, options: EventOptions) -> bytes:
+@attrs.frozen
+class Encoded:
+    """
+    An event as it is sent.
+
+    Args:
+        body: the event as compact JSON.
+        gaps: what its `extractionError` reports, including what was cut.
+    """
+
+    body: bytes
+    gaps: tuple[Gap, ...] = ()
+
+
+def serialise_within(event: RunEvent, options: EventOptions) -> Encoded:
     """
     Return an event as the bytes that are sent, cut to the limit.
 
@@ -329,13 +345,15 @@ def serialise_within(event: object, options: EventOptions) -> bytes:
     """
     body = serialise(event)
     if len(body) <= options.max_bytes:
-        return body
+        facet = (event.run.facets or {}).get(_FACET)
+        errors = facet.errors if isinstance(facet, extraction_error_run.ExtractionErrorRunFacet) else None
+        return Encoded(body, tuple(Gap(error.task or "", error.errorMessage) for error in errors or ()))
     oversized = _Oversized(json.loads(body), len(body), options)
     for step in STEPS:
         if oversized.fits():
             break
         oversized.cut(step)
-    return oversized.body()
+    return oversized.encoded()
 
 
 class _Oversized:
@@ -372,13 +390,15 @@ class _Oversized:
         if cut:
             self._say(step.what, _counted(cut, saved))
 
-    def body(self) -> bytes:
+    def encoded(self) -> Encoded:
         without_empty_lineage(self._event)
         if not self.fits():
             self._say(KEY, "the event is over the limit even so")
         if not self._silent:
             self._facets[_FACET] = self._remarked(self._facets.get(_FACET, {}))
-        return serialise(self._event)
+        errors = self._facets.get(_FACET, {}).get("errors", ())
+        gaps = tuple(Gap(error.get("task") or "", error["errorMessage"]) for error in errors)
+        return Encoded(serialise(self._event), gaps)
 
     def _say(self, task: str, message: str) -> None:
         if not self._silent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import NewType
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
@@ -168,3 +169,7 @@ class RunState:
     failure: Failure | None = None
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
+
+
+RedactedState = NewType("RedactedState", RunState)
+"""A state whose texts are redacted; only `facets.redaction` makes one, and `build_event` takes no other."""

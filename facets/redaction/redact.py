@@ -13,7 +13,7 @@ import attrs
 from openlineage_pyspark.facets.datasets.urls import REDACTED
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
-from openlineage_pyspark.facets.model.run import Engine, Failure, RunState
+from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.redaction.sql import SqlText, redact_sql
@@ -50,7 +50,7 @@ class Redaction:
         return REDACTED if is_secret(name) else self.text(value)
 
 
-def redacted(state: RunState, redaction: Redaction) -> RunState:
+def redacted(state: RunState, redaction: Redaction) -> RedactedState:
     """
     Return the state of a run with all its texts redacted.
 
@@ -70,7 +70,7 @@ def redacted(state: RunState, redaction: Redaction) -> RunState:
         )
         for output in state.outputs
     ]
-    return attrs.evolve(
+    shown = attrs.evolve(
         state,
         job=attrs.evolve(state.job, sql=sql.text or None),
         engine=_engine(state.engine, redaction),
@@ -79,6 +79,7 @@ def redacted(state: RunState, redaction: Redaction) -> RunState:
         failure=_failure(state.failure, redaction, sql.hidden) if state.failure is not None else None,
         gaps=tuple(attrs.evolve(r, message=redaction.text(r.message)) for r in state.gaps),
     )
+    return RedactedState(shown)
 
 
 def _failure(failure: Failure, redaction: Redaction, hidden: Iterable[str]) -> Failure:

@@ -1,60 +1,529 @@
-"""What the probe's records say in common: times, failures, and the text of statements."""
+"""
+The probe's records as frozen values: one class a kind of record, and `parse`, the only reader of their JSON.
+
+The classes have Spark's names for what they tell of. A record that is no JSON, is of no known kind or lacks a member
+raises `InvalidRecordError`.
+"""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
-from typing import Any
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
+import attrs
+from openlineage_pyspark.facets.model.dataset import Statistics
+from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Failure
 from openlineage_pyspark.facets.sql_lexer import TokenKind, outside_parentheses
+from openlineage_pyspark.listener.probe.decode import decode_plan
 
-_WRITES = frozenset("CREATE REPLACE INSERT MERGE UPDATE DELETE".split())
-# What Spark says of what it cancels when it is stopped (DAGScheduler.cleanUpAfterSchedulerStop), and of what asks
-# for more once it is (SparkContext.assertNotStopped, SparkContext.runJob).
-_STOPPED = (
-    "because SparkContext was shut down",
-    "Cannot call methods on a stopped SparkContext",
-    "SparkContext has been shutdown",
-)
-# What either a query or a statement that writes begins with: `WITH q AS (...) INSERT`, `FROM t INSERT`.
-_EITHER = frozenset(("WITH", "FROM"))
+T = TypeVar("T")
 
 
-def failure_of(record: Mapping[str, Any]) -> Failure | None:
-    """Why what a record ends has failed; None where it has not."""
-    error = record.get("error")
-    if error is None:
-        return None
-    language = "PYTHON" if error["class"].endswith(".PythonException") else "JAVA"
-    return Failure(error["message"], language, error["stack"] or None)
+class InvalidRecordError(ValueError):
+    """A record of the probe is not what its protocol says."""
 
 
-def end_with(failure: Failure | None) -> str:
+@attrs.frozen(eq=False)
+class EncodedPlan:
+    """An analyzed plan as the probe encoded it; most are never decoded."""
+
+    _encoded: Mapping[str, Any] = attrs.field(repr=False)
+
+    def decode(self) -> Plan:
+        """
+        Return the plan.
+
+        Raises:
+            LookupError: the encoding names what it does not hold.
+            TypeError: it is of another form.
+            ValueError: it is of another form.
+        """
+        return decode_plan(self._encoded)
+
+
+@attrs.frozen
+class ParsedStatement:
     """
-    The type of the event that ends a run: COMPLETE, FAIL, or ABORT where Spark was stopped while it ran.
+    The SQL statement of an execution, as Spark's parser saw it.
 
     Args:
-        failure: why it failed, if it did.
+        class_name: full JVM name of the parsed plan's root; None where the probe did not say.
+        writes: whether it writes, as INSERT, MERGE or CREATE TABLE AS SELECT do.
+        inserts: how many INSERTs it has; `FROM t INSERT INTO a ... INSERT INTO b ...` has two.
     """
-    if failure is None:
-        return "COMPLETE"
-    text = f"{failure.message}\n{failure.stack_trace}"
-    return "ABORT" if any(stopped in text for stopped in _STOPPED) else "FAIL"
+
+    class_name: str | None
+    writes: bool
+    inserts: int
 
 
-def sql_of(record: Mapping[str, Any]) -> str | None:
-    """The text of the statement that began an execution, where it was one; the text of a mere query in it is not."""
-    if "sql" in record:
-        return str(record["sql"])
-    inner = record.get("querySql")
-    return str(inner) if inner is not None and _writes(str(inner)) else None
+@attrs.frozen
+class QueryExecution:
+    """
+    What the probe saw of an execution's `QueryExecution`; everything is empty where it saw none.
+
+    Args:
+        plan: the analyzed plan.
+        plan_class: full JVM name of that plan's root.
+        is_command: whether the root is a command.
+        is_read: whether the plan was left out, because a read is of no interest.
+        stream: id of the streaming query's run, where this is one of its micro-batches.
+        sql: text of the statement.
+        query_sql: text of the query in it, where the statement's own node has lost its text.
+        text_identity: identity of the text's object in the JVM; the executions of one statement share it.
+        statement: what Spark's parser made of the text.
+        fault: why the plan could not be encoded.
+        unresolved: full JVM name of the parsed plan's root, where the analysis failed.
+    """
+
+    plan: EncodedPlan | None = None
+    plan_class: str | None = None
+    is_command: bool = False
+    is_read: bool = False
+    stream: str | None = None
+    sql: str | None = None
+    query_sql: str | None = None
+    text_identity: int | None = None
+    statement: ParsedStatement | None = None
+    fault: str | None = None
+    unresolved: str | None = None
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether it holds the plan, or says why it can't."""
+        return self.plan is not None or self.fault is not None
+
+    @property
+    def statement_text(self) -> str | None:
+        """The text of the statement; the text of a mere query in it is not one."""
+        if self.sql is not None:
+            return self.sql
+        return self.query_sql if self.statement is not None and self.statement.writes else None
+
+
+@attrs.frozen
+class ScanMetrics:
+    """
+    What one scan of the physical plan read.
+
+    Args:
+        attributes: exprIds of its output.
+        read: how much; a scan without a count of its rows has read nothing that is known.
+    """
+
+    attributes: tuple[int, ...]
+    read: Statistics
+
+
+@attrs.frozen
+class TaskMetrics:
+    """The rows and bytes that tasks moved, as sums over all stages."""
+
+    rows_read: int = 0
+    rows_written: int = 0
+    bytes_written: int = 0
+
+
+@attrs.frozen
+class Metrics:
+    """
+    What one execution, or one job of RDDs, counted.
+
+    Args:
+        scans: of each scan.
+        writes: what each write command wrote.
+        tasks: what the tasks moved.
+    """
+
+    scans: tuple[ScanMetrics, ...] = ()
+    writes: tuple[Statistics, ...] = ()
+    tasks: TaskMetrics = TaskMetrics()
+
+
+@attrs.frozen
+class ExecutionStarted:
+    """
+    SparkListenerSQLExecutionStart.
+
+    Args:
+        id: of the execution.
+        root: id of the outermost execution around it; its own id where there is none.
+        time: aware.
+        query: what is known of it by then.
+    """
+
+    id: int
+    root: int
+    time: datetime.datetime
+    query: QueryExecution = QueryExecution()
+
+
+@attrs.frozen
+class ExecutionEnded:
+    """
+    SparkListenerSQLExecutionEnd.
+
+    Args:
+        id: of the execution.
+        time: aware.
+        query: what is known of it now, where the start did not say or the plan has changed.
+        failure: why it failed; None where it did not.
+        is_checkpoint: whether its rows go on under the plan's exprIds, in plans that no longer hold it.
+        metrics: what it counted.
+    """
+
+    id: int
+    time: datetime.datetime
+    query: QueryExecution = QueryExecution()
+    failure: Failure | None = None
+    is_checkpoint: bool = False
+    metrics: Metrics = Metrics()
+
+
+@attrs.frozen
+class StreamStarted:
+    """
+    StreamingQueryListener.QueryStartedEvent.
+
+    Args:
+        run: id of the query's run.
+        time: aware.
+        name: of the query, where the user gave it one.
+    """
+
+    run: str
+    time: datetime.datetime
+    name: str | None = None
+
+
+@attrs.frozen
+class StreamProgressed:
+    """StreamingQueryListener.QueryIdleEvent, or another event between a query's start and its end."""
+
+    run: str
+    time: datetime.datetime
+
+
+@attrs.frozen
+class StreamTerminated:
+    """
+    StreamingQueryListener.QueryTerminatedEvent.
+
+    Args:
+        run: id of the query's run.
+        time: aware.
+        failure: why it failed; None where it did not.
+    """
+
+    run: str
+    time: datetime.datetime
+    failure: Failure | None = None
+
+
+RddSource: TypeAlias = "str | tuple[str, ...]"
+"""A path, a pair of a JDBC URL and a table, or after a `?` a kind of RDD that tells neither."""
+
+
+@attrs.frozen
+class RddJobStarted:
+    """
+    SparkListenerJobStart of a job that no SQL execution owns.
+
+    Args:
+        job: id of the job.
+        time: aware.
+        writes: whether it writes through Spark's Hadoop writer.
+        path: directory that it writes to; None where it is not known.
+        format: full JVM name of the Hadoop output format; None where it is not known.
+        sources: what its rows come from.
+    """
+
+    job: int
+    time: datetime.datetime
+    writes: bool
+    path: str | None = None
+    format: str | None = None
+    sources: tuple[RddSource, ...] = ()
+
+
+@attrs.frozen
+class RddJobEnded:
+    """
+    SparkListenerJobEnd of such a job.
+
+    Args:
+        job: id of the job.
+        time: aware.
+        failure: why it failed; None where it did not.
+        metrics: what it counted.
+    """
+
+    job: int
+    time: datetime.datetime
+    failure: Failure | None = None
+    metrics: Metrics = Metrics()
+
+
+@attrs.frozen
+class ApplicationEnded:
+    """SparkListenerApplicationEnd."""
+
+    time: datetime.datetime
+
+
+@attrs.frozen
+class EventsDropped:
+    """How many events Spark has dropped so far, because the listener's queue was full."""
+
+    count: int
+
+
+@attrs.frozen
+class ProbeFault:
+    """
+    A fault in the probe itself.
+
+    Args:
+        where: method of the probe.
+        message: class and message of what was raised.
+    """
+
+    where: str
+    message: str
+
+
+Record: TypeAlias = (
+    ExecutionStarted
+    | ExecutionEnded
+    | StreamStarted
+    | StreamProgressed
+    | StreamTerminated
+    | RddJobStarted
+    | RddJobEnded
+    | ApplicationEnded
+    | EventsDropped
+    | ProbeFault
+)
+
+
+def parse(text: str) -> Record:
+    """
+    Return the record that a text of the probe holds.
+
+    Args:
+        text: one JSON object, as `Probe.take` gives it.
+
+    Raises:
+        InvalidRecordError: it is no JSON object, is of no known kind, or a member is missing or of a wrong type. The
+            message names the member and never quotes a value.
+    """
+    try:
+        raw = json.loads(text)
+    except ValueError as problem:
+        raise InvalidRecordError(f"a record is no JSON: {problem}") from None
+    kind = _Members(raw, "a record").text("k")
+    make = _KINDS.get(kind)
+    if make is None:
+        raise InvalidRecordError(f"no record is of the kind {kind[:40]!r}")
+    return make(_Members(raw, f"the record {kind!r}"))
+
+
+class _Members:
+    """The members of one JSON object, checked as they are taken; null counts as absent."""
+
+    def __init__(self, raw: Any, what: str) -> None:
+        if not isinstance(raw, dict):
+            raise InvalidRecordError(f"{what} is no JSON object but of type {type(raw).__name__}")
+        self._raw: dict[str, Any] = raw
+        self._what = what
+
+    def __contains__(self, name: str) -> bool:
+        return self._raw.get(name) is not None
+
+    def text(self, name: str) -> str:
+        return self._required(name, self.optional_text(name))
+
+    def optional_text(self, name: str) -> str | None:
+        found = self._raw.get(name)
+        return found if found is None or isinstance(found, str) else self._refuse(name, "text")
+
+    def number(self, name: str) -> int:
+        return self._required(name, self.optional_number(name))
+
+    def optional_number(self, name: str) -> int | None:
+        found = self._raw.get(name)
+        is_number = found is None or (isinstance(found, int) and not isinstance(found, bool))
+        return found if is_number else self._refuse(name, "a whole number")
+
+    def flag(self, name: str) -> bool:
+        found = self._raw.get(name, False)
+        return found if isinstance(found, bool) else self._refuse(name, "true or false")
+
+    def time(self) -> datetime.datetime:
+        """Return the member `time`, which Spark counts in milliseconds since the epoch."""
+        milliseconds = self.number("time")
+        try:
+            return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc)
+        except (OverflowError, ValueError, OSError) as problem:
+            raise InvalidRecordError(f"{self._what}: 'time' is out of range") from problem
+
+    def sequence(self, name: str) -> list[Any]:
+        found = self._raw.get(name)
+        return [] if found is None else found if isinstance(found, list) else self._refuse(name, "a list")
+
+    def numbers(self, name: str) -> list[int]:
+        found = self.sequence(name)
+        return found if all(type(item) is int for item in found) else self._refuse(name, "a list of whole numbers")
+
+    def inner(self, name: str) -> _Members:
+        return _Members(self._raw.get(name), f"{self._what}: {name!r}")
+
+    def all_inner(self, name: str) -> list[_Members]:
+        return [_Members(item, f"{self._what}: an item of {name!r}") for item in self.sequence(name)]
+
+    def plan(self) -> EncodedPlan | None:
+        found = self._raw.get("plan")
+        return None if found is None else EncodedPlan(found)
+
+    def _required(self, name: str, found: T | None) -> T:
+        if found is None:
+            raise InvalidRecordError(f"{self._what} has no {name!r}")
+        return found
+
+    def _refuse(self, name: str, wanted: str) -> NoReturn:
+        found = type(self._raw[name]).__name__
+        raise InvalidRecordError(f"{self._what}: {name!r} should be {wanted} and is of type {found}")
+
+
+def _execution_started(raw: _Members) -> ExecutionStarted:
+    return ExecutionStarted(raw.number("id"), raw.number("root"), raw.time(), _query(raw))
+
+
+def _execution_ended(raw: _Members) -> ExecutionEnded:
+    # Spark has no other mark of a checkpoint than the name of the action, which may be in a name of the user's too.
+    is_checkpoint = raw.flag("checkpoint") or "heckpoint" in (raw.optional_text("name") or "")
+    scans, writes = [], []
+    for entry in raw.all_inner("metrics"):
+        counted = entry.inner("m")
+        rows, files = counted.optional_number("numOutputRows"), counted.optional_number("numFiles")
+        if not entry.flag("w"):
+            read = Statistics(rows, counted.optional_number("filesSize"), files)
+            scans.append(ScanMetrics(tuple(entry.numbers("ids")), read))
+            continue
+        # DataSource V2 counts what it has committed.
+        rows = counted.optional_number("committedRows") if rows is None else rows
+        writes.append(Statistics(rows, counted.optional_number("numOutputBytes"), files))
+    metrics = Metrics(tuple(scans), tuple(writes), _task_metrics(raw))
+    return ExecutionEnded(raw.number("id"), raw.time(), _query(raw), _failure(raw), is_checkpoint, metrics)
+
+
+def _stream(raw: _Members) -> StreamStarted | StreamProgressed | StreamTerminated:
+    event, run, time = raw.text("event"), raw.text("run"), raw.time()
+    if event.startswith("QueryStarted"):
+        return StreamStarted(run, time, raw.optional_text("name"))
+    if event.startswith("QueryTerminated"):
+        return StreamTerminated(run, time, _failure(raw))
+    return StreamProgressed(run, time)
+
+
+def _rdd_job_started(raw: _Members) -> RddJobStarted:
+    sources: list[RddSource] = []
+    for source in raw.sequence("sources"):
+        if isinstance(source, str):
+            sources.append(source)
+        elif isinstance(source, list):
+            sources.append(tuple(str(part) for part in source))
+    path, output_format = raw.optional_text("path"), raw.optional_text("format")
+    return RddJobStarted(raw.number("job"), raw.time(), raw.flag("write"), path, output_format, tuple(sources))
+
+
+def _rdd_job_ended(raw: _Members) -> RddJobEnded:
+    tasks = _task_metrics(raw, rows_read=raw.optional_number("read") or 0)
+    return RddJobEnded(raw.number("job"), raw.time(), _failure(raw), Metrics(tasks=tasks))
+
+
+def _application_ended(raw: _Members) -> ApplicationEnded:
+    return ApplicationEnded(raw.time())
+
+
+def _events_dropped(raw: _Members) -> EventsDropped:
+    return EventsDropped(raw.number("count"))
+
+
+def _probe_fault(raw: _Members) -> ProbeFault:
+    return ProbeFault(raw.text("where"), raw.text("message"))
+
+
+_KINDS: Mapping[str, Callable[[_Members], Record]] = {
+    "start": _execution_started,
+    "end": _execution_ended,
+    "stream": _stream,
+    "rdd_start": _rdd_job_started,
+    "rdd_end": _rdd_job_ended,
+    "application_end": _application_ended,
+    "dropped": _events_dropped,
+    "fault": _probe_fault,
+}
+
+
+def _query(raw: _Members) -> QueryExecution:
+    return QueryExecution(
+        plan=raw.plan(),
+        plan_class=raw.optional_text("class"),
+        is_command=raw.flag("command"),
+        is_read=raw.flag("read"),
+        stream=raw.optional_text("stream"),
+        sql=raw.optional_text("sql"),
+        query_sql=raw.optional_text("querySql"),
+        text_identity=raw.optional_number("text"),
+        statement=_statement(raw),
+        fault=raw.optional_text("fault"),
+        unresolved=raw.optional_text("unresolved"),
+    )
+
+
+def _failure(raw: _Members) -> Failure | None:
+    if "error" not in raw:
+        return None
+    error = raw.inner("error")
+    language = "PYTHON" if error.text("class").endswith(".PythonException") else "JAVA"
+    return Failure(error.text("message"), language, error.text("stack") or None)
+
+
+def _task_metrics(raw: _Members, rows_read: int = 0) -> TaskMetrics:
+    rows, size = (*raw.numbers("written"), 0, 0)[:2]
+    return TaskMetrics(rows_read, rows, size)
+
+
+def _statement(raw: _Members) -> ParsedStatement | None:
+    if "statement" in raw:
+        said = raw.inner("statement")
+        return ParsedStatement(said.optional_text("class"), said.flag("writes"), said.optional_number("inserts") or 0)
+    sql = raw.optional_text("sql")
+    text = sql or raw.optional_text("querySql")
+    if text is None:
+        return None
+    return ParsedStatement(None, sql is None and _writes(text), _inserts(text) if raw.flag("command") else 0)
+
+
+# What Spark's parser knows, guessed from the text for a probe that does not tell it.
+_WRITES = frozenset("CREATE REPLACE INSERT MERGE UPDATE DELETE".split())
+# What either a query or a statement that writes begins with: `WITH q AS (...) INSERT`, `FROM t INSERT`.
+_EITHER = frozenset(("WITH", "FROM"))
+_SEVERAL = re.compile(r"(?is)\s*(?:with|from|--|/\*).*\binsert\b.*\binsert\b")
 
 
 def _writes(text: str) -> bool:
-    """Whether a text is a statement that writes, by the words outside of its parentheses."""
+    """Return whether a text is a statement that writes, by the words outside of its parentheses."""
     first = ""
-    for word in _words(text):
+    for token in outside_parentheses(text):
+        if token.kind is not TokenKind.WORD:
+            continue
+        word = token.text.upper()
         if word in _WRITES:
             return True
         first = first or word
@@ -63,11 +532,15 @@ def _writes(text: str) -> bool:
     return False
 
 
-def _words(text: str) -> Iterator[str]:
-    """The words outside of parentheses, in capitals."""
-    return (token.text.upper() for token in outside_parentheses(text) if token.kind is TokenKind.WORD)
-
-
-def time_of(milliseconds: int) -> datetime.datetime:
-    """A time of Spark's, which counts from the epoch, as an aware one."""
-    return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc)
+def _inserts(text: str) -> int:
+    """Return how often a statement inserts, by the words outside of its parentheses."""
+    if _SEVERAL.match(text) is None:
+        return 0
+    before, found = "", 0
+    for token in outside_parentheses(text):
+        word = token.text.upper()
+        if not before and word not in _EITHER:
+            return 0
+        found += before == "INSERT" and word in ("INTO", "OVERWRITE")
+        before = word
+    return found

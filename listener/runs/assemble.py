@@ -2,179 +2,152 @@
 From executions to runs: which of them is a run, when it begins and ends, and what is known of it then.
 
 One run stands for one root execution, however many nested ones Spark makes of it; a streaming query is one run over
-all of its micro-batches. Pure: the probe's records go in, states of runs come out.
+all of its micro-batches. Pure: the probe's records and the analyses of their plans go in, states of runs come out.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
-from typing import Any
 
-import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.events.ids import run_id
 from openlineage_pyspark.facets.model.plan import simple_name
-from openlineage_pyspark.facets.model.run import Engine, Failure, Job, Parent, RunReference, RunState
+from openlineage_pyspark.facets.model.run import Failure, Job, Parent, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
-from openlineage_pyspark.facets.redaction.redact import Redaction
-from openlineage_pyspark.listener.guard import Guard
-from openlineage_pyspark.listener.probe.records import end_with, failure_of, sql_of, time_of
-from openlineage_pyspark.listener.runs.execution import Execution, Statements, Undecided
+from openlineage_pyspark.listener.probe.records import (
+    ExecutionEnded,
+    ExecutionStarted,
+    QueryExecution,
+    RddJobEnded,
+    RddJobStarted,
+    StreamStarted,
+    StreamTerminated,
+)
+from openlineage_pyspark.listener.runs.application import Application
+from openlineage_pyspark.listener.runs.execution import Execution, Statements
 from openlineage_pyspark.listener.runs.job_names import job_name, label_of, stream_label
-from openlineage_pyspark.listener.runs.memory import PlanReader
-from openlineage_pyspark.listener.runs.open_run import OpenRun
-from openlineage_pyspark.listener.runs.rdd_jobs import counted_by, rdd_job
+from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, Step
+from openlineage_pyspark.listener.runs.open_run import OpenRun, end_type
+from openlineage_pyspark.listener.runs.rdd_jobs import rdd_job
 
-_UNRESOLVED_WRITES = (
+# Roots of parsed statements that write, by how their names begin.
+_UNRESOLVED_WRITES = tuple(
     "InsertInto CreateTableAsSelect ReplaceTableAsSelect AppendData Overwrite MergeInto UpdateTable DeleteFrom "
     "CreateDataSourceTable CreateTable CreateView SaveInto".split()
 )
 
 
-@attrs.frozen
-class Application:
-    """
-    What every run of one application shares.
-
-    Args:
-        id: Spark's.
-        started: aware.
-        namespace: of its jobs.
-        name: normalised; every job's name begins with it.
-        run: the application's own run, the parent of the others.
-        root: the run at the very top.
-        engine: what it runs on.
-        metastore: `hive.metastore.uris`, for the sessions whose catalog is Hive's.
-        reads: whether executions without an output are runs.
-        rdds: whether jobs of RDDs alone are runs.
-        source_location: URI of the user's script.
-        append_dataset_name: whether a job's name ends with what it writes.
-        replace_dots: whether a job's name has `_` in place of its dots.
-        redaction: what is taken out of the texts of its events.
-    """
-
-    id: str
-    started: datetime.datetime
-    namespace: str
-    name: str
-    run: RunReference
-    root: RunReference
-    engine: Engine
-    metastore: str | None = None
-    reads: bool = False
-    rdds: bool = True
-    source_location: str | None = None
-    append_dataset_name: bool = True
-    replace_dots: bool = False
-    redaction: Redaction = attrs.Factory(Redaction)
-
-
 class Runs:
-    """The runs of one application, fed with the probe's records in their order."""
+    """The runs of one application."""
 
-    def __init__(self, application: Application, guard: Guard | None = None) -> None:
+    def __init__(self, application: Application) -> None:
         """
         Begin without any run.
 
         Args:
             application: what its runs belong to.
-            guard: what a fault in the reading of one plan is caught by.
         """
         self._application = application
-        self._reader = PlanReader(application.metastore, guard or Guard())
         self._executions: dict[int, Execution] = {}
         self._runs: dict[str, OpenRun] = {}
-        self._streams: dict[str, Mapping[str, Any]] = {}
-        self._undecided = Undecided()
+        self._streams: dict[str, StreamStarted] = {}
         self._statements = Statements()
 
-    def feed(self, record: Mapping[str, Any]) -> list[RunState]:
+    def wants_plan(self, step: Step) -> bool:
         """
-        Take one record.
+        Return whether the plan in a step can change a run.
+
+        Ask this before each step is fed. Spark wraps most writes in several executions, each of which has the whole
+        plan; only one of them is worth decoding and tracing.
 
         Args:
-            record: of the probe, parsed.
-
-        Returns:
-            the states of runs that it makes known, in order.
+            step: that is about to be fed.
         """
-        kind = record["k"]
-        if kind in ("start", "end"):
-            if self._undecided.keeps(record):
+        if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)) or not step.query.has_plan:
+            return False
+        execution = self._execution_of(step)
+        if execution.settled and step.query.plan is None:
+            return False
+        owner = self._owner(execution)
+        return str(execution.id) not in self._runs and (owner is None or not owner.plan_lineage.outputs)
+
+    def feed(self, step: Step, plan_lineage: PlanLineage | None = None) -> list[RunState]:
+        """
+        Take one step, and return the states of runs that it makes known, in order.
+
+        Args:
+            step: the next one, in the order of `NestedRecordBuffer`.
+            plan_lineage: what its plan says, if the plan is wanted.
+        """
+        match step:
+            case ExecutionStarted() | ExecutionAnalyzed():
+                execution = self._executions[step.id] = self._execution_of(step)
+                return self._settle(execution, step.query, plan_lineage)
+            case ExecutionEnded():
+                return self._end(step)
+            case StreamStarted():
+                self._streams[step.run] = step
                 return []
-            return self._start(record) if kind == "start" else self._end(record)
-        if kind == "stream":
-            return self._stream(record)
-        if kind == "rdd_start":
-            return self._rdd_start(record)
-        if kind == "rdd_end":
-            return self._rdd_end(record)
+            case StreamTerminated():
+                return self._end_stream(step)
+            case RddJobStarted():
+                return self._start_rdd_job(step)
+            case RddJobEnded():
+                return self._end_rdd_job(step)
         return []
 
     def abandon(self, time: datetime.datetime, dropped: int = 0) -> list[RunState]:
         """
-        End the runs that are still open when the application ends: nobody will hear of them any more.
+        End the runs that are still open when the application ends, because no record will end them.
 
         Args:
             time: aware.
-            dropped: events that Spark did not tell; the ends of these runs may be among them.
+            dropped: how many events Spark has dropped; the ends of these runs may be among them.
         """
-        states = self._feed_all(self._undecided.release_all())
         open_runs = list(self._runs.values())
         self._runs.clear()
         message = "the application ended before this run did"
         if dropped:
             message = f"no end of this run was told: Spark dropped {dropped} events of the listener's queue"
         failure = Failure(message, "JAVA")
-        return states + [self._state(run, "ABORT", time, failure) for run in open_runs if run.started]
+        return [self._state(run, "ABORT", time, failure) for run in open_runs if run.started]
 
-    def _feed_all(self, records: Iterable[Mapping[str, Any]]) -> list[RunState]:
-        return [state for record in records for state in self.feed(record)]
+    def _execution_of(self, step: ExecutionStarted | ExecutionAnalyzed) -> Execution:
+        if isinstance(step, ExecutionStarted):
+            return Execution(step.id, step.root, step.time)
+        # An end without a start was heard by a listener that came too late.
+        return self._executions.get(step.id) or Execution(step.id, step.id, step.time)
 
-    def _start(self, record: Mapping[str, Any]) -> list[RunState]:
-        execution = Execution(record["id"], record["root"], record["time"])
-        self._executions[execution.id] = execution
-        states = self._settle(execution, record)
-        if not execution.settled and execution.id == execution.root:
-            self._undecided.begin(execution.id)
-        return states
-
-    def _settle(self, execution: Execution, record: Mapping[str, Any]) -> list[RunState]:
+    def _settle(self, execution: Execution, query: QueryExecution, plan_lineage: PlanLineage | None) -> list[RunState]:
         """Decide, as soon as its plan is known, what an execution is: a run, part of one, or nothing."""
-        execution.unresolved = record.get("unresolved", execution.unresolved)
-        execution.sql = sql_of(record) or execution.sql
-        if "stream" in record:
-            execution.stream = record["stream"]
-        if "plan" not in record and "fault" not in record:
-            execution.settled = execution.settled or record.get("read", False)
+        if execution.settled and query.plan is None:
             return []
-        execution.settled = True
-        owner = self._owner(execution)
-        if str(execution.id) in self._runs or (owner is not None and owner.plan_lineage.outputs):
+        execution.unresolved = query.unresolved or execution.unresolved
+        execution.sql = query.statement_text or execution.sql
+        execution.stream = query.stream or execution.stream
+        execution.settled = execution.settled or query.is_read or query.has_plan
+        if plan_lineage is None:
             return []
-        plan_lineage = self._reader.read(record)
         execution.plan_lineage = plan_lineage
         if execution.stream is not None:
-            self._reader.remember(plan_lineage)
-            return self._batch(execution, plan_lineage)
+            return self._batch(execution, execution.stream, plan_lineage)
         around = self._executions.get(execution.root)
-        if execution.root != execution.id and around is not None and around.stream is not None:
+        nested = execution.id != execution.root
+        if nested and around is not None and around.stream is not None:
             return self._nested_in_stream(around.stream, plan_lineage, execution)
+        owner = self._owner(execution)
         if owner is not None:
             if plan_lineage.outputs:
                 owner.grow(plan_lineage)
             return []
-        top = simple_name(record.get("class", ""))
-        nested = execution.id != execution.root
         if not nested:
-            execution.statement = execution.statement or self._statements.of(record)
-        if not self._is_run(plan_lineage, top, nested=nested):
+            execution.statement = execution.statement or self._statements.of(query)
+        if not self._is_run(plan_lineage, simple_name(query.plan_class or ""), nested=nested):
             return []
         return self._begin_own(execution, plan_lineage)
 
     def _begin_own(self, execution: Execution, plan_lineage: PlanLineage) -> list[RunState]:
-        """A run that is no part of one around it, unless an earlier execution of the same statement has begun it."""
+        """Begin a run of an execution, unless an earlier execution of the same statement has begun it."""
         begun = self._runs.get(execution.key) if execution.statement is not None else None
         if begun is not None:
             begun.grow(plan_lineage)
@@ -183,7 +156,7 @@ class Runs:
         if execution.statement is not None:
             execution.statement.run = run.key
         run.started = True
-        return [self._state(run, "START", time_of(execution.time))]
+        return [self._state(run, "START", execution.time)]
 
     def _is_run(self, plan_lineage: PlanLineage, top: str, *, nested: bool) -> bool:
         if plan_lineage.outputs:
@@ -226,67 +199,52 @@ class Runs:
         return self._runs.get(key)
 
     def _run_around(self, execution: Execution) -> OpenRun | None:
-        """The run that an execution belongs to: its own, or that of its root, or of its root's stream."""
+        """Return the run that an execution belongs to: its own, or that of its root, or of its root's stream."""
         around = self._executions.get(execution.root, execution)
         return self._runs.get(str(execution.id)) or self._runs.get(around.key)
 
-    def _end(self, record: Mapping[str, Any]) -> list[RunState]:
-        id_ = record["id"]
-        execution = self._executions.setdefault(id_, Execution(id_, id_, record["time"]))
-        states = self._settle(execution, record) if not execution.settled or "plan" in record else []
-        if "heckpoint" in record.get("name", "") and execution.plan_lineage is not None:
-            self._reader.remember(execution.plan_lineage)
-        states += self._feed_all(self._undecided.release(id_))
+    def _end(self, record: ExecutionEnded) -> list[RunState]:
+        execution = self._executions.pop(record.id)
         run = self._run_around(execution)
-        del self._executions[id_]
         if run is not None:
-            run.count(record, execution.plan_lineage)
-        failure, statement = failure_of(record), execution.statement
-        if statement is not None and not self._statements.end(statement, failed=failure is not None):
-            return states
-        if run is None or run.key != execution.key or execution.stream is not None:
-            return states + self._analysis_error(execution, record)
-        del self._runs[run.key]
-        state = self._state(run, end_with(failure), time_of(record["time"]), failure)
-        return [*states, state]
-
-    def _analysis_error(self, execution: Execution, record: Mapping[str, Any]) -> list[RunState]:
-        """A statement that could not be analysed (Spark 4 tells of them): a failed run without datasets."""
-        unresolved, failure = execution.unresolved, failure_of(record)
-        if unresolved is None or failure is None:
+            run.count(record.metrics, execution.plan_lineage)
+        statement = execution.statement
+        if statement is not None and not self._statements.end(statement, failed=record.failure is not None):
             return []
-        name = unresolved.rsplit(".", 1)[-1]
-        if not self._application.reads and not name.startswith(tuple(_UNRESOLVED_WRITES)):
+        if run is None or run.key != execution.key or execution.stream is not None:
+            return self._analysis_error(execution, record)
+        del self._runs[run.key]
+        return [self._state(run, end_type(record.failure), record.time, record.failure)]
+
+    def _analysis_error(self, execution: Execution, record: ExecutionEnded) -> list[RunState]:
+        """Return START and FAIL of a statement that Spark could not analyse (Spark 4 reports it), without datasets."""
+        if execution.unresolved is None or record.failure is None:
+            return []
+        name = execution.unresolved.rsplit(".", 1)[-1]
+        if not self._application.reads and not name.startswith(_UNRESOLVED_WRITES):
             return []
         identity = f"execution {execution.id}"
         word = naming.snake_case(name)
         run = self._make(str(execution.id), identity, word, "", PlanLineage(), sql=execution.sql)
         return [
-            self._state(run, "START", time_of(execution.time)),
-            self._state(run, "FAIL", time_of(record["time"]), failure),
+            self._state(run, "START", execution.time),
+            self._state(run, "FAIL", record.time, record.failure),
         ]
 
-    def _stream(self, record: Mapping[str, Any]) -> list[RunState]:
-        query = record["run"]
-        if record["event"].startswith("QueryStarted"):
-            self._streams[query] = record
-            return []
-        if not record["event"].startswith("QueryTerminated"):
-            return []
-        self._streams.pop(query, None)
-        run = self._runs.pop(query, None)
+    def _end_stream(self, record: StreamTerminated) -> list[RunState]:
+        self._streams.pop(record.run, None)
+        run = self._runs.pop(record.run, None)
         if run is None or not (run.started or self._application.reads):
             return []
-        states = [] if run.started else [self._state(run, "START", time_of(record["time"]))]
-        failure = failure_of(record)
-        return [*states, self._state(run, end_with(failure), time_of(record["time"]), failure)]
+        begun = [] if run.started else [self._state(run, "START", record.time)]
+        return [*begun, self._state(run, end_type(record.failure), record.time, record.failure)]
 
-    def _batch(self, execution: Execution, plan_lineage: PlanLineage) -> list[RunState]:
-        """A micro-batch: the first one shows what its query reads and writes."""
-        query = str(execution.stream)
+    def _batch(self, execution: Execution, query: str, plan_lineage: PlanLineage) -> list[RunState]:
+        """Take a micro-batch of a query's run; the first one shows what the query reads and writes."""
         run = self._runs.get(query)
         if run is None:
-            label = stream_label(self._streams.get(query, {}), plan_lineage)
+            started = self._streams.get(query)
+            label = stream_label(started.name if started is not None else None, plan_lineage)
             run = self._runs[query] = self._make(
                 query,
                 f"stream {query}",
@@ -301,7 +259,7 @@ class Runs:
         return self._begin(run, execution)
 
     def _nested_in_stream(self, query: str, plan_lineage: PlanLineage, execution: Execution) -> list[RunState]:
-        """What `foreachBatch` writes is the stream's own output."""
+        """Add what `foreachBatch` writes to its stream's run."""
         run = self._runs.get(query)
         if run is None or not plan_lineage.outputs:
             return []
@@ -313,27 +271,26 @@ class Runs:
         if run.started or not (run.plan_lineage.outputs or run.nested or unknown):
             return []
         run.started = True
-        started = self._streams.get(run.key, {}).get("time", execution.time)
-        return [self._state(run, "START", time_of(started))]
+        started = self._streams.get(run.key)
+        return [self._state(run, "START", execution.time if started is None else started.time)]
 
-    def _rdd_start(self, record: Mapping[str, Any]) -> list[RunState]:
+    def _start_rdd_job(self, record: RddJobStarted) -> list[RunState]:
         plan_lineage = rdd_job(record)
-        if not self._application.rdds or not (record["write"] or plan_lineage.inputs):
+        if not self._application.rdds or not (record.writes or plan_lineage.inputs):
             return []
-        key = f"job {record['job']}"
+        key = f"job {record.job}"
         word, label = plan_lineage.command or "rdd", label_of(plan_lineage)
         run = self._runs[key] = self._make(key, key, word, label, plan_lineage, type_="RDD_JOB")
         run.started = True
-        return [self._state(run, "START", time_of(record["time"]))]
+        return [self._state(run, "START", record.time)]
 
-    def _rdd_end(self, record: Mapping[str, Any]) -> list[RunState]:
-        run = self._runs.pop(f"job {record['job']}", None)
+    def _end_rdd_job(self, record: RddJobEnded) -> list[RunState]:
+        run = self._runs.pop(f"job {record.job}", None)
         if run is None:
             return []
-        failure = failure_of(record)
-        if failure is None:
-            run.count(counted_by(record))
-        return [self._state(run, end_with(failure), time_of(record["time"]), failure)]
+        if record.failure is None:
+            run.count(record.metrics)
+        return [self._state(run, end_type(record.failure), record.time, record.failure)]
 
     def _state(
         self, run: OpenRun, event_type: str, time: datetime.datetime, failure: Failure | None = None

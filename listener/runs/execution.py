@@ -1,22 +1,12 @@
-"""
-Records of nested executions that were heard before their root could be told apart.
-
-Spark forgets a query as soon as it has ended. Where the listener is late, the plan comes with the end alone, and the
-executions within another end first. What they are depends on the one around them: a part of its run, a write of its
-micro-batch, or a run of their own.
-"""
+"""Executions that have begun, and statements that Spark runs as several of them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Any
+import datetime
 
 import attrs
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
-from openlineage_pyspark.facets.sql_lexer import outside_parentheses
-
-_SEVERAL = re.compile(r"(?is)\s*(?:with|from|--|/\*).*\binsert\b.*\binsert\b")
+from openlineage_pyspark.listener.probe.records import QueryExecution
 
 
 @attrs.define(eq=False)
@@ -41,18 +31,18 @@ class Execution:
     Args:
         id: Spark's.
         root: id of the execution around all others that it is in; its own where there is none.
-        time: when it began, in milliseconds since the epoch.
+        time: when it began, aware.
         sql: text of its statement.
-        stream: of the streaming query's run whose micro-batch it is.
-        unresolved: class of the plan, where that could not be analysed.
-        settled: whether its plan was seen.
-        plan_lineage: what that says.
-        statement: which it is one of several executions of.
+        stream: id of the streaming query's run whose micro-batch it is.
+        unresolved: full JVM name of the parsed plan's root, where the analysis failed.
+        settled: whether its plan was seen, or is of no interest.
+        plan_lineage: what the plan says.
+        statement: the statement that it is one of several executions of.
     """
 
     id: int
     root: int
-    time: int
+    time: datetime.datetime
     sql: str | None = None
     stream: str | None = None
     unresolved: str | None = None
@@ -62,7 +52,7 @@ class Execution:
 
     @property
     def key(self) -> str:
-        """What the run is found by that it began or is a part of."""
+        """The key of the run that it began or is a part of."""
         if self.statement is not None and self.statement.run is not None:
             return self.statement.run
         return str(self.id) if self.stream is None else self.stream
@@ -78,22 +68,23 @@ class Statements:
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._open: dict[tuple[int, str], Statement] = {}
+        self._open: dict[tuple[int | None, str], Statement] = {}
 
-    def of(self, record: Mapping[str, Any]) -> Statement | None:
+    def of(self, query: QueryExecution) -> Statement | None:
         """
-        The statement that an execution is a part of.
+        Return the statement that an execution is a part of.
 
         Args:
-            record: of its start or end, with its plan.
+            query: of the execution, with its plan.
 
         Returns:
             None for an execution that is its whole statement.
         """
-        text = record.get("sql") or record.get("querySql")
-        if not record.get("command") or text is None or (inserts := _inserts(text)) < 2:
+        text = query.sql or query.query_sql
+        inserts = query.statement.inserts if query.statement is not None else 0
+        if not query.is_command or text is None or inserts < 2:
             return None
-        return self._open.setdefault((record["text"], text), Statement(inserts))
+        return self._open.setdefault((query.text_identity, text), Statement(inserts))
 
     def end(self, statement: Statement, *, failed: bool) -> bool:
         """
@@ -107,60 +98,3 @@ class Statements:
             return False
         self._open = {key: other for key, other in self._open.items() if other is not statement}
         return True
-
-
-def _inserts(text: str) -> int:
-    """How often a statement inserts, by the words outside of its parentheses."""
-    if _SEVERAL.match(text) is None:
-        return 0
-    before, found = "", 0
-    for token in outside_parentheses(text):
-        word = token.text.upper()
-        if not before and word not in ("WITH", "FROM"):
-            return 0
-        found += before == "INSERT" and word in ("INTO", "OVERWRITE")
-        before = word
-    return found
-
-
-class Undecided:
-    """Keeps the records of nested executions until their root is known."""
-
-    def __init__(self) -> None:
-        """Begin without any."""
-        self._records: dict[int, list[Mapping[str, Any]]] = {}
-        self._roots: dict[int, int] = {}
-
-    def begin(self, root: int) -> None:
-        """From now on, keep what is heard of the executions within a root."""
-        self._records[root] = []
-
-    def keeps(self, record: Mapping[str, Any]) -> bool:
-        """
-        Keep a record of an execution, if it belongs to such a root.
-
-        Args:
-            record: of a start or an end.
-
-        Returns:
-            whether it is kept.
-        """
-        id_ = record["id"]
-        if record["k"] == "start" and record["root"] != id_ and record["root"] in self._records:
-            self._roots[id_] = record["root"]
-        root = self._roots.get(id_)
-        if root is None:
-            return False
-        self._records[root].append(record)
-        return True
-
-    def release(self, root: int) -> list[Mapping[str, Any]]:
-        """Give back what was kept for a root, in order, and keep no more for it."""
-        records = self._records.pop(root, [])
-        for record in records:
-            self._roots.pop(record["id"], None)
-        return records
-
-    def release_all(self) -> list[Mapping[str, Any]]:
-        """Give back what was kept for all roots."""
-        return [record for root in list(self._records) for record in self.release(root)]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
 
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Dataset
@@ -17,12 +15,12 @@ _OWN = 100
 
 def application_name(name: str, parent: str | None) -> str:
     """
-    The name of an application's job.
+    Return the name of an application's job.
 
     Args:
         name: normalised.
-        parent: name of the job that started it, where there is one. It stands before a dot and in full, for that is
-            how Marquez names a child: told otherwise, it shows the application twice.
+        parent: name of the job that started it, if there is one. It comes first, in full and with a dot after it,
+            because Marquez names a child so: with any other name it would show the application twice.
     """
     own = _shortened(name, _LONGEST - _OWN - 1)
     return own if parent is None else f"{parent}.{own}"
@@ -30,14 +28,12 @@ def application_name(name: str, parent: str | None) -> str:
 
 def job_name(parts: list[str], *, replace_dots: bool) -> str:
     """
-    The name of a job.
+    Return the name of a job: its parts with dots between them.
 
     Args:
-        parts: the application's name, the command's word and the label of what it writes.
-        replace_dots: whether they are joined by `_`.
-
-    Returns:
-        the parts with dots between them; the application's name in full, and a hash at the end of what is too long.
+        parts: the application's name, which stays whole; the command's word; and the label of what it writes. What
+            is too long of these two ends with a hash.
+        replace_dots: whether `_` stands in place of each dot.
     """
     application, own = parts[0], ".".join(part for part in parts[1:] if part)
     name = f"{application}.{_shortened(own, max(_OWN, _LONGEST - len(application) - 1))}"
@@ -45,7 +41,15 @@ def job_name(parts: list[str], *, replace_dots: bool) -> str:
 
 
 def unique_label(label: str, dataset: Dataset) -> str:
-    """Two paths that end alike are two jobs: what the label leaves out of a path is told apart by a hash."""
+    """
+    Return a label with a hash of the whole path, if the label has left out a part of that path.
+
+    Two paths that end alike belong to two jobs.
+
+    Args:
+        label: of what the job writes.
+        dataset: that it writes.
+    """
     parts = [part for part in dataset.identifier.name.split("/") if part]
     if dataset.type == "FILE" and (len(parts) > 2 or dataset.identifier.namespace != "file"):
         return f"{label}_{_digest(f'{dataset.identifier.namespace} {dataset.identifier.name}')}"
@@ -53,7 +57,7 @@ def unique_label(label: str, dataset: Dataset) -> str:
 
 
 def label_of(plan_lineage: PlanLineage) -> str:
-    """The part of a job's name that tells what it writes, or else what it reads."""
+    """Return the part of a job's name that names what it writes, or else what it reads."""
     if plan_lineage.outputs:
         write = plan_lineage.outputs[0].write
         return unique_label(write.label, write.dataset)
@@ -61,11 +65,15 @@ def label_of(plan_lineage: PlanLineage) -> str:
     return "_".join(sorted(naming.snake_case(name.rpartition("/")[2]) for name in names)[:3])
 
 
-def stream_label(started: Mapping[str, Any], plan_lineage: PlanLineage) -> str:
-    """The label of a streaming query: its name, else what it writes, else what it reads."""
-    if started.get("name"):
-        return naming.snake_case(str(started["name"]))
-    return label_of(plan_lineage)
+def stream_label(name: str | None, plan_lineage: PlanLineage) -> str:
+    """
+    Return the label of a streaming query: its name, else what it writes, else what it reads.
+
+    Args:
+        name: that the user gave the query, if any.
+        plan_lineage: what its first micro-batch says.
+    """
+    return naming.snake_case(name) if name else label_of(plan_lineage)
 
 
 def _shortened(name: str, longest: int) -> str:

@@ -1,24 +1,43 @@
-"""A run between its START and its end: what is known of it, whatever executions that comes from."""
+"""A run between its START and its end, and what all of its executions have counted and said."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Parent, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.listener.probe.records import Metrics
 
-_READ = ("numOutputRows", "filesSize", "numFiles")
-_WRITTEN = ("numOutputRows", "numOutputBytes", "numFiles")
+# What Spark says of what it cancels when it is stopped (DAGScheduler.cleanUpAfterSchedulerStop), and of what asks
+# for more once it is (SparkContext.assertNotStopped, SparkContext.runJob).
+_STOPPED = (
+    "because SparkContext was shut down",
+    "Cannot call methods on a stopped SparkContext",
+    "SparkContext has been shutdown",
+)
+
+
+def end_type(failure: Failure | None) -> str:
+    """
+    Return the type of the event that ends a run: COMPLETE, FAIL, or ABORT where Spark was stopped while it ran.
+
+    Args:
+        failure: why it failed, if it did.
+    """
+    if failure is None:
+        return "COMPLETE"
+    text = f"{failure.message}\n{failure.stack_trace}"
+    return "ABORT" if any(stopped in text for stopped in _STOPPED) else "FAIL"
 
 
 @attrs.define
 class Counted:
     """
-    What a run has counted so far, as sums: a streaming query counts for as long as it runs.
+    What a run has counted so far. These are sums, because a streaming query counts for as long as it runs.
 
     Args:
         read: rows, bytes and files by dataset.
@@ -30,12 +49,12 @@ class Counted:
     by_writes: list[int | None] = attrs.Factory(lambda: [None, None, None])
     by_tasks: list[int] = attrs.Factory(lambda: [0, 0])
 
-    def add(self, record: Mapping[str, Any], parts: Iterable[PlanLineage]) -> None:
+    def add(self, metrics: Metrics, parts: Iterable[PlanLineage]) -> None:
         """
         Count what one execution or job did.
 
         Args:
-            record: of its end, as the probe sends it.
+            metrics: of it.
             parts: what its plan and those around it say.
         """
         owner: dict[int, Identifier] = {}
@@ -43,36 +62,34 @@ class Counted:
         for part in parts:
             owner.update(part.scanned)
             datasets.update((dataset.identifier, None) for dataset in part.inputs)
-        for entry in record.get("metrics", ()):
-            if entry["w"]:
-                counted = dict(entry["m"])
-                counted.setdefault("numOutputRows", counted.get("committedRows"))
-                _add(self.by_writes, counted, _WRITTEN)
-            elif "numOutputRows" in entry["m"]:
-                found = next((owner[i] for i in entry["ids"] if i in owner), None)
-                if found is None and not entry["ids"] and len(datasets) == 1:
-                    found = next(iter(datasets))
-                if found is not None:
-                    _add(self.read.setdefault(found, [None, None, None]), entry["m"], _READ)
-        for at, amount in enumerate(record.get("written", ())):
-            self.by_tasks[at] += amount
+        only = next(iter(datasets)) if len(datasets) == 1 else None
+        for scan in metrics.scans:
+            found = next((owner[i] for i in scan.attributes if i in owner), None if scan.attributes else only)
+            if found is not None and scan.read.rows is not None:
+                _add(self.read.setdefault(found, [None, None, None]), scan.read)
+        if metrics.tasks.rows_read and only is not None:
+            _add(self.read.setdefault(only, [None, None, None]), Statistics(rows=metrics.tasks.rows_read))
+        for written in metrics.writes:
+            _add(self.by_writes, written)
+        self.by_tasks[0] += metrics.tasks.rows_written
+        self.by_tasks[1] += metrics.tasks.bytes_written
 
     @property
     def written(self) -> Statistics | None:
-        """What the write commands counted; else what the tasks did."""
+        """What the write commands counted, or else what the tasks did."""
         if self.by_writes[0] is None and self.by_tasks != [0, 0]:
             return Statistics(self.by_tasks[0], self.by_tasks[1] or None)
         return Statistics(*self.by_writes) if self.by_writes != [None, None, None] else None
 
     @property
     def nothing_written(self) -> bool:
-        """Whether there is neither a row nor a file: a write of no rows makes a file or two all the same."""
+        """Whether there is neither a row nor a file; a write of no rows still makes a file or two."""
         return not any(self.by_writes) and not any(self.by_tasks)
 
 
 def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[RunInput, ...]:
     """
-    The datasets that a run reads, each with what was read of it.
+    Return the datasets that a run reads, each with what was read of it.
 
     Args:
         parts: what the run's plans say.
@@ -91,13 +108,13 @@ def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[RunInput,
 
 def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: bool) -> tuple[RunOutput, ...]:
     """
-    The datasets that a run writes, with what was written where there is only one.
+    Return the datasets that a run writes, with what was written where there is only one.
 
     Args:
         parts: what the run's plans say.
         counted: what it has counted, or nothing.
-        completed: whether it has ended well. What may be skipped (CREATE TABLE IF NOT EXISTS, `mode("ignore")`) and
-            has counted nothing by then was skipped: it changed nothing, and has no lineage.
+        completed: whether it has ended well. A write that Spark may skip (CREATE TABLE IF NOT EXISTS,
+            `mode("ignore")`) and that has counted nothing by then was skipped: it has no lineage.
     """
     found: dict[Identifier, RunOutput] = {}
     for part in parts:
@@ -116,14 +133,14 @@ def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: boo
     return tuple(found.values())
 
 
-def _add(sums: list[int | None], counted: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    for at, name in enumerate(names):
-        if counted.get(name) is not None:
-            sums[at] = (sums[at] or 0) + int(counted[name])
+def _add(sums: list[int | None], more: Statistics) -> None:
+    for at, amount in enumerate((more.rows, more.bytes, more.files)):
+        if amount is not None:
+            sums[at] = (sums[at] or 0) + amount
 
 
 MOST_PARTS = 1000
-"""The nested writes of one run that are told, where they differ in what they read and write."""
+"""How many nested writes of one run are reported, where they differ in what they read and write."""
 _BEYOND = Gap("nested writes", f"only the first {MOST_PARTS} of this run's different writes are told: there are more")
 
 
@@ -137,7 +154,7 @@ class OpenRun:
         id: of the run.
         job: what it is a run of.
         plan_lineage: what the plan says that it began with.
-        started: whether its START is told.
+        started: whether its START was sent.
         nested: what the plans of further writes say.
         counted: what its scans and writes did.
         beyond: whether there were more nested writes than are kept.
@@ -155,7 +172,7 @@ class OpenRun:
 
     @property
     def parts(self) -> list[PlanLineage]:
-        """What all of its plans say."""
+        """What each of its plans says."""
         return [self.plan_lineage, *self.nested]
 
     def grow(self, plan_lineage: PlanLineage) -> None:
@@ -170,28 +187,28 @@ class OpenRun:
         self._known.add(said)
         self.nested.append(plan_lineage)
 
-    def count(self, record: Mapping[str, Any], own: PlanLineage | None = None) -> None:
+    def count(self, metrics: Metrics, own: PlanLineage | None = None) -> None:
         """
         Count what an execution or job of it did.
 
         Args:
-            record: of the end, as the probe sends it.
+            metrics: of the execution or job.
             own: what the execution's own plan says, which need not be a part of the run.
         """
-        self.counted.add(record, self.parts if own is None else [*self.parts, own])
+        self.counted.add(metrics, self.parts if own is None else [*self.parts, own])
 
     def state(
         self, event_type: str, time: datetime.datetime, engine: Engine, parent: Parent, failure: Failure | None = None
     ) -> RunState:
         """
-        What is to be told of it.
+        Return what is known of it now.
 
         Args:
             event_type: START, COMPLETE, FAIL or ABORT.
             time: aware.
             engine: what it runs on.
             parent: of the run.
-            failure: why it failed, if it did; what was written then is not told.
+            failure: the failure, if any; output statistics are left out then.
         """
         counted = Counted() if event_type == "START" else self.counted
         remarks = dict.fromkeys(n for part in self.parts for n in part.gaps)

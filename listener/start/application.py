@@ -1,4 +1,4 @@
-"""What is known of the application: its own run, its parents, and the engine that it runs on."""
+"""From what a SparkContext and the settings say to the application, and to the worker that listens to it."""
 
 from __future__ import annotations
 
@@ -17,30 +17,46 @@ from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.client import ContextFacts, Probe
-from openlineage_pyspark.listener.runs.assemble import Application
+from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.job_names import application_name
 from openlineage_pyspark.listener.settings.settings import Settings
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
+from openlineage_pyspark.listener.worker import Worker
 from openlineage_pyspark.transport import Delivery
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
 
 
-def pipeline_of(
-    application: Application, settings: Settings, probe: Probe, delivery: Delivery | FanOut, guard: Guard
-) -> Pipeline:
+def worker_of(
+    facts: ContextFacts, settings: Settings, probe: Probe, delivery: Delivery | FanOut, guard: Guard, attempt: int = 1
+) -> Worker:
     """
-    The pipeline for one application, made ready but not started.
+    Return the worker for one application, ready but not started.
 
     Args:
-        application: what its runs belong to.
+        facts: what the application's SparkContext says of it.
         settings: what is configured.
-        probe: what is heard.
-        delivery: what ships.
-        guard: what catches.
+        probe: gives the records.
+        delivery: ships the events.
+        guard: catches what goes wrong; from now on it redacts what it logs.
+        attempt: 1 for the first registration of the application, 2 for the next.
     """
-    redaction = application.redaction
-    guard.redaction = redaction
-    options = EventOptions(
+    secrets = secret_values(facts.conf, os.environ, sys.argv[1:], settings.transport)
+    hide_in_logs(secrets)
+    redaction = guard.redaction = Redaction(settings.mask_literals, secrets)
+    application = application_of(facts, settings, attempt)
+    pipeline = Pipeline(application, options_of(settings, redaction), providers(), delivery, guard)
+    return Worker(probe, application, pipeline, delivery, guard)
+
+
+def options_of(settings: Settings, redaction: Redaction) -> EventOptions:
+    """
+    Return what is configured about the content of events.
+
+    Args:
+        settings: of the application.
+        redaction: of its texts, those of the settings among them.
+    """
+    return EventOptions(
         disabled=settings.disabled_facets,
         dataset_lineage_enabled=settings.dataset_lineage_enabled,
         descriptions_enabled=settings.descriptions_enabled,
@@ -52,28 +68,26 @@ def pipeline_of(
         max_bytes=settings.event_max_bytes,
         redaction=redaction,
     )
-    parent = Parent(settings.parent, settings.root or settings.parent) if settings.parent else None
-    return Pipeline(probe, application, parent, options, providers(), delivery, guard)
 
 
-def application_of(facts: ContextFacts, settings: Settings, time: int = 1) -> Application:
+def application_of(facts: ContextFacts, settings: Settings, attempt: int = 1) -> Application:
     """
-    What every run of the application shares.
+    Return what all runs of the application share.
 
     Args:
         facts: what its SparkContext says of it.
         settings: what is configured.
-        time: the how-manieth registration; a run that has ended can't begin again, so each has one of its own.
+        attempt: 1 for the first registration, 2 for the next. A run that has ended can't begin again, so each
+            registration has a run of its own.
     """
-    identity = "application" if time == 1 else f"application {time}"
+    identity = "application" if attempt == 1 else f"application {attempt}"
     started = datetime.datetime.fromtimestamp(facts.start_milliseconds / 1000, datetime.timezone.utc)
     own_name = naming.snake_case(settings.app_name or facts.conf.get("spark.app.name", "")) or "unknown"
     name = application_name(own_name, settings.parent.name if settings.parent else None)
     own = settings.application_run_id or run_id(started, facts.application_id, identity)
     run = RunReference(own, settings.namespace, name)
     captured = tuple((key, facts.conf[key]) for key in settings.captured_properties if key in facts.conf)
-    known = secret_values(facts.conf, os.environ, sys.argv[1:], settings.transport)
-    hide_in_logs(known)
+    parent = Parent(settings.parent, settings.root or settings.parent) if settings.parent else None
     return Application(
         id=facts.application_id,
         started=started,
@@ -82,18 +96,18 @@ def application_of(facts: ContextFacts, settings: Settings, time: int = 1) -> Ap
         run=run,
         root=settings.root or settings.parent or run,
         engine=Engine(facts.version, _details(facts), captured),
+        parent=parent,
         metastore=facts.metastore,
         reads=settings.reads_enabled,
         rdds=not settings.rdd_events_disabled,
         source_location=script_location(),
         append_dataset_name=settings.append_dataset_name,
         replace_dots=settings.replace_dot_with_underscore,
-        redaction=Redaction(settings.mask_literals, known),
     )
 
 
 def script_location() -> str | None:
-    """URI of the script that the interpreter was started with; None in a shell or notebook."""
+    """Return the URI of the script that the interpreter was started with; None in a shell or notebook."""
     path = getattr(sys.modules.get("__main__"), "__file__", None)
     return Path(path).absolute().as_uri() if isinstance(path, str) and Path(path).is_file() else None
 

@@ -90,7 +90,7 @@ class Preparation:
             self._done.set()
         if self._result is not None:
             # Heavy, and wanted at the first event: what describes and ships them.
-            self._guard.run("preparing the listener", importlib.import_module, "openlineage_pyspark.listener.pipeline")
+            self._guard.run("preparing the listener", importlib.import_module, "openlineage_pyspark.listener.worker")
 
     def _prepare(self) -> None:
         from openlineage_pyspark.listener.settings.settings import default_search, load

@@ -29,7 +29,7 @@ from openlineage_pyspark.listener.start.script_end import ScriptEnd, is_interact
 from openlineage_pyspark.listener.start.strict import Strict
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.listener.pipeline import Pipeline
+    from openlineage_pyspark.listener.worker import Worker
 
 
 class Handle:
@@ -50,7 +50,7 @@ class Handle:
         self._lock = threading.RLock()
         self._closed = False
         self._ready = threading.Event()
-        self._pipeline: Pipeline | None = None
+        self._worker: Worker | None = None
         # What is left of the seconds that all ends together may wait: that of the context, then that of the script.
         self._patience = prepared.settings.flush_timeout
         prepared.probe.attach(self._java_context)
@@ -62,10 +62,10 @@ class Handle:
     def _work(self) -> None:
         try:
             if not self._ready.is_set():
-                self._pipeline = self._guard.run("starting", self._make)
+                self._worker = self._guard.run("starting", self._make)
                 self._ready.set()
-            if self._pipeline is not None:
-                self._pipeline.run()
+            if self._worker is not None:
+                self._worker.run()
         finally:
             self._go_on()
 
@@ -75,24 +75,24 @@ class Handle:
         self._ready.set()
         if killer is not None:
             self._guard.report("the listener's thread", killer)
-        if self._pipeline is not None and not self._pipeline.has_ended:
+        if self._worker is not None and not self._worker.has_ended:
             self._guard.run("starting the listener's thread again", self._start)
 
-    def _make(self) -> Pipeline:
+    def _make(self) -> Worker:
         from openlineage_pyspark.listener.probe.client import context_facts
-        from openlineage_pyspark.listener.start.application import application_of, pipeline_of
+        from openlineage_pyspark.listener.start.application import worker_of
 
         prepared = self._prepared
         facts = context_facts(self._java_context)
         _TIMES[facts.application_id] += 1
-        application = application_of(facts, prepared.settings, _TIMES[facts.application_id])
-        return pipeline_of(application, prepared.settings, prepared.probe, prepared.delivery, self._guard)
+        attempt = _TIMES[facts.application_id]
+        return worker_of(facts, prepared.settings, prepared.probe, prepared.delivery, self._guard, attempt)
 
     @property
-    def pipeline(self) -> Pipeline | None:
+    def worker(self) -> Worker | None:
         """The worker behind it; None where it could not be started."""
         self._ready.wait(COMPILE_SECONDS)
-        return self._pipeline
+        return self._worker
 
     def close(self) -> bool:
         """
@@ -126,14 +126,14 @@ class Handle:
             self._closed = True
         if self in _HANDLES:
             _HANDLES.remove(self)
-        pipeline = self.pipeline
+        worker = self.worker
         shipped = False
         try:
-            if pipeline is not None:
-                shipped = pipeline.finish(result, self._settle, self._patience)
+            if worker is not None:
+                shipped = worker.finish(result, self._settle, self._patience)
         finally:
             if self._prepared.settings.strict:
-                faults = pipeline.faults if pipeline is not None else ("the listener could not be started",)
+                faults = worker.faults if worker is not None else ("the listener could not be started",)
                 shipped = _STRICT.blame(faults) and shipped
         return shipped
 
@@ -143,8 +143,8 @@ class Handle:
             return
         end = time.monotonic() + timeout_seconds
         self._guard.run("waiting for Spark's events", self._settle, timeout_seconds)
-        if self.pipeline is not None:
-            self.pipeline.flush(max(0.0, end - time.monotonic()))
+        if self.worker is not None:
+            self.worker.flush(max(0.0, end - time.monotonic()))
 
     def stopped(self) -> None:
         """The context has stopped: in a shell or notebook the application is over; a script's outcome is still open."""

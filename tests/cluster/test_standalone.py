@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -91,6 +92,14 @@ def test_the_demo_sends_the_same_events_from_a_cluster_as_from_local_mode(
     assert len(local_events) == 18
     both = zip(comparable(cluster_events, cluster.master), comparable(local_events, LOCAL), strict=True)
     assert [(remote, local) for remote, local in both if remote != local] == []
+
+
+def test_the_graph_in_the_readme_is_that_of_the_demo(local_events: list[dict]) -> None:
+    (graph,) = re.findall(r"```mermaid\ngraph LR\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    sides = [[side.split("&") for side in line.split("-->")] for line in graph.splitlines()]
+    shown = {(source.strip(), target.strip()) for sources, targets in sides for source in sources for target in targets}
+    outputs = [(event, Path(written["name"]).stem) for event in local_events for written in event["outputs"]]
+    assert shown == {(Path(read["name"]).stem, name) for event, name in outputs for read in event["inputs"]}
 
 
 def test_the_events_from_a_cluster_keep_the_specification(

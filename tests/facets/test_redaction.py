@@ -59,7 +59,7 @@ def state(full_run: tuple[RunState, RunState]) -> RunState:
 
 def text_of(state: RunState, options: EventOptions) -> str:
     contribution = Contribution("mine", failure=f"ValueError: no login at {URL}")
-    return serialise(build_event(state, options, (contribution,))).decode()
+    return serialise(build_event(redacted(state, options.redaction), options, (contribution,))).decode()
 
 
 def test_no_secret_is_left_in_the_event_by_default_and_plain_literals_are(state: RunState) -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import tracemalloc
 from typing import Any
 
 import pytest
-from openlineage_pyspark.facets.model.run import Engine, RunReference
-from openlineage_pyspark.listener.runs.assemble import Application, Runs
+from openlineage_pyspark.facets.events.options import EventOptions
+from openlineage_pyspark.facets.model.run import Engine, RunReference, RunState
+from openlineage_pyspark.listener.guard import Guard
+from openlineage_pyspark.listener.pipeline import Pipeline
+from openlineage_pyspark.listener.probe.records import parse
+from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.open_run import MOST_PARTS
+from openlineage_pyspark.transport import Delivery
+from openlineage_pyspark.transport.memory import MemoryTransport
 
 RUN = RunReference("01941f29-7c00-7000-8000-000000000001", "team", "app")
 NOW = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
@@ -21,8 +28,25 @@ RELATION = EXECUTION + "datasources.LogicalRelation"
 FILES = EXECUTION + "datasources.HadoopFsRelation"
 
 
-def runs(**more: Any) -> Runs:
-    return Runs(Application("app-1", NOW, "team", "app", RUN, RUN, Engine("4.0.0"), **more))
+class Assembled:
+    """From the probe's records to states of runs: a pipeline without its end."""
+
+    def __init__(self, guard: Guard | None = None, **more: Any) -> None:
+        application = Application("app-1", NOW, "team", "app", RUN, RUN, Engine("4.0.0"), **more)
+        delivery = Delivery(MemoryTransport())
+        self.pipeline = Pipeline(application, EventOptions(), (), delivery, guard or Guard())
+
+    def feed(self, record: dict[str, Any]) -> list[RunState]:
+        """Return the states that a record makes known."""
+        return self.pipeline.states(parse(json.dumps(record)))
+
+    def abandon(self) -> list[RunState]:
+        """Return the states that the end of the application makes known."""
+        return self.pipeline.abandon(NOW)
+
+
+def runs(**more: Any) -> Assembled:
+    return Assembled(**more)
 
 
 def plan(top: str, path: str | None = None, read: str = "/in", column: int = 1) -> dict[str, Any]:
@@ -53,7 +77,7 @@ def end(id_: int, **more: Any) -> dict[str, Any]:
     return {"k": "end", "id": id_, "time": id_ * 1000 + 500, **more}
 
 
-def fed(found: Runs, *records: dict[str, Any]) -> list[Any]:
+def fed(found: Assembled, *records: dict[str, Any]) -> list[Any]:
     return [state for record in records for state in found.feed(record)]
 
 
@@ -121,7 +145,7 @@ def test_a_late_write_is_told_at_the_end_of_the_application_where_its_roots_end_
     found = runs()
     assert fed(found, start(1), start(2, root=1), end(2, **save("/a")), start(3, root=1, **save("/b"))) == []
 
-    assert told(found.abandon(NOW)) == [
+    assert told(found.abandon()) == [
         ("START", "BATCH", ["/a"]),
         ("COMPLETE", "BATCH", ["/a"]),
         ("START", "BATCH", ["/b"]),
@@ -183,7 +207,7 @@ def test_a_nested_writes_end_ends_no_run_but_its_own(known: dict[str, Any], begu
 
     assert [state.event_type for state in states] == begun
     assert fed(found, end(1, **own))[-1].event_type == "COMPLETE"
-    assert found.abandon(NOW) == []
+    assert found.abandon() == []
 
 
 FROM_T = "FROM t INSERT INTO a SELECT x INSERT OVERWRITE b SELECT insert(x, ')')"
@@ -231,7 +255,7 @@ def test_a_statement_of_which_an_insert_never_comes_is_aborted_with_the_applicat
     found = runs()
     fed(found, start(1, **part(FROM_T, "/a")), end(1))
 
-    assert told(found.abandon(NOW)) == [("ABORT", "BATCH", ["/a"])]
+    assert told(found.abandon()) == [("ABORT", "BATCH", ["/a"])]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,186 @@
-"""What the probe's records say in common."""
+"""From the probe's texts to typed records, and what is wrong with a text that is none."""
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+from typing import Any
+
+import attrs
 import pytest
+from openlineage_pyspark.facets.model.dataset import Statistics
 from openlineage_pyspark.facets.model.run import Failure
-from openlineage_pyspark.listener.probe.records import end_with, sql_of
+from openlineage_pyspark.listener.probe.records import (
+    ApplicationEnded,
+    EventsDropped,
+    ExecutionEnded,
+    ExecutionStarted,
+    InvalidRecordError,
+    Metrics,
+    ParsedStatement,
+    ProbeFault,
+    QueryExecution,
+    RddJobEnded,
+    RddJobStarted,
+    Record,
+    ScanMetrics,
+    StreamProgressed,
+    StreamStarted,
+    StreamTerminated,
+    TaskMetrics,
+    parse,
+)
+
+TIME = dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.timezone.utc)
+ERROR = {"class": "x.Problem", "message": "no", "stack": "x.Problem: no\n\tat y"}
+FAILURE = Failure("no", "JAVA", "x.Problem: no\n\tat y")
+
+
+def parsed(**members: Any) -> Record:
+    return parse(json.dumps(members))
+
+
+def start(**more: Any) -> ExecutionStarted:
+    record = parsed(k="start", id=3, root=1, time=1500, **more)
+    assert isinstance(record, ExecutionStarted)
+    return record
+
+
+def end(**more: Any) -> ExecutionEnded:
+    record = parsed(k="end", id=3, time=1500, **more)
+    assert isinstance(record, ExecutionEnded)
+    return record
+
+
+@pytest.mark.parametrize(
+    ("members", "record"),
+    [
+        ({"k": "start", "id": 3, "root": 1, "time": 1500}, ExecutionStarted(3, 1, TIME)),
+        ({"k": "end", "id": 3, "time": 1500, "error": ERROR}, ExecutionEnded(3, TIME, failure=FAILURE)),
+        (
+            {"k": "stream", "event": "QueryStartedEvent", "run": "r", "id": "q", "time": 1500, "name": "n"},
+            StreamStarted("r", TIME, "n"),
+        ),
+        ({"k": "stream", "event": "QueryIdleEvent", "run": "r", "id": "q", "time": 1500}, StreamProgressed("r", TIME)),
+        (
+            {"k": "stream", "event": "QueryTerminatedEvent", "run": "r", "id": "q", "time": 1500, "error": ERROR},
+            StreamTerminated("r", TIME, FAILURE),
+        ),
+        (
+            {
+                "k": "rdd_start",
+                "job": 5,
+                "time": 1500,
+                "write": True,
+                "path": None,
+                "format": "x.Format",
+                "sources": ["file:/in", ["jdbc:derby:d", "T"], "?KafkaRDD"],
+            },
+            RddJobStarted(
+                5, TIME, writes=True, format="x.Format", sources=("file:/in", ("jdbc:derby:d", "T"), "?KafkaRDD")
+            ),
+        ),
+        (
+            {"k": "rdd_end", "job": 5, "time": 1500, "written": [4, 80], "read": 3},
+            RddJobEnded(5, TIME, None, Metrics(tasks=TaskMetrics(3, 4, 80))),
+        ),
+        ({"k": "application_end", "time": 1500}, ApplicationEnded(TIME)),
+        ({"k": "dropped", "count": 4}, EventsDropped(4)),
+        ({"k": "fault", "where": "onJobEnd", "message": "x.Error: no"}, ProbeFault("onJobEnd", "x.Error: no")),
+    ],
+)
+def test_each_kind_of_record_has_a_class(members: dict[str, Any], record: Record) -> None:
+    assert parsed(**members) == record
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "a record is no JSON: Expecting property name"),
+        ("[1]", "a record is no JSON object but of type list"),
+        ("{}", "a record has no 'k'"),
+        ('{"k":"begin"}', "no record is of the kind 'begin'"),
+        ('{"k":"start","id":3,"time":1}', "the record 'start' has no 'root'"),
+        ('{"k":"dropped","count":"4"}', "the record 'dropped': 'count' should be a whole number and is of type str"),
+        ('{"k":"dropped","count":true}', "the record 'dropped': 'count' should be a whole number and is of type bool"),
+        ('{"k":"application_end","time":1e99}', "the record 'application_end': 'time' should be a whole number"),
+        ('{"k":"application_end","time":99999999999999999}', "the record 'application_end': 'time' is out of range"),
+        (
+            '{"k":"end","id":3,"time":1,"error":"canary"}',
+            "the record 'end': 'error' is no JSON object but of type str",
+        ),
+        (
+            '{"k":"end","id":3,"time":1,"metrics":[{"w":false,"ids":["1"],"m":{}}]}',
+            "the record 'end': an item of 'metrics': 'ids' should be a list of whole numbers and is of type list",
+        ),
+    ],
+)
+def test_a_text_that_is_no_record_says_what_is_wrong_and_quotes_no_value(text: str, message: str) -> None:
+    with pytest.raises(InvalidRecordError) as caught:
+        parse(text)
+    assert str(caught.value).startswith(message)
+    assert "canary" not in str(caught.value)
+
+
+def test_what_is_seen_of_a_query_is_typed_and_its_plan_is_decoded_only_when_it_is_asked_for() -> None:
+    query = start(plan={"nodes": "no list"}, command=True, stream="s", text=7, sql="INSERT INTO t SELECT 1").query
+    plan = query.plan
+    assert plan is not None
+    assert query == QueryExecution(
+        plan=plan,
+        is_command=True,
+        stream="s",
+        sql="INSERT INTO t SELECT 1",
+        text_identity=7,
+        statement=ParsedStatement(None, writes=False, inserts=0),
+    )
+    with pytest.raises(KeyError):
+        plan.decode()
+
+
+def test_a_record_can_not_be_changed() -> None:
+    record = end(metrics=[{"w": False, "ids": [1], "m": {"numOutputRows": 2}}])
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        record.metrics.scans[0].read.rows = 5
+    assert hash(record) == hash(end(metrics=[{"w": False, "ids": [1], "m": {"numOutputRows": 2}}]))
+
+
+def test_metrics_are_those_of_scans_those_of_writes_and_those_of_tasks() -> None:
+    entries = [
+        {
+            "c": "FileSourceScanExec",
+            "w": False,
+            "ids": [1, 2],
+            "m": {"numOutputRows": 9, "filesSize": 80, "numFiles": 1},
+        },
+        {"c": "BatchScanExec", "w": False, "ids": [], "m": {"numSplits": 4}},
+        {"c": "DataWritingCommandExec", "w": True, "ids": [], "m": {"numOutputRows": 4, "numOutputBytes": 70}},
+        {"c": "AppendDataExec", "w": True, "ids": [], "m": {"committedRows": 5}},
+    ]
+    assert end(metrics=entries, written=[4, 70]).metrics == Metrics(
+        (ScanMetrics((1, 2), Statistics(9, 80, 1)), ScanMetrics((), Statistics())),
+        (Statistics(4, 70), Statistics(5)),
+        TaskMetrics(0, 4, 70),
+    )
+
+
+def test_what_the_probe_says_of_a_statement_goes_before_what_its_text_seems_to_be() -> None:
+    said = {"class": "x.InsertIntoStatement", "writes": True, "inserts": 2}
+    query = end(querySql="SELECT 1", statement=said, command=True).query
+    assert query.statement == ParsedStatement("x.InsertIntoStatement", writes=True, inserts=2)
+    assert query.statement_text == "SELECT 1"
+
+
+@pytest.mark.parametrize(
+    ("members", "is_checkpoint"),
+    [({"name": "localCheckpoint"}, True), ({"checkpoint": True}, True), ({"name": "collect"}, False), ({}, False)],
+)
+def test_a_checkpoint_is_told_apart(members: dict[str, Any], *, is_checkpoint: bool) -> None:
+    assert end(**members).is_checkpoint is is_checkpoint
+
+
+def text_of_statement(**texts: str) -> str | None:
+    return start(**texts).query.statement_text
 
 
 @pytest.mark.parametrize(
@@ -17,7 +193,7 @@ from openlineage_pyspark.listener.probe.records import end_with, sql_of
     ],
 )
 def test_the_text_of_a_query_within_is_the_statements_where_it_is_one(text: str) -> None:
-    assert sql_of({"querySql": text}) == text
+    assert text_of_statement(querySql=text) == text
 
 
 @pytest.mark.parametrize(
@@ -34,32 +210,14 @@ def test_the_text_of_a_query_within_is_the_statements_where_it_is_one(text: str)
     ],
 )
 def test_the_text_of_a_mere_query_is_not(text: str) -> None:
-    assert sql_of({"querySql": text}) is None
+    assert text_of_statement(querySql=text) is None
 
 
 def test_the_statements_own_text_goes_before_all() -> None:
-    assert sql_of({"sql": "SELECT 1", "querySql": "INSERT INTO t"}) == "SELECT 1"
-    assert sql_of({}) is None
+    assert text_of_statement(sql="SELECT 1", querySql="INSERT INTO t") == "SELECT 1"
+    assert text_of_statement() is None
 
 
 def test_many_comments_before_a_query_take_no_time() -> None:
     """A pattern that can divide them in several ways would take years, and hold the user's thread that long."""
-    assert sql_of({"querySql": "/* a */ " * 10_000 + "SELECT 1"}) is None
-
-
-@pytest.mark.parametrize(
-    "stopped",
-    [
-        "Job 3 cancelled because SparkContext was shut down",
-        "Task serialization failed: java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.",
-        "SparkContext has been shutdown",
-    ],
-)
-def test_what_ends_because_spark_is_stopped_is_aborted_and_has_not_failed(stopped: str) -> None:
-    assert end_with(Failure(stopped, "JAVA")) == "ABORT"
-    assert end_with(Failure("Job aborted.", "JAVA", f"x\nCaused by: org.apache.spark.Any: {stopped}")) == "ABORT"
-
-
-def test_what_ends_for_another_reason_is_complete_or_has_failed() -> None:
-    assert end_with(None) == "COMPLETE"
-    assert end_with(Failure("Job 3 cancelled", "JAVA", None)) == "FAIL"
+    assert text_of_statement(querySql="/* a */ " * 10_000 + "SELECT 1") is None

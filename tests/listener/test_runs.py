@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import Any
 
 import pytest
-from openlineage_pyspark.facets.model.run import Engine, RunReference
+from openlineage_pyspark.facets.events.options import EventOptions
+from openlineage_pyspark.facets.model.run import Engine, RunReference, RunState
 from openlineage_pyspark.listener.guard import Guard
-from openlineage_pyspark.listener.runs.assemble import Application, Runs
+from openlineage_pyspark.listener.pipeline import Pipeline
+from openlineage_pyspark.listener.probe.records import parse
+from openlineage_pyspark.listener.runs.application import Application
+from openlineage_pyspark.transport import Delivery
+from openlineage_pyspark.transport.memory import MemoryTransport
 
 RUN = RunReference("01941f29-7c00-7000-8000-000000000001", "team", "app")
 NOW = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
@@ -17,8 +23,25 @@ COMMAND = "org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelation
 UNREADABLE = {"classes": [], "types": [], "attributes": {}, "cut": False, "nodes": [[7, None, [], {}]]}
 
 
-def runs(guard: Guard | None = None, **more: Any) -> Runs:
-    return Runs(Application("app-1", NOW, "team", "app", RUN, RUN, Engine("4.0.0"), **more), guard)
+class Assembled:
+    """From the probe's records to states of runs: a pipeline without its end."""
+
+    def __init__(self, guard: Guard | None = None, **more: Any) -> None:
+        application = Application("app-1", NOW, "team", "app", RUN, RUN, Engine("4.0.0"), **more)
+        delivery = Delivery(MemoryTransport())
+        self.pipeline = Pipeline(application, EventOptions(), (), delivery, guard or Guard())
+
+    def feed(self, record: dict[str, Any]) -> list[RunState]:
+        """Return the states that a record makes known."""
+        return self.pipeline.states(parse(json.dumps(record)))
+
+    def abandon(self) -> list[RunState]:
+        """Return the states that the end of the application makes known."""
+        return self.pipeline.abandon(NOW)
+
+
+def runs(guard: Guard | None = None, **more: Any) -> Assembled:
+    return Assembled(guard, **more)
 
 
 def start(**more: Any) -> dict[str, Any]:
@@ -85,10 +108,11 @@ def test_a_plan_that_python_can_not_read_costs_its_lineage_and_never_its_run() -
 def test_a_run_without_an_end_is_aborted_with_the_application(dropped: int, message: str) -> None:
     found = runs()
     found.feed(rdd_start())
-    (state,) = found.abandon(NOW, dropped)
+    found.pipeline.take(json.dumps({"k": "dropped", "count": dropped}))
+    (state,) = found.abandon()
 
     assert (state.event_type, state.failure.message) == ("ABORT", message)
-    assert found.abandon(NOW, dropped) == []
+    assert found.abandon() == []
 
 
 def test_a_job_of_rdds_has_inputs_an_output_and_what_was_counted() -> None:

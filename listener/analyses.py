@@ -1,0 +1,109 @@
+"""
+From an encoded plan to its lineage, with what earlier plans of the application left behind.
+
+This is the stage of the pipeline between the probe and the runs. It guards each plan, so that a fault in decoding or
+tracing one costs that plan's lineage and nothing else, and it holds the application's memory. Assembling runs stays
+pure because neither happens there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openlineage_pyspark.facets.datasets.resolve import Session
+from openlineage_pyspark.facets.model.dataset import Dataset
+from openlineage_pyspark.facets.model.lineage import ColumnLineage
+from openlineage_pyspark.facets.model.plan import Plan
+from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.plan_lineage import Memory, PlanLineage, lineage_of_plan
+from openlineage_pyspark.facets.trace.solve import ROWS
+from openlineage_pyspark.listener.guard import Caught, Guard
+from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnded, ExecutionStarted, QueryExecution
+from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, Step
+
+_MOST_REMEMBERED = 50_000
+
+
+def session_of(plan: Plan, metastore: str | None) -> Session:
+    """
+    Return what the session of a plan says about names.
+
+    Args:
+        plan: as the probe encoded it, with its session.
+        metastore: `hive.metastore.uris`, which counts where the session's catalog is Hive's.
+    """
+    catalog = plan.session.get("catalog") or "in-memory"
+    return Session(plan.session.get("warehouse"), metastore if catalog == "hive" else None, catalog)
+
+
+class Analyses:
+    """The analyses of one application's plans, made in the plans' order."""
+
+    def __init__(self, metastore: str | None, guard: Guard) -> None:
+        """
+        Begin without any memory.
+
+        Args:
+            metastore: `hive.metastore.uris`, for the sessions whose catalog is Hive's.
+            guard: what catches a fault in the analysis of one plan.
+        """
+        self._metastore = metastore
+        self._guard = guard
+        # Of the executions that have not ended.
+        self._open: dict[int, PlanLineage] = {}
+        self._datasets: dict[int, tuple[Dataset, ...]] = {}
+        self._sources: dict[int, Any] = {}
+        self._rows: dict[int, Any] = {}
+
+    def of(self, step: Step, *, wanted: bool) -> PlanLineage | None:
+        """
+        Return the lineage of the plan in a step, and remember it where rows go on without their plan.
+
+        Rows do so after a checkpoint and in a micro-batch: later plans name their exprIds, and no longer hold what
+        they come from.
+
+        Args:
+            step: each one, in order.
+            wanted: whether a run needs the plan. Most nested ones say again what the plan around them has said, and
+                are not worth decoding.
+
+        Returns:
+            None where the plan is not wanted; of a plan that could not be read, a gap that says so.
+        """
+        if isinstance(step, ExecutionEnded):
+            self._open.pop(step.id, None)
+        if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)):
+            return None
+        found = None
+        if wanted:
+            found = self._open[step.id] = self._analysis(step.query)
+        outlives_plan = step.is_checkpoint if isinstance(step, ExecutionAnalyzed) else False
+        if step.id in self._open and (outlives_plan or (found is not None and step.query.stream is not None)):
+            self._remember(self._open[step.id])
+        return found
+
+    def _analysis(self, query: QueryExecution) -> PlanLineage:
+        why = query.fault or "see the log"
+        if query.plan is not None:
+            found = self._guard.attempt("reading a plan", self._lineage, query.plan, is_command=query.is_command)
+            if not isinstance(found, Caught):
+                return found
+            why = f"{found.name}, see the log"
+        gap = Gap(query.plan_class or "plan", f"its lineage is not known: it could not be read ({why})")
+        columns = None if query.is_command else ColumnLineage((), ())
+        return PlanLineage(columns=columns, gaps=(gap,), operators=1)
+
+    def _lineage(self, encoded: EncodedPlan, *, is_command: bool) -> PlanLineage:
+        plan = encoded.decode()
+        memory = Memory(self._datasets, self._sources, self._rows)
+        return lineage_of_plan(plan, session_of(plan, self._metastore), memory, is_command=is_command)
+
+    def _remember(self, plan_lineage: PlanLineage) -> None:
+        rows = plan_lineage.results.get(ROWS, {})
+        for id_, sources in plan_lineage.results.items():
+            self._datasets[id_] = plan_lineage.inputs
+            self._sources[id_] = sources
+            self._rows[id_] = rows
+        for table in (self._datasets, self._sources, self._rows):
+            while len(table) > _MOST_REMEMBERED:
+                del table[next(iter(table))]

@@ -1,0 +1,233 @@
+"""
+The listener's own thread: it takes the probe's records, and keeps the promises about time.
+
+All work of the listener is done here, so that none of it runs on the user's thread or can raise there.
+"""
+
+from __future__ import annotations
+
+import datetime
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+import attrs
+from openlineage_pyspark.facets.model.run import Gap, Outcome
+from openlineage_pyspark.listener.guard import LOG, Guard
+from openlineage_pyspark.listener.pipeline import Pipeline
+from openlineage_pyspark.listener.probe.client import Probe
+from openlineage_pyspark.listener.runs.application import Application
+from openlineage_pyspark.transport import Delivery
+from openlineage_pyspark.transport.delivery.fan_out import FanOut
+
+_WAIT_MILLISECONDS = 100
+_CAPACITY = f"spark.scheduler.listenerbus.eventqueue.{Probe.QUEUE}.capacity"
+# However little time there is to ship, the last events are made, and reach the spool.
+_HAND_OVER_SECONDS = 0.6
+_CLOSE_SECONDS = 0.1
+# The part of the deadline that is kept for making the last events, should Spark not get to its own end.
+_LAST_EVENTS_SECONDS = 0.3
+# How often in a row the JVM is asked in vain, with pauses that double up to the longest, before it counts as gone.
+_ATTEMPTS = 9
+_LONGEST_PAUSE_SECONDS = 5.0
+
+
+@attrs.frozen
+class Counts:
+    """
+    What a worker has done.
+
+    Args:
+        records: taken from the probe.
+        events: handed to the delivery.
+        lost: records that the probe had to drop.
+        caught: how often each fault was caught, by what was being done and the exception's type.
+    """
+
+    records: int
+    events: int
+    lost: int
+    caught: tuple[tuple[str, int], ...]
+
+
+class Worker:
+    """The thread's work between one probe and one delivery."""
+
+    def __init__(
+        self, probe: Probe, application: Application, pipeline: Pipeline, delivery: Delivery | FanOut, guard: Guard
+    ) -> None:
+        """
+        Get ready; `run` works.
+
+        Args:
+            probe: gives the records.
+            application: has a run of its own, around all others.
+            pipeline: makes events of them.
+            delivery: ships the events.
+            guard: catches what goes wrong.
+        """
+        self._probe = probe
+        self._application = application
+        self._pipeline = pipeline
+        self._delivery = delivery
+        self._guard = guard
+        self._records = self._lost = 0
+        self._ending = threading.Event()
+        self._ended = threading.Event()
+        self._deadline = 0.0
+        self._outcome = Outcome("COMPLETE")
+        self._settle: Callable[[float], None] = lambda _seconds: None
+        self._barriers: list[threading.Event] = []
+        # Records that a thread which was killed has left behind.
+        self._taken: deque[str] = deque()
+        self._began = self._finished = self._said_dropped = False
+        self._failures = 0
+
+    def finish(self, outcome: Outcome, settle: Callable[[float], None], timeout_seconds: float) -> bool:
+        """
+        Handle and ship what is still on its way, end the application's run, and stop.
+
+        Args:
+            outcome: how the application ended.
+            settle: waits until Spark has reported everything to the probe, at most the seconds that it is given.
+            timeout_seconds: for all of it.
+
+        Returns:
+            whether all was shipped within the time.
+        """
+        end = time.monotonic() + timeout_seconds
+        self._deadline = max(end, time.monotonic() + _HAND_OVER_SECONDS)
+        self._outcome, self._settle = outcome, settle
+        # No JVM call here: under a signal this thread may be in the middle of one of the user's.
+        self._ending.set()
+        if not self._ended.wait(max(timeout_seconds, _HAND_OVER_SECONDS)):
+            LOG.warning("openlineage: the last events could not be made within %.1f s", timeout_seconds)
+        left = self._delivery.close(max(_CLOSE_SECONDS, end - time.monotonic()))
+        return left == 0 and self._ended.is_set()
+
+    def flush(self, timeout_seconds: float) -> None:
+        """Wait until what Spark has reported so far is shipped, or the time is over."""
+        end = time.monotonic() + timeout_seconds
+        barrier = threading.Event()
+        self._barriers.append(barrier)
+        self._guard.run("waking the worker", self._probe.wake)
+        barrier.wait(timeout_seconds)
+        self._delivery.flush(max(0.0, end - time.monotonic()))
+
+    @property
+    def counts(self) -> Counts:
+        """What was done so far."""
+        return Counts(self._records, self._pipeline.events, self._lost, tuple(sorted(self._guard.caught.items())))
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the terminal event is made."""
+        return self._ended.is_set()
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What has cost lineage so far, and what was not delivered, each as a line of text."""
+        lost = self._losses()
+        tasks = {gap.task for gap in lost}
+        found = [*(gap for gap in list(self._pipeline.gaps) if gap.task not in tasks), *lost]
+        lines = [f"{gap.task}: {gap.message}" for gap in found]
+        if not self.has_ended:
+            lines.append("the last events could not be made in time")
+        shipped = self._delivery.counts()
+        pending = shipped.pending - shipped.recovered_pending
+        if pending:
+            lines.append(f"delivery: {pending} events were not delivered")
+        return tuple(lines)
+
+    def run(self) -> None:
+        """
+        Work until `finish` is called; the application's START is the first event, its terminal one the last.
+
+        If something kills the thread that it runs on, call it again on another one, and it goes on.
+        """
+        if not self._began:
+            self._began = True
+            self._guard.run("describing the application", self._pipeline.ship, self._application.started_state())
+        while not self._ending.is_set() and self._failures < _ATTEMPTS:
+            waiting = self._barriers[:]
+            taken = self._take(0 if waiting else _WAIT_MILLISECONDS)
+            if not taken:
+                self._release(waiting)
+            if taken is False:
+                self._ending.wait(min(0.1 * 2.0**self._failures, _LONGEST_PAUSE_SECONDS))
+        while not self._ending.is_set():
+            self._release(self._barriers[:])
+            self._ending.wait(_LONGEST_PAUSE_SECONDS)
+        self._release(self._barriers[:])
+        self._end()
+        self._ended.set()
+
+    def _end(self) -> None:
+        patience = self._deadline - _LAST_EVENTS_SECONDS - time.monotonic()
+        self._guard.run("waiting for Spark's last events", self._settle, max(0.0, patience))
+        while time.monotonic() < self._deadline and self._take(0):
+            pass
+        self._guard.run("ending the runs that are open", self._abandon)
+        if not self._finished:
+            self._finished = True
+            self._guard.run("describing the application", self._end_application)
+
+    def _abandon(self) -> None:
+        for state in self._pipeline.abandon(_now()):
+            self._pipeline.ship(state)
+
+    def _end_application(self) -> None:
+        self._lost = self._guard.run("counting lost records", self._probe.lost) or 0
+        self._pipeline.ship(self._application.ended_state(self._outcome, _now(), self._losses(), self._records))
+
+    def _release(self, barriers: list[threading.Event]) -> None:
+        for barrier in barriers:
+            barrier.set()
+            self._barriers.remove(barrier)
+
+    def _take(self, wait_milliseconds: int) -> bool | None:
+        """Handle what waits: True where there was something, None for nothing, False where the JVM does not answer."""
+        if not self._taken:
+            taken = self._guard.run("taking records", self._probe.take, wait_milliseconds)
+            if taken is None:
+                self._failures += 1
+                return False
+            self._failures = 0
+            self._taken.extend(taken)
+        handled = len(self._taken)
+        while self._taken:
+            self._records += 1
+            self._guard.run("handling a record", self._pipeline.take, self._taken.popleft())
+        self._warn_of_dropped()
+        return True if handled else None
+
+    def _warn_of_dropped(self) -> None:
+        if self._pipeline.dropped and not self._said_dropped:
+            self._said_dropped = True
+            LOG.warning(
+                "openlineage: Spark drops events because the listener's queue is full, and what it drops is missing "
+                "from the lineage; raise %s (10000 by default)",
+                _CAPACITY,
+            )
+
+    def _losses(self) -> tuple[Gap, ...]:
+        """Return what was caught, dropped or refused so far."""
+        gaps = [Gap(kind, f"{count} times") for kind, count in self.counts.caught]
+        dropped = self._pipeline.dropped
+        if dropped:
+            said = f"Spark dropped {dropped} events because the listener's queue was full: raise {_CAPACITY}"
+            gaps.append(Gap("events", said))
+        if self._lost:
+            gaps.append(Gap("records", f"{self._lost} records of the probe were dropped: nobody took them in time"))
+        shipped = self._delivery.counts()
+        gaps.extend(Gap("delivery", f"{n} events: {reason.value}") for reason, n in shipped.drops.items())
+        # What earlier applications left behind is no fault of this one.
+        refused = shipped.failed - shipped.recovered_failed
+        if refused:
+            gaps.append(Gap("delivery", f"{refused} events were refused by the receiver for good"))
+        return tuple(gaps)
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc)

@@ -1,0 +1,107 @@
+"""What a run has counted, and how it ends."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage_pyspark.facets.commands.target import Write
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
+from openlineage_pyspark.facets.model.lineage import ColumnLineage
+from openlineage_pyspark.facets.model.run import Failure
+from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
+from openlineage_pyspark.listener.probe.records import Metrics, ScanMetrics, TaskMetrics
+from openlineage_pyspark.listener.runs.open_run import Counted, end_type, inputs_of, outputs_of
+
+ORDERS = Dataset(Identifier("file", "/orders"))
+RATES = Dataset(Identifier("file", "/rates"))
+TOTALS = Dataset(Identifier("file", "/totals"))
+NO_COLUMNS = ColumnLineage((), ())
+JOIN = PlanLineage(inputs=(ORDERS, RATES), scanned={1: ORDERS.identifier, 2: RATES.identifier})
+COPY = PlanLineage(inputs=(ORDERS,), scanned={1: ORDERS.identifier})
+
+
+def scan(attributes: tuple[int, ...], rows: int | None, size: int | None = None) -> ScanMetrics:
+    return ScanMetrics(attributes, Statistics(rows, size))
+
+
+def read(part: PlanLineage, *metrics: Metrics) -> list[tuple[str, Statistics | None]]:
+    """Give what was read of each input, once all metrics are counted."""
+    counted = Counted()
+    for each in metrics:
+        counted.add(each, [part])
+    return [(found.dataset.identifier.name, found.statistics) for found in inputs_of([part], counted)]
+
+
+def test_a_scan_counts_for_the_dataset_that_owns_its_columns_and_scans_add_up() -> None:
+    metrics = Metrics(scans=(scan((7, 1), 4, 90), scan((2,), 3)))
+    assert read(JOIN, metrics, metrics) == [("/orders", Statistics(8, 180)), ("/rates", Statistics(6))]
+
+
+def test_a_scan_without_columns_counts_for_the_only_input() -> None:
+    """As `SELECT count(*)` makes one."""
+    metrics = Metrics(scans=(scan((), 4),))
+    assert read(COPY, metrics) == [("/orders", Statistics(4))]
+    assert read(JOIN, metrics) == [("/orders", None), ("/rates", None)]
+
+
+def test_a_scan_of_unknown_columns_or_without_rows_counts_for_nothing() -> None:
+    assert read(COPY, Metrics(scans=(scan((9,), 4), scan((1,), None, 90)))) == [("/orders", None)]
+
+
+def test_rows_that_tasks_read_count_for_the_only_input() -> None:
+    metrics = Metrics(tasks=TaskMetrics(rows_read=5))
+    assert read(COPY, metrics) == [("/orders", Statistics(5))]
+    assert read(JOIN, metrics) == [("/orders", None), ("/rates", None)]
+
+
+def written(*metrics: Metrics, lineage: ColumnLineage | None = NO_COLUMNS) -> Statistics | None:
+    """Give what was written to the only output."""
+    part, counted = PlanLineage(outputs=(WrittenDataset(Write(TOTALS, label="totals"), lineage),)), Counted()
+    for each in metrics:
+        counted.add(each, [part])
+    (output,) = outputs_of([part], counted, completed=True)
+    return output.statistics
+
+
+def test_what_writes_count_goes_before_what_tasks_count() -> None:
+    tasks = TaskMetrics(rows_written=4, bytes_written=70)
+    assert written(Metrics(tasks=tasks)) == Statistics(4, 70)
+    assert written(Metrics(writes=(Statistics(2, 30, 1), Statistics(1, 10)), tasks=tasks)) == Statistics(3, 40, 1)
+    assert written(Metrics()) is None
+
+
+def test_rows_of_an_rdd_are_counted_where_there_are_any() -> None:
+    assert written(Metrics(tasks=TaskMetrics(rows_written=4)), lineage=None) == Statistics(4)
+    assert written(Metrics(writes=(Statistics(4),)), lineage=None) is None
+
+
+def test_a_write_that_spark_may_skip_and_that_wrote_nothing_has_no_lineage() -> None:
+    part = PlanLineage(
+        outputs=(WrittenDataset(Write(TOTALS, lifecycle="CREATE", label="totals", may_skip=True), NO_COLUMNS),)
+    )
+    counted = Counted()
+    (skipped,) = outputs_of([part], counted, completed=True)
+    (begun,) = outputs_of([part], counted, completed=False)
+    counted.add(Metrics(writes=(Statistics(0, 0, 1),)), [part])
+    (empty,) = outputs_of([part], counted, completed=True)
+
+    assert (skipped.lifecycle, skipped.lineage) == (None, None)
+    assert (begun.lifecycle, begun.lineage) == ("CREATE", NO_COLUMNS)
+    assert (empty.lifecycle, empty.lineage) == ("CREATE", NO_COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "stopped",
+    [
+        "Job 3 cancelled because SparkContext was shut down",
+        "Task serialization failed: java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.",
+        "SparkContext has been shutdown",
+    ],
+)
+def test_what_ends_because_spark_is_stopped_is_aborted_and_has_not_failed(stopped: str) -> None:
+    assert end_type(Failure(stopped, "JAVA")) == "ABORT"
+    assert end_type(Failure("Job aborted.", "JAVA", f"x\nCaused by: org.apache.spark.Any: {stopped}")) == "ABORT"
+
+
+def test_what_ends_for_another_reason_is_complete_or_has_failed() -> None:
+    assert end_type(None) == "COMPLETE"
+    assert end_type(Failure("Job 3 cancelled", "JAVA", None)) == "FAIL"
