@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 
 
 class ConsoleTransport(Transport):
-    """
-    Writes each event as one line of JSON to standard error.
+    """Standard error of the driver, one line of JSON per event.
 
-    Standard output is left alone, because a job's output may be piped into another program.
+    It is not standard output, because a job's output may be piped into another program.
     """
 
     def send(self, event: Event) -> None:

@@ -11,12 +11,11 @@ if TYPE_CHECKING:
 
 
 class MemoryTransport(Transport):
-    """
-    Keeps the events that were sent.
+    """A list in the process, for tests.
 
     Attributes:
-        events: in the order in which they were sent.
-        closed_within: the timeout that `close` got, in seconds; None while the transport is open.
+        events: what was sent, in order.
+        closed_within: the seconds that `close` was given; None while the transport is open.
     """
 
     def __init__(self) -> None:
@@ -28,5 +27,5 @@ class MemoryTransport(Transport):
         self.events.append(event)
 
     def close(self, timeout: float, /) -> None:
-        """Note the timeout; the events stay."""
+        """Note the seconds that it was given; the events stay."""
         self.closed_within = timeout

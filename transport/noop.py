@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class NoopTransport(Transport):
-    """Discards every event."""
+    """Nowhere: lineage is computed, and events are dropped."""
 
     def send(self, event: Event) -> None:
         """Discard the event."""

@@ -29,12 +29,13 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
 class FileTransport(Transport):
-    """
-    Writes each event as one line.
+    """A local file, or objects of a file system that Hadoop knows.
+
+    Each event is one line.
 
     Args:
-        place: a local file, which several processes may append to; or objects of another file system, which belong
-            to this process. The latter may be unreachable, so events for it are spooled.
+        place: a local file, to which many processes may append; or objects of a file system that is not local, which
+            belong to this process. Events for objects are spooled, because that file system may be away.
     """
 
     OPTIONS = frozenset(

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 PASSING_STATUSES = frozenset({408, 425, 429})
 
-# Shorter values, such as `1` or `yes`, are not secret, and masking them would make the text unreadable.
+# Shorter values, such as `1` or `yes`, are no secrets and would tear an answer's text to shreds.
 _SHORTEST_SECRET = 4
 _SHORTEST_PART = 8
 

@@ -27,12 +27,12 @@ _UNAUTHORISED, _FORBIDDEN, _NOT_FOUND = 401, 403, 404
 
 
 class HttpTransport(Transport):
-    """
-    Posts each event as JSON in one attempt, over kept connections.
+    """An OpenLineage API over HTTP, such as Marquez.
 
-    Each request has the event's id as `Idempotency-Key`, so that a receiver can drop a repeat. A redirect is followed
-    only if it keeps the method (307, 308), the server and its encryption; any other is an error, since it would turn
-    the event into a GET, or send the credentials to another server.
+    Each event is posted as JSON, in one attempt, over connections that are kept. A post has the event's id as
+    `Idempotency-Key`, so that a receiver can drop a repeat. Redirects are followed if they keep the method (307, 308),
+    the server and its encryption; any other is an error, since it would turn the event into a GET or hand the
+    credentials to a stranger.
 
     Args:
         settings: where and how to post.
@@ -55,7 +55,7 @@ class HttpTransport(Transport):
             "ssl_context.client_key_path",
         }
     )  # fmt: skip
-    # Further options of openlineage-python's async_http: here the delivery queues events.
+    # What openlineage-python's async_http has besides: here the delivery is what queues.
     OPTIONS_NOT_YET = frozenset({"max_queue_size", "max_concurrent_requests"})
     CONNECTIONS = 4
     SPOOLED = True
