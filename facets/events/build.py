@@ -41,13 +41,13 @@ def build_event(
     """
     Return the event of one state of a run (OpenLineage 2-0-2, RunEvent).
 
-    This is pure: no code of the user runs, and the facets of custom providers were fetched before.
+    This is pure: no code of the user runs, the facets of custom providers were fetched before, and nothing is redacted.
 
     Args:
         state: the redacted state of the run.
         options: the content of events.
         contributions: of the custom facet providers, including those that failed.
-        identity: the id of the event; computed if it is None.
+        identity: the event's id; computed if it is None.
 
     Raises:
         ValueError: the specification does not have the event type, lifecycle change or run id, or the event time has

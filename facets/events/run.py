@@ -54,7 +54,7 @@ def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...],
         state: the state of the run.
         options: hold the tags of the run.
         remarks: the gaps that `extractionError` reports.
-        identity: the id of the event.
+        identity: the event's id.
     """
     engine = state.engine
     facets: dict[str, RunFacet] = {}

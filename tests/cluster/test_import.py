@@ -83,7 +83,7 @@ def test_all_of_it_comes_out_of_the_zip(job: Any, archive: Path) -> None:
     seen = json.loads((job.folder / "seen.json").read_text())
 
     assert seen["package"] == str(archive / "openlineage_pyspark" / "auto.py")
-    assert seen["client"] == str(archive / "openlineage_pyspark" / "transport" / "http.py")
+    assert seen["client"] == str(archive / "openlineage_pyspark" / "transport" / "http" / "transport.py")
     assert seen["attrs"] == str(archive / "attrs" / "__init__.py")
 
 
