@@ -209,6 +209,15 @@ print([event.body for event in transport.events] == [b"%d" % n for n in range(10
     assert done.stdout == f"True {DeliveryCounts(sent=10, retries=10)}\n"
 
 
+def test_counts_do_not_change_once_they_are_given() -> None:
+    drops = {DropReason.CLOSED: 1}
+    counts = DeliveryCounts(dropped=1, drops=drops)
+    drops[DropReason.CLOSED] = 2
+    assert counts == DeliveryCounts(dropped=1, drops={DropReason.CLOSED: 1})
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        counts.drops[DropReason.CLOSED] = 2  # type: ignore[index]
+
+
 def test_what_is_dropped_is_counted_by_reason_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
     transport = GatedTransport()
     delivery = Delivery(transport, max_bytes=11)
