@@ -1,8 +1,9 @@
 """
 Column-level lineage of PySpark jobs as OpenLineage events.
 
-`register` listens to a session that runs already; `lineage` says where the columns of a DataFrame or of an SQL
-statement come from without running it. Registration by configuration needs neither: see the README.
+`register` attaches the listener to a session that runs already; `lineage` returns where the columns of a DataFrame or
+of an SQL statement come from, without running it. Registration by configuration needs neither. The other names are for
+authors of facets and of transports.
 """
 
 from __future__ import annotations
@@ -10,27 +11,74 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.facets.events.providers import CustomFacets, FacetProvider
+    from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+    from openlineage_pyspark.facets.model.run import RunState
     from openlineage_pyspark.facets.report import Lineage, LineageEdge
-    from openlineage_pyspark.listener.start.prepare import RegistrationError
+    from openlineage_pyspark.listener.errors import LineageError, ProbeError, RegistrationError
     from openlineage_pyspark.listener.start.register import Handle, register
     from openlineage_pyspark.listener.static import lineage
+    from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
+    from openlineage_pyspark.transport.errors import DeliveryError
+    from openlineage_pyspark.transport.event import Event
+    from openlineage_pyspark.transport.registry import open_transport
 
-__all__ = ["Handle", "Lineage", "LineageEdge", "RegistrationError", "lineage", "register"]
+__all__ = [
+    "CustomFacets",
+    "Dataset",
+    "DeliveryError",
+    "Event",
+    "FacetProvider",
+    "Field",
+    "Handle",
+    "Identifier",
+    "Lineage",
+    "LineageEdge",
+    "LineageError",
+    "ProbeError",
+    "RegistrationError",
+    "RunState",
+    "Transport",
+    "TransportConfigError",
+    "TransportError",
+    "lineage",
+    "open_transport",
+    "register",
+]
 
 _HOMES = {
+    "CustomFacets": "facets.events.providers",
+    "Dataset": "facets.model.dataset",
+    "DeliveryError": "transport.errors",
+    "Event": "transport.event",
+    "FacetProvider": "facets.events.providers",
+    "Field": "facets.model.dataset",
     "Handle": "listener.start.register",
-    "Lineage": "facets.lineage_table",
-    "LineageEdge": "facets.lineage_table",
-    "RegistrationError": "listener.start.prepare",
+    "Identifier": "facets.model.dataset",
+    "Lineage": "facets.report",
+    "LineageEdge": "facets.report",
+    "LineageError": "listener.errors",
+    "ProbeError": "listener.errors",
+    "RegistrationError": "listener.errors",
+    "RunState": "facets.model.run",
+    "Transport": "transport.base",
+    "TransportConfigError": "transport.base",
+    "TransportError": "transport.base",
     "lineage": "listener.static",
+    "open_transport": "transport.registry",
     "register": "listener.start.register",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is: every Python process of the environment may import this package."""
+    """Import a public name when it is asked for: every Python process of the environment may import this package."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
     return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, which are not there before somebody asks for them."""
+    return sorted({*globals(), *__all__})

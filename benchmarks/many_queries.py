@@ -64,7 +64,7 @@ def job(queries: int, steps: int) -> None:
 
     spark = SparkSession.builder.appName("many queries").getOrCreate()
     registration = sys.modules.get("openlineage_pyspark.listener.start.register")
-    handle = registration.handle_of(spark.sparkContext) if registration is not None else None
+    handle = registration._handle_of(spark.sparkContext) if registration is not None else None
     begin = time.monotonic()
     for number in range(queries + 1):
         if number % (queries // steps) == 0:
@@ -76,7 +76,7 @@ def job(queries: int, steps: int) -> None:
                 "heap": _heap(spark),
                 "resident": _resident(),
                 "objects": len(gc.get_objects()),
-                "events": handle.worker.counts.events if handle is not None else 0,
+                "events": handle._worker.counts.events if handle is not None else 0,
                 "seconds": time.monotonic() - begin,
             }
             print(json.dumps(figures), flush=True)

@@ -1,41 +1,63 @@
-"""The lineage of what is not run: the session's own parser and analyzer give the plan, the rest of the way is one."""
+"""Lineage without running: the session's own parser and analyzer make the plan, and the rest is as in a job."""
 
 from __future__ import annotations
 
+import os
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import Lineage, lineage_of
 from openlineage_pyspark.listener.analyses import session_of
-from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan, context_facts
+from openlineage_pyspark.listener.probe.client import (
+    Probe,
+    ProbeLimits,
+    analyzed_plan,
+    as_probe_error,
+    context_facts,
+    context_of,
+)
 from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.listener.settings.settings import default_search, load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
 
 _PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
 
 
-def lineage(spark: Any, query: Any) -> Lineage:
+def lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
     """
-    The lineage of a DataFrame or of an SQL statement, without running it.
+    Return the lineage of a DataFrame or of an SQL statement, without running it.
 
     Args:
-        spark: the `pyspark.sql.SparkSession` whose tables and views the statement names.
+        spark: the session whose tables and views the statement names; not one of Spark Connect.
         query: a DataFrame, or the text of one statement: SELECT, INSERT, CREATE TABLE AS SELECT, MERGE and so on.
 
     Returns:
         its edges; it prints as a table and shows as one in a notebook.
 
     Raises:
-        pyspark.errors.ParseException: the text is no SQL.
-        pyspark.errors.AnalysisException: it names what isn't there, as running it would say.
-        ValueError: the text is of a statement that Spark runs when it analyses it: CALL, EXECUTE IMMEDIATE, a script.
+        pyspark.errors.ParseException: the text is not valid SQL.
+        pyspark.errors.AnalysisException: it names something that does not exist.
+        ValueError: Spark would run the statement while analysing it: CALL, EXECUTE IMMEDIATE, a script.
         TypeError: `query` is neither a DataFrame nor text.
-        ProbeError: the listener can't be put into this JVM.
+        ProbeError: the session has no driver JVM at hand, or the JVM can't load the probe or does not answer.
     """
-    gateway = spark.sparkContext._gateway
-    probe = _PROBES.get(gateway)
-    if probe is None:
-        probe = _PROBES[gateway] = Probe(gateway, ProbeLimits())
-    plan = decode_plan(probe.encode(analyzed_plan(spark, query), spark._jsparkSession))
-    metastore = context_facts(spark.sparkContext._jsc).metastore
+    context = context_of(spark)
+    with as_probe_error():
+        probe = _probe(context._gateway, dict(context.getConf().getAll()))
+        encoded = probe.encode(analyzed_plan(spark, query), spark._jsparkSession)
+        metastore = context_facts(context._jsc).metastore
+    plan = decode_plan(encoded)
     return lineage_of(lineage_of_plan(plan, session_of(plan, metastore)))
+
+
+def _probe(gateway: Any, conf: Mapping[str, str]) -> Probe:
+    if gateway not in _PROBES:
+        _PROBES[gateway] = Probe(
+            gateway, ProbeLimits(), cached=load(conf, os.environ, default_search()).class_cache_enabled
+        )
+    return _PROBES[gateway]

@@ -22,10 +22,10 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def imports(path: Path) -> set[str]:
+def imported_by(tree: ast.Module) -> set[str]:
     """Return the full names of what a module imports, wherever in it."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -67,8 +67,12 @@ def table() -> dict[str, set[str]]:
 
 
 def tops(path: Path) -> set[str]:
-    """Return the distributions that a module imports."""
-    return {name.split(".")[0] for name in imports(path)}
+    """Return the distributions that a module imports when it runs, and not for its types alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    return {name.split(".")[0] for name in imported_by(tree)}
 
 
 def test_only_the_edge_to_the_jvm_imports_py4j_or_pyspark() -> None:

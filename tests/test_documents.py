@@ -208,6 +208,8 @@ class Shop:
         self.shown = subprocess.run(
             [sys.executable, "-m", "openlineage_pyspark", "show", "shown.ndjson", "--output", "revenue"],
             cwd=folder,
+            # A width in the environment would cut the lines.
+            env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
             capture_output=True,
             text=True,
             check=True,

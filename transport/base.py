@@ -5,6 +5,8 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from openlineage_pyspark.transport.errors import DeliveryError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,7 +19,7 @@ KEY_PREFIX = "spark.openlineage.transport"
 _LONGEST_ANSWER = 300
 
 
-class TransportError(Exception):
+class TransportError(DeliveryError):
     """An event was not delivered.
 
     Args:
@@ -47,7 +49,7 @@ class TransportError(Exception):
         super().__init__(f"{message}: {self.answer}" if self.answer else message)
 
 
-class TransportConfigError(ValueError):
+class TransportConfigError(DeliveryError, ValueError):
     """An option of a transport can't be used.
 
     Args:

@@ -1,8 +1,8 @@
 """
 What a query in another database reads: the SQL text that a JDBC source was given instead of a table.
 
-The text is parsed with sqlglot. The tables in it are the inputs; a result column that it can follow gets its columns,
-and one that it can't gets none.
+The text is parsed with sqlglot, which is large, and imported for such a text alone. The tables in it are the inputs. A
+result column gets the columns that sqlglot traces it to, and none where sqlglot can't, or is not installed.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import attrs
-import sqlglot
-import sqlglot.errors
-import sqlglot.lineage
 from openlineage_pyspark.facets.datasets.resolve import Column, Relation, jdbc_dataset
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.plan import Described, Operator
-from sqlglot import exp
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 _DIALECTS = {
     "postgresql": "postgres",
@@ -35,7 +35,7 @@ _DIALECTS = {
     "trino": "trino",
     "teradata": "teradata",
 }
-
+_INSTALL = "sqlglot (pip install sqlglot)"
 
 _reading = threading.local()
 
@@ -59,7 +59,7 @@ def _unheard() -> Iterator[None]:
 @_unheard()
 def jdbc_relation(source: Described, operator: Operator, fields: tuple[Field, ...]) -> Relation:
     """
-    What a JDBC relation reads.
+    Return what a JDBC relation reads.
 
     Args:
         source: the described JDBCRelation: its url, and the table or the query in parentheses.
@@ -74,7 +74,10 @@ def jdbc_relation(source: Described, operator: Operator, fields: tuple[Field, ..
     if query is None:
         dataset = jdbc_dataset(url, text, fields)
         return Relation((dataset,), {o.id: (Column(dataset.identifier, o.name),) for o in operator.output})
-    parsed = _parse(query, url)
+    try:
+        parsed = _parse(query, url)
+    except ImportError:
+        return Relation(_named(url, query), opaque=f"the SQL text of the JDBC source needs {_INSTALL} to be read")
     if parsed is None:
         return Relation(_named(url, query), opaque="the SQL text of the JDBC source could not be parsed")
     return _Query(url, parsed, operator, fields).relation()
@@ -83,7 +86,7 @@ def jdbc_relation(source: Described, operator: Operator, fields: tuple[Field, ..
 @_unheard()
 def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
     """
-    The tables that a JDBC source reads.
+    Return the tables that a JDBC source reads.
 
     Args:
         url: of the database.
@@ -92,34 +95,49 @@ def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
     query = _query(text)
     if query is None:
         return (jdbc_dataset(url, text),)
-    parsed = _parse(query, url)
+    try:
+        parsed = _parse(query, url)
+    except ImportError:
+        return _named(url, query)
     if parsed is None:
         return _named(url, query)
     return tuple({d.identifier: d for d in (jdbc_dataset(url, _name(t)) for t in _tables(parsed))}.values())
 
 
 def _named(url: str, query: str) -> tuple[Dataset, ...]:
-    """The tables of a query that can't be parsed, each once."""
+    """Return the tables of a query that can't be parsed, each once."""
     names = re.findall(r"(?i)\b(?:from|join)\s+([\w.\"`\[\]]+)", query)
     return tuple({d.identifier: d for d in (jdbc_dataset(url, name) for name in names)}.values())
 
 
 def _query(text: str) -> str | None:
-    """The query of `(SELECT ...) alias`, None for a table's name."""
+    """Return the query of `(SELECT ...) alias`, None for a table's name."""
     found = re.match(r"\s*\((.*)\)[^)]*$", text, re.DOTALL)
     return found.group(1) if found else None
 
 
 def _parse(query: str, url: str) -> exp.Expr | None:
+    """
+    Return the parsed query, None where it is not one statement in SQL.
+
+    Raises:
+        ImportError: sqlglot is not installed.
+    """
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
     dialect = _DIALECTS.get(url.removeprefix("jdbc:").partition(":")[0])
     try:
-        return sqlglot.parse_one(query, dialect=dialect)
-    except sqlglot.errors.SqlglotError:
+        statements = sqlglot.parse(query, dialect=dialect)
+    except SqlglotError:
         return None
+    return statements[0] if len(statements) == 1 else None
 
 
 def _tables(parsed: exp.Expr) -> list[exp.Table]:
-    """The tables of a query, without the names that it gives itself."""
+    """Return the tables of a query, without the names that it defines itself."""
+    from sqlglot import exp
+
     names = {cte.alias_or_name.lower() for cte in parsed.find_all(exp.CTE)}
     return [t for t in parsed.find_all(exp.Table) if t.name.lower() not in names]
 
@@ -148,13 +166,17 @@ class _Query:
         return Relation(typed, {k: v for k, v in columns.items() if v}, opaque)
 
     def _columns(self, name: str, datasets: list[Identifier], tables: list[exp.Table]) -> tuple[Column, ...] | None:
-        """What a result column is made of, nothing for a constant; None where the text doesn't tell."""
+        """Return what a result column is made of, nothing for a constant; None where the text does not tell."""
+        from sqlglot import exp
+        from sqlglot.errors import SqlglotError
+        from sqlglot.lineage import lineage
+
         star = isinstance(self.parsed, exp.Select) and any(isinstance(e, exp.Star) for e in self.parsed.expressions)
         if len(tables) == 1 and star:
             return (Column(datasets[0], name),)
         try:
-            node = sqlglot.lineage.lineage(name, self.parsed.copy(), schema={})
-        except (sqlglot.errors.SqlglotError, ValueError):
+            node = lineage(name, self.parsed.copy(), schema={})
+        except (SqlglotError, ValueError):
             return None
         found: dict[Column, None] = {}
         for leaf in node.walk():
@@ -163,12 +185,15 @@ class _Query:
                 continue
             identity = isinstance(getattr(node.expression, "this", node.expression), exp.Column)
             column = leaf.name.rpartition(".")[2].strip('"`[]')
+            # What older versions of sqlglot give for a column that may be of any of several tables.
+            if column == "*":
+                return None
             found[Column(jdbc_dataset(self.url, _name(table)).identifier, column, identity)] = None
         constant = not any(node.expression.find_all(exp.Column, exp.Star))
         return tuple(found) if found or constant else None
 
     def _with_fields(self, dataset: Dataset, columns: dict[int, tuple[Column, ...]]) -> Dataset:
-        """The dataset with the columns that are read of it; the type of one that passes unchanged is known."""
+        """Return the dataset with the columns that are read of it; only the type of an unchanged one is known."""
         types = {f.name: f for f in self.fields}
         known: dict[str, Field] = {}
         for output in self.operator.output:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from importlib import metadata
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from openlineage.client.uuid import generate_static_uuid
 
@@ -22,8 +23,13 @@ def _version() -> str:
 VERSION = _version()
 """The version of this package; `unknown` if it is not installed but only on the path."""
 
-PRODUCER = f"https://github.com/openlineage-pyspark/openlineage-pyspark/tree/{VERSION}"
-"""URI of this package at its version (BaseEvent.producer, BaseFacet._producer)."""
+PRODUCER = "pkg:pypi/openlineage-pyspark" + (f"@{quote(VERSION, safe='')}" if VERSION != "unknown" else "")
+"""
+Package URL (purl) of this package at its version (BaseEvent.producer, BaseFacet._producer).
+
+The specification asks for a URI. This one names the package alone: it needs no web page and no organisation, and stays
+the same wherever the source is hosted.
+"""
 
 
 def run_id(application_start: dt.datetime, application_id: str, key: str) -> str:

@@ -2,7 +2,8 @@
 The probe's classes as bytecode, kept from one application to the next.
 
 Compiling them competes with the making of the SparkContext for the processor. The bytecode runs in the user's driver,
-so that only a file is believed that the user owns and nobody else can write, whole as it was written.
+so a file is used only if this user owns it, nobody else can access it, and its SHA-256 matches.
+`spark.openlineage.classCache.enabled=false` turns the cache off.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _KEPT = 8
 
 
 def directory() -> Path | None:
-    """The user's cache directory for this package; None where there is no home or no notion of an owner."""
+    """Return the user's cache directory for this package; None without a home, or where files have no owner."""
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:

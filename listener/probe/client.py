@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.datasets.urls import without_credentials
+from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe import class_cache, readings
 
 # Root of a parsed statement that Spark runs while it analyses it -> what that is.
@@ -25,10 +26,6 @@ _RUN_BY_ANALYSIS = {
     "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
     "CompoundBody": "a script",
 }
-
-
-class ProbeError(RuntimeError):
-    """The probe could not be brought into this JVM: not a classic Spark driver, no Janino, or another Spark."""
 
 
 @attrs.frozen
@@ -54,13 +51,14 @@ class Probe:
 
     QUEUE = "openlineage"
 
-    def __init__(self, gateway: Any, limits: ProbeLimits) -> None:
+    def __init__(self, gateway: Any, limits: ProbeLimits, *, cached: bool = True) -> None:
         """
         Compile the probe.
 
         Args:
             gateway: py4j's gateway of the driver (`SparkContext._gateway`).
             limits: the bounds that it keeps.
+            cached: whether its classes may come from the cache, and go there.
 
         Raises:
             ProbeError: the JVM has no Janino, or its Spark is not one that the probe compiles against.
@@ -77,7 +75,7 @@ class Probe:
                 (readings.table(), limits.max_nodes, limits.max_bytes, limits.max_waiting, limits.reads)
             ):
                 arguments[at] = jvm.java.lang.Long(value) if at in (2, 3) else value
-            self._java: Any = _probe_class(gateway).getConstructors()[0].newInstance(arguments)
+            self._java: Any = _probe_class(gateway, cached=cached).getConstructors()[0].newInstance(arguments)
         except (Py4JError, TypeError) as problem:
             raise ProbeError(_short(problem)) from problem
 
@@ -87,10 +85,14 @@ class Probe:
 
         Args:
             java_spark_context: `SparkContext._jsc`.
+
+        Raises:
+            ProbeError: the JVM refuses, or does not answer.
         """
-        context = java_spark_context.sc()
-        self._java.watch(context, self.QUEUE)
-        context.listenerBus().addToQueue(self._java, self.QUEUE)
+        with as_probe_error():
+            context = java_spark_context.sc()
+            self._java.watch(context, self.QUEUE)
+            context.listenerBus().addToQueue(self._java, self.QUEUE)
 
     def detach(self, java_spark_context: Any) -> None:
         """Hear nothing of a context any more."""
@@ -136,28 +138,30 @@ _CLASSES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _COMPILING = threading.Lock()
 
 
-def _probe_class(gateway: Any) -> Any:
+def _probe_class(gateway: Any, *, cached: bool) -> Any:
     """The probe's class in a JVM, made once: py4j keeps methods by the name of their class, not by the class."""
     with _COMPILING:
         if gateway not in _CLASSES:
             package = importlib.resources.files("openlineage_pyspark.listener.probe")
-            _CLASSES[gateway] = load_class(gateway.jvm, package.joinpath("Probe.java").read_text("utf-8"))
+            source = package.joinpath("Probe.java").read_text("utf-8")
+            _CLASSES[gateway] = load_class(gateway.jvm, source, cached=cached)
         return _CLASSES[gateway]
 
 
-def load_class(jvm: Any, source: str) -> Any:
+def load_class(jvm: Any, source: str, *, cached: bool = True) -> Any:
     """
     The probe's class, from the cache or else compiled.
 
     Args:
         jvm: py4j's view of the driver.
         source: of the class.
+        cached: whether it may come from the cache, and goes there.
     """
     from py4j.protocol import Py4JJavaError
 
     parent = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
     java = [jvm.java.lang.System.getProperty(f"java.{name}") for name in ("vm.name", "vm.version", "class.path")]
-    directory, key = class_cache.directory(), class_cache.key(source, *java)
+    directory, key = class_cache.directory() if cached else None, class_cache.key(source, *java)
     kept = class_cache.load(directory, key) if directory is not None else None
     if kept is not None:
         codes, initialize = jvm.java.util.HashMap(), True
@@ -227,6 +231,39 @@ def as_os_error() -> Iterator[None]:
         yield
     except Py4JError as problem:
         raise OSError(without_credentials(_short(problem))) from problem
+
+
+@contextlib.contextmanager
+def as_probe_error() -> Iterator[None]:
+    """Raise as ProbeError what a call to the JVM raises and PySpark has no exception of its own for."""
+    from py4j.protocol import Py4JError
+
+    try:
+        yield
+    except Py4JError as problem:
+        raise ProbeError(without_credentials(_short(problem))) from problem
+
+
+def context_of(spark: Any) -> Any:
+    """
+    Return the running SparkContext of a session.
+
+    Args:
+        spark: a `pyspark.sql.SparkSession`.
+
+    Raises:
+        ProbeError: the session is one of Spark Connect, or is stopped.
+    """
+    # A session of Spark Connect raises for `sparkContext`, and has no `_sc`.
+    context = getattr(spark, "_sc", None)
+    if context is None or getattr(context, "_gateway", None) is None:
+        raise ProbeError(
+            "this session has no driver JVM at hand (Spark Connect): use one on the driver itself, "
+            "or configure the listener on the Connect server"
+        )
+    if context._jsc is None:
+        raise ProbeError("this session is stopped: use one that runs")
+    return context
 
 
 def analyzed_plan(spark: Any, query: Any) -> Any:

@@ -288,6 +288,13 @@ STRICT = Key(
     source=OURS,
     description="Lists every lineage fault at the end of the process and makes it fail, for CI.",
 )
+CLASS_CACHE_ENABLED = Key(
+    "classCache.enabled",
+    BOOLEAN,
+    default=True,
+    source=OURS,
+    description="Keeps the compiled probe in `~/.cache/openlineage-pyspark` for the next application.",
+)
 
 WORKING: tuple[Key[Any], ...] = (
     DISABLED,
@@ -324,6 +331,7 @@ WORKING: tuple[Key[Any], ...] = (
     SPOOL_PATH,
     SPOOL_MAX_BYTES,
     STRICT,
+    CLASS_CACHE_ENABLED,
 )
 """The keys that `Settings` holds, in the order of the documents."""
 

@@ -52,6 +52,7 @@ class Settings:
         spool_path: the directory of the spool; None for the transport's default, `none` for no spool.
         spool_max_bytes: bytes of waiting events past which finished runs are dropped.
         strict: whether a lineage fault makes the process fail at its end.
+        class_cache_enabled: whether the compiled probe is kept for the next application.
         sources: each key that was set, dotted and without prefix, and where its value comes from.
         warnings: one sentence for each thing that has no effect, without its full stop and without values.
     """
@@ -84,6 +85,7 @@ class Settings:
     spool_path: str | None
     spool_max_bytes: int
     strict: bool
+    class_cache_enabled: bool
     sources: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
 
@@ -162,6 +164,7 @@ def load(spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequ
         spool_path=reading.value(keys.SPOOL_PATH),
         spool_max_bytes=reading.value(keys.SPOOL_MAX_BYTES),
         strict=reading.value(keys.STRICT),
+        class_cache_enabled=reading.value(keys.CLASS_CACHE_ENABLED),
         sources=tuple(sorted((name, given[-1].origin) for name, given in reading.given.items())),
         warnings=tuple(dict.fromkeys(reading.warnings)),
     )

@@ -1,12 +1,13 @@
 """
-Registration by configuration alone: what the `.pth` file of the wheel calls when pyspark's context module is imported.
+Registration by configuration alone: the `.pth` file of the wheel calls this when pyspark's context module is imported.
 
-`install` does the same where no such file is read. It must cost next to nothing where no lineage is asked for: nothing
-but the standard library is imported before a configuration key, an environment variable or a file says that it is.
+`install` does the same where no such file is read. Every job of the environment pays for this module: it imports the
+standard library alone until a configuration key, an environment variable or a file asks for lineage.
 """
 
 from __future__ import annotations
 
+import atexit
 import functools
 import logging
 import os
@@ -15,28 +16,30 @@ from collections.abc import Callable
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
-# Short, so that a misspelt key is told of; Spark has no keys of its own that begin so.
+# Short, so that a misspelt key is warned of; Spark has no keys of its own that begin so.
 _PREFIX = "spark.op"
 # Spark 4, Spark 3. The `.pth` file has them and the next ones once more: it imports nothing.
 _CONTEXT_MODULES = ("pyspark.core.context", "pyspark.context")
-# Each Python process that Spark starts for tasks has one of them.
+# Every Python process that Spark starts for tasks has one of these in its environment.
 _OF_WORKERS = ("PYTHON_WORKER_FACTORY_SECRET", "PYTHON_WORKER_FACTORY_SOCK_DIR", "PYTHON_WORKER_FACTORY_SOCK_PATH")
+
+_LEAVING: list[Callable[[], None]] = []
 
 
 class OpenLineageFinder:
-    """Finds pyspark's context module, and nothing else, for the import system."""
+    """Finds pyspark's context module for the import system, and no other."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, _target: Any = None) -> ModuleSpec | None:
-        """The import system's question; the arguments are those of `importlib.abc.MetaPathFinder`."""
+        """Return the spec of a module, as `importlib.abc.MetaPathFinder` does."""
         return spec_of(name, path) if name in _CONTEXT_MODULES else None
 
 
 def install() -> None:
     """
-    Put the listener around each context that this process makes, and to the one that runs already.
+    Attach the listener to each context that this process makes, and to the one that runs already.
 
-    In a process that Spark started for tasks it does nothing.
+    It does nothing in a process that Spark started for tasks.
     """
     if any(name in os.environ for name in _OF_WORKERS) or OpenLineageFinder in sys.meta_path:
         return
@@ -53,11 +56,14 @@ def install() -> None:
 
 def spec_of(name: str, path: Any) -> ModuleSpec | None:
     """
-    The import system's answer for pyspark's context module, with the hook put around its loading.
+    Return the import system's spec of pyspark's context module, whose loading puts the hook in.
 
     Args:
         name: `pyspark.context` or `pyspark.core.context`.
         path: of the package that it is in.
+
+    Returns:
+        the spec, None where there is no such module.
     """
     spec = PathFinder.find_spec(name, path)
     if spec is None or spec.loader is None:
@@ -76,7 +82,7 @@ def spec_of(name: str, path: Any) -> ModuleSpec | None:
 
 def hook(context_class: Any) -> None:
     """
-    Put the listener around the making and the stopping of a context; once is enough.
+    Wrap what makes and what stops a context; once is enough.
 
     Args:
         context_class: `pyspark.SparkContext`.
@@ -84,6 +90,7 @@ def hook(context_class: Any) -> None:
     if getattr(context_class, "_openlineage", False):
         return
     context_class._openlineage = True
+    leave_last()
     initialize, do_init, stop = context_class._initialize_context, context_class._do_init, context_class.stop
 
     @functools.wraps(initialize)
@@ -114,7 +121,7 @@ def hook(context_class: Any) -> None:
 
 
 def _begin(context: Any) -> Callable[[Any, Any], None]:
-    """Begin in the background what can be done before the context is there; what is returned puts the listener on."""
+    """Begin in the background what needs no context; return the function that attaches the listener to it."""
     try:
         conf = dict(context._conf.getAll())
         if not _asked_for(conf):
@@ -136,7 +143,7 @@ def _begin(context: Any) -> Callable[[Any, Any], None]:
 
 
 def _nothing(_context: Any, _java_context: Any) -> None:
-    """Put no listener on."""
+    """Attach no listener."""
 
 
 def _prefer_lasting_archive() -> None:
@@ -149,8 +156,19 @@ def _prefer_lasting_archive() -> None:
         sys.path.insert(copies[0], archive)
 
 
+def leave_last() -> None:
+    """
+    Register the function of `atexit` that strict mode ends the process with; once is enough.
+
+    Functions of `atexit` run in the opposite order of their registration, and this comes before those of the user.
+    """
+    if not _LEAVING:
+        _LEAVING.append(_leave)
+        atexit.register(_leave)
+
+
 def means_lineage(key: str) -> bool:
-    """Whether a Spark property is, or was meant to be, one of the listener."""
+    """Return whether a Spark property is, or was meant to be, one of the listener."""
     return key.lower().startswith(_PREFIX)
 
 
@@ -158,6 +176,12 @@ def _asked_for(conf: dict[str, str]) -> bool:
     if any(map(means_lineage, conf)) or any(key.startswith("OPENLINEAGE") for key in os.environ):
         return True
     return os.path.exists("openlineage.yml") or os.path.exists(os.path.expanduser("~/.openlineage/openlineage.yml"))  # noqa: PTH110, PTH111 - pathlib costs an import
+
+
+def _leave() -> None:
+    strict = sys.modules.get("openlineage_pyspark.listener.start.strict")
+    if strict is not None:
+        strict.STRICT.leave()
 
 
 def _stopped(context: Any) -> None:

@@ -1,4 +1,4 @@
-"""What is done before a listener can be put to an application: settings, transport, compiling the probe."""
+"""What must be there before a listener can be attached to an application: settings, a transport, a compiled probe."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.listener.errors import NotAskedForError, ProbeError, RegistrationError
 from openlineage_pyspark.listener.guard import LOG, Guard
 from openlineage_pyspark.listener.start.hook import means_lineage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from openlineage_pyspark.listener.probe.client import Probe
     from openlineage_pyspark.listener.settings.settings import Settings
     from openlineage_pyspark.transport import Delivery
@@ -21,29 +23,21 @@ if TYPE_CHECKING:
 
 _JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 COMPILE_SECONDS = 10.0
-"""How long somebody waits for what is done in the background, at most."""
+"""The longest that anybody waits for the work in the background."""
 _TO_DO = (
     "the shortest configuration is spark.openlineage.transport.type=file with spark.openlineage.transport.location=PATH"
 )
 
 
-class RegistrationError(RuntimeError):
-    """`register` could not put the listener to the session."""
-
-
-class NotAskedForError(RegistrationError):
-    """There is no listener, and that is what the configuration says."""
-
-
 @attrs.frozen
 class Prepared:
     """
-    What a listener is made of.
+    The parts that a listener is made of.
 
     Args:
         settings: of the application.
-        probe: compiled, and on no bus yet.
-        delivery: ready, and without any event.
+        probe: compiled, on no listener bus yet.
+        delivery: ready, without an event.
     """
 
     settings: Settings
@@ -53,10 +47,10 @@ class Prepared:
 
 class Preparation:
     """
-    What can be done before the context is there, in the background: settings, transport, compiling the probe.
+    The background work that needs no context: reading the settings, opening the transport, compiling the probe.
 
     Attributes:
-        strict: whether the settings, as far as they are read, ask for strict mode.
+        strict: whether the settings ask for strict mode; False until they are read.
     """
 
     def __init__(self, gateway: Any, spark_conf: Mapping[str, str], guard: Guard) -> None:
@@ -72,10 +66,11 @@ class Preparation:
 
     def result(self) -> Prepared:
         """
-        What was prepared.
+        Wait for what was prepared, and return it.
 
         Raises:
-            RegistrationError: there is nothing to listen for, or it went wrong.
+            NotAskedForError: lineage is not configured, or is switched off.
+            RegistrationError: it failed, or takes longer than `COMPILE_SECONDS`.
         """
         self._done.wait(COMPILE_SECONDS)
         if self._result is None:
@@ -86,7 +81,7 @@ class Preparation:
         try:
             self._guard.run("preparing the listener", self._prepare)
         finally:
-            # Whatever ends this thread, the user's does not wait for it.
+            # Whatever ends this thread, the user's thread must not wait for it.
             self._done.set()
         if self._result is not None:
             # Heavy, and wanted at the first event: what describes and ships them.
@@ -106,7 +101,7 @@ class Preparation:
 
 
 def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) -> Prepared:
-    from openlineage_pyspark.listener.probe.client import Probe, ProbeError, ProbeLimits
+    from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits
     from openlineage_pyspark.listener.probe.hadoop_files import HadoopFiles
     from openlineage_pyspark.listener.start.delivery import open_delivery
     from openlineage_pyspark.transport import TransportConfigError
@@ -122,18 +117,18 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) ->
             "take it out of spark.extraListeners to use this one"
         )
     if "type" not in settings.transport:
-        # A variable or a file may be there for another client.
+        # A variable or a file may be meant for another client.
         kind = RegistrationError if any(means_lineage(key) for key in spark_conf) else NotAskedForError
         raise kind(f"no transport is configured; {_TO_DO}")
     try:
         with offered(lambda location: HadoopFiles(gateway, location)):
             delivery = open_delivery(settings)
         limits = ProbeLimits(settings.plan_max_nodes, settings.plan_max_bytes, reads=settings.reads_enabled)
-        prepared = Prepared(settings, Probe(gateway, limits), delivery)
+        prepared = Prepared(settings, Probe(gateway, limits, cached=settings.class_cache_enabled), delivery)
     except TransportConfigError as problem:
         raise RegistrationError(str(problem)) from problem
     except ProbeError as problem:
         raise RegistrationError(f"the probe can't be put into this JVM: {problem}") from problem
-    # Now, since an interpreter that is about to end starts no threads any more (Python 3.12 and later).
+    # Not later: an interpreter that is about to end starts no threads any more (Python 3.12 and later).
     delivery.start()
     return prepared

@@ -51,7 +51,7 @@ def test_a_full_event_is_as_in_the_golden_file(full_run, golden):
 def test_the_producer_is_this_package_at_its_version(full_run):
     event = as_json(full_run[1])
     version = metadata.version("openlineage-pyspark")
-    producer = f"https://github.com/openlineage-pyspark/openlineage-pyspark/tree/{version}"
+    producer = f"pkg:pypi/openlineage-pyspark@{version}"
     assert {event["producer"]} | {facet["_producer"] for *_, facet in facets_of(event)} == {producer}
 
 

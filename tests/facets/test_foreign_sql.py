@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 
 import pytest
 import sqlglot
@@ -149,3 +151,30 @@ def test_the_parser_does_not_repeat_the_text_in_the_log(caplog):
 
     sqlglot.parse_one("CALL something('else')", dialect="postgres")
     assert len(caplog.records) == 1
+
+
+def test_without_the_parser_the_tables_are_named_and_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+
+    found = read("(SELECT o.id FROM public.orders o JOIN public.buyers b ON o.buyer = b.id) q", "id")
+
+    assert names(found) == [ORDERS, BUYERS]
+    assert found.columns == {}
+    assert found.opaque == "the SQL text of the JDBC source needs sqlglot (pip install sqlglot) to be read"
+    assert [dataset.identifier for dataset in jdbc_tables(POSTGRES, "(SELECT id FROM public.orders) q")] == [ORDERS]
+    assert names(read("public.orders", "id")) == [ORDERS]
+
+
+def test_the_parser_is_imported_for_a_query_and_not_for_a_table():
+    """It is large, and takes time on the driver's processor."""
+    code = """
+import sys
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_tables
+jdbc_tables("jdbc:postgresql://db/shop", "public.orders")
+print("sqlglot" in sys.modules)
+jdbc_tables("jdbc:postgresql://db/shop", "(SELECT id FROM public.orders) q")
+print("sqlglot" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["False", "True"]

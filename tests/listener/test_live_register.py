@@ -35,7 +35,7 @@ def test_the_handle_does_what_it_says(by_hand: Any) -> None:
         "events after the closing: 6",
         "another handle: True",
         "events after the stop: 9",
-        "refused: this session is stopped: register one that runs",
+        "refused: this session is stopped: use one that runs",
     ]
 
 

@@ -348,6 +348,13 @@ def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path,
     assert class_cache.load(kept.parent, kept.name) == classes
 
 
+def test_without_the_cache_nothing_is_kept(spark, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    source = importlib.resources.files("openlineage_pyspark.listener.probe").joinpath("Probe.java").read_text("utf-8")
+    assert load_class(spark._jvm, source, cached=False).getName() == "openlineage.pyspark.Probe"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_encoding_starts_no_job(spark, encode):
     """Not even for a frame whose rows come from an RDD, from Python code or from a cached query."""
     context = spark.sparkContext

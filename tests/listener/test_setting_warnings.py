@@ -235,6 +235,7 @@ def test_broken_json_in_the_environment_warns_and_is_taken_as_text():
         "maskLiterals",
         "spool.maxBytes",
         "strict",
+        "classCache.enabled",
     ],
 )
 def test_no_value_is_shown_in_a_warning_in_the_log_or_in_the_text_of_the_settings(

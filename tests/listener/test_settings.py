@@ -67,6 +67,7 @@ def test_without_configuration_the_defaults_hold_and_nothing_warns():
         spool_path=None,
         spool_max_bytes=536_870_912,
         strict=False,
+        class_cache_enabled=True,
         sources=(),
         warnings=(),
     )
@@ -104,6 +105,7 @@ def test_every_key_of_the_spark_configuration_is_read():
             "spool.path": "/spool",
             "spool.maxBytes": "1g",
             "strict": "true",
+            "classCache.enabled": "false",
         }
     )
     assert settings.warnings == ()
@@ -130,6 +132,7 @@ def test_every_key_of_the_spark_configuration_is_read():
     assert settings.mask_literals
     assert (settings.spool_path, settings.spool_max_bytes) == ("/spool", 1_073_741_824)
     assert settings.strict
+    assert not settings.class_cache_enabled
 
 
 def test_what_airflow_injects_gives_parent_root_and_transport():

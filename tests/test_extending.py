@@ -1,0 +1,102 @@
+"""The examples of docs/extending.md, installed as a distribution of somebody else's and used."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from openlineage_pyspark import DeliveryError, Event, TransportError, open_transport
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.encode import serialise
+from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.providers import contribute, providers
+from openlineage_pyspark.transport import Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text("utf-8")
+SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
+LONGEST = 30
+
+
+def block(section: str, language: str) -> str:
+    """Return the one block of a language in a section of the page."""
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", SECTIONS[section], re.DOTALL | re.MULTILINE)
+    return text
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install the modules of the page, and their entry points, as pip would."""
+    metadata = tmp_path / "shop_lineage-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: shop-lineage\nVersion: 1.0\n", "utf-8")
+    lines: list[str] = []
+    modules = []
+    for section, text in SECTIONS.items():
+        group, name, target = re.findall(r'^\[project\.entry-points\."(.*)"\]\n(\w+) = "(.*)"$', text, re.MULTILINE)[0]
+        lines += [f"[{group}]", f"{name} = {target}"]
+        modules.append(target.partition(":")[0])
+        assert f"`{modules[-1]}.py`:" in text
+        (tmp_path / f"{modules[-1]}.py").write_text(block(section, "python"), "utf-8")
+    (metadata / "entry_points.txt").write_text("\n".join(lines), "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for module in modules:
+        sys.modules.pop(module, None)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_an_example_fits_on_a_page(section: str) -> None:
+    code = [line for line in block(section, "python").splitlines() if line.strip()]
+
+    assert len(code) <= LONGEST
+
+
+def test_the_provider_of_the_page_adds_its_facets(
+    installed: None,  # noqa: ARG001
+    full_run,
+    specification,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RELEASE", "2026.4")
+    start, _ = full_run
+
+    event = json.loads(serialise(describe(start, DescribeOptions(), tuple(contribute(p, start) for p in providers()))))
+
+    assert event["run"]["facets"]["shop_release"]["version"] == "2026.4"
+    assert event["outputs"][0]["outputFacets"]["shop_review"]["needed"] is True
+    custom = {("RunFacet", "shop_release"), ("OutputDatasetFacet", "shop_review")}
+    assert specification.violations([event], custom=custom) == []
+
+
+def test_the_transport_of_the_page_is_opened_by_its_name_and_gets_the_events(
+    installed: None,  # noqa: ARG001
+    tmp_path: Path,
+) -> None:
+    box = tmp_path / "box"
+    box.mkdir()
+    event = Event("0190a000-0000-7000-8000-000000000002", "START", b'{"eventType":"START"}')
+    delivery = Delivery(open_transport("mailbox", {"directory": str(box)}))
+
+    delivery.submit(event)
+
+    assert delivery.close(10) == 0
+    assert {file.name: file.read_bytes() for file in box.iterdir()} == {f"{event.id}.json": event.body}
+
+
+def test_the_transport_of_the_page_fails_as_a_transport_must(
+    installed: None,  # noqa: ARG001
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(DeliveryError, match=r"^spark\.openlineage\.transport\.directory is missing\. Name a directory"):
+        open_transport("mailbox", {})
+    transport = open_transport("mailbox", {"directory": str(tmp_path / "absent")})
+    with pytest.raises(TransportError) as raised:
+        transport.send(Event("0190a000-0000-7000-8000-000000000002", "START", b"{}"))
+    assert raised.value.retryable

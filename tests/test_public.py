@@ -1,0 +1,161 @@
+"""The public surface: its names, their signatures, and what they cost; a change here is one for the users."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+
+import attrs
+import openlineage_pyspark
+import pytest
+
+CLASSES_AND_FUNCTIONS = [
+    "CustomFacets",
+    "Dataset",
+    "DeliveryError",
+    "Event",
+    "FacetProvider",
+    "Field",
+    "Handle",
+    "Identifier",
+    "Lineage",
+    "LineageEdge",
+    "LineageError",
+    "ProbeError",
+    "RegistrationError",
+    "RunState",
+    "Transport",
+    "TransportConfigError",
+    "TransportError",
+    "lineage",
+    "open_transport",
+    "register",
+]
+
+
+def public(kind: type) -> list[str]:
+    """Return the names of a class that begin with no underscore, without those of its parents."""
+    return sorted(name for name in vars(kind) if not name.startswith("_"))
+
+
+def test_the_root_has_these_names_and_no_others() -> None:
+    assert openlineage_pyspark.__all__ == CLASSES_AND_FUNCTIONS
+    assert set(CLASSES_AND_FUNCTIONS) <= set(dir(openlineage_pyspark))
+
+
+@pytest.mark.parametrize("name", CLASSES_AND_FUNCTIONS)
+def test_each_name_is_there_and_documented(name: str) -> None:
+    found = getattr(openlineage_pyspark, name)
+
+    assert found.__name__ == name
+    assert found.__doc__
+
+
+def test_a_name_that_is_not_public_is_refused() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Pipeline'"):
+        _ = openlineage_pyspark.Pipeline
+
+
+def test_the_functions_take_these_arguments() -> None:
+    signatures = {name: str(inspect.signature(getattr(openlineage_pyspark, name))) for name in ("lineage", "register")}
+
+    assert signatures == {
+        "lineage": "(spark: 'SparkSession', query: 'DataFrame | str') -> 'Lineage'",
+        "register": "(spark: 'SparkSession', options: 'Mapping[str, str] | None' = None) -> 'Handle'",
+    }
+
+
+def test_a_handle_can_be_closed_flushed_and_asked() -> None:
+    handle = openlineage_pyspark.Handle
+
+    assert public(handle) == ["close", "flush", "is_open"]
+    assert str(inspect.signature(handle.close)) == "(self) -> 'bool'"
+    assert str(inspect.signature(handle.flush)) == "(self, timeout_seconds: 'float' = 10.0) -> 'bool'"
+    assert isinstance(handle.is_open, property)
+
+
+def test_the_values_have_these_fields() -> None:
+    fields = {
+        kind.__name__: [field.name for field in attrs.fields(kind)]
+        for kind in (
+            openlineage_pyspark.CustomFacets,
+            openlineage_pyspark.Event,
+            openlineage_pyspark.Identifier,
+            openlineage_pyspark.Lineage,
+            openlineage_pyspark.LineageEdge,
+        )
+    }
+
+    assert fields == {
+        "CustomFacets": ["run", "job", "inputs", "outputs"],
+        "Event": ["run_id", "event_type", "body", "parent_run_id", "id", "reads", "writes"],
+        "Identifier": ["namespace", "name"],
+        "Lineage": ["inputs", "outputs", "gaps"],
+        "LineageEdge": [
+            "source",
+            "source_namespace",
+            "source_column",
+            "output",
+            "column",
+            "type",
+            "subtype",
+            "masking",
+            "expression",
+        ],
+    }
+
+
+def test_a_transport_is_written_from_these() -> None:
+    assert public(openlineage_pyspark.Transport) == [
+        "CONNECTIONS",
+        "OPTIONS",
+        "OPTIONS_NOT_YET",
+        "SPOOLED",
+        "close",
+        "destination",
+        "from_options",
+        "held",
+        "reach",
+        "send",
+    ]
+    assert openlineage_pyspark.Transport.__abstractmethods__ == {"send", "close"}
+
+
+def test_errors_have_one_root_for_users_and_one_for_authors_of_transports() -> None:
+    for error in (openlineage_pyspark.RegistrationError, openlineage_pyspark.ProbeError):
+        assert issubclass(error, openlineage_pyspark.LineageError)
+    for error in (openlineage_pyspark.TransportError, openlineage_pyspark.TransportConfigError):
+        assert issubclass(error, openlineage_pyspark.DeliveryError)
+
+
+def modules_after(statement: str) -> set[str]:
+    """Return the modules that a fresh interpreter has after a statement, and not before."""
+    code = f"import sys, json; before = set(sys.modules); {statement}; print(json.dumps([*{{*sys.modules}} - before]))"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+def test_the_root_imports_nothing_before_a_name_is_asked_for() -> None:
+    """The hook imports it in every Python process that imports pyspark."""
+    assert {name.split(".")[0] for name in modules_after("import openlineage_pyspark")} <= {
+        "openlineage_pyspark",
+        "typing",
+        "__future__",
+        *sys.stdlib_module_names,
+    }
+    assert [
+        name for name in modules_after("import openlineage_pyspark") if name.startswith("openlineage_pyspark.")
+    ] == []
+
+
+def test_an_error_costs_no_more_than_its_module() -> None:
+    """A job may name one in an `except` without any lineage."""
+    found = modules_after("import openlineage_pyspark; openlineage_pyspark.RegistrationError")
+
+    assert {name for name in found if name.startswith("openlineage_pyspark")} == {
+        "openlineage_pyspark",
+        "openlineage_pyspark.listener",
+        "openlineage_pyspark.listener.errors",
+    }
