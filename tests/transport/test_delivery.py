@@ -8,6 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from openlineage_pyspark.transport import (
     Delivery,
     DeliveryCounts,
@@ -21,8 +22,6 @@ from openlineage_pyspark.transport.retry import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    import pytest
 
 
 class GatedTransport(MemoryTransport):
