@@ -12,7 +12,7 @@ from openlineage_pyspark.command.configured import needs_driver, open_without_dr
 from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
 from openlineage_pyspark.command.spool import contents, unreadable
 from openlineage_pyspark.listener.settings.catalog import find_key
-from openlineage_pyspark.listener.settings.kinds import LIST, OPTIONAL_UUID
+from openlineage_pyspark.listener.settings.kinds import LIST, UUID
 from openlineage_pyspark.listener.settings.sources import SPARK_CONF, read_sources
 from openlineage_pyspark.listener.start.delivery import spool_root
 from openlineage_pyspark.transport.attempt import attempt
@@ -140,8 +140,8 @@ def _shown(name: str, value: object, opened: OpenedTransport) -> str:
         return "<not usable>"
     harmless = (
         name in _HARMLESS
-        or key.kind in (LIST, OPTIONAL_UUID)
-        or isinstance(converted, int)
+        or key.kind in (LIST, UUID)
+        or isinstance(converted, int | float)
         or (name == _TYPE and opened.has_known_type)
         or str(value).strip().lower() in _WORDS.get(name, ())
     )

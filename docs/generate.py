@@ -12,20 +12,28 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from openlineage_pyspark.facets.commands import registry
 from openlineage_pyspark.facets.trace import expressions, operators
-from openlineage_pyspark.listener.settings.catalog import NOT_YET
-from openlineage_pyspark.listener.settings.keys import DONE, NAMESPACE, PYTHON, WORKING, Key, as_text
+from openlineage_pyspark.listener.settings.catalog import NOT_YET, option_key
+from openlineage_pyspark.listener.settings.keys import WORKING
 from openlineage_pyspark.listener.settings.sources import PREFIX
-from openlineage_pyspark.listener.settings.transport_keys import OPTIONS
+from openlineage_pyspark.transport.options import PYTHON, TYPE
+from openlineage_pyspark.transport.registry import built_in_transports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from openlineage_pyspark.listener.settings.reading import Key
+    from openlineage_pyspark.transport import Transport
 
 COMMAND = "python docs/generate.py --write"
 """The command that writes the documents anew, in the root of the repository."""
 
 _REFERENCE = "docs/operators.md"
+_TRANSPORTS = "docs/transports.md"
+_BEGIN = "<!-- Made by `{command}`: {name}. -->"
+_END = "<!-- End of what is made: {name}. -->"
 _SUPPORTED = """\
 # Operators, commands and expressions
 
@@ -53,17 +61,17 @@ _EXPRESSIONS = """
 An expression without a rule here transforms all that it reads. So do Python, pandas and Arrow functions.
 """
 
-_ACTIVE = {"transport.type": "file", "transport.location": "lineage.ndjson", NAMESPACE.name: "my_team"}
+_ACTIVE = {"transport.type": "file", "transport.location": "lineage.ndjson", "namespace": "my_team"}
 _MADE = f"Made by `{COMMAND}`."
 _INTRODUCTION = """\
 # Configuration
 
 <!-- {made} -->
 
-A key has the same name and meaning as in the OpenLineage integration for Spark in Java (openlineage-spark), if it
-exists there. The last column says which project a key comes from: openlineage-spark, openlineage-python, or this one
-(openlineage-pyspark). An unknown key, or one that is not supported yet, has no effect and costs one warning. So does a
-value that can't be used; the default holds then.
+Keys have the names and meanings of the OpenLineage integration for Spark in Java (openlineage-spark). The last
+column names the project that a key comes from; openlineage-pyspark is this one. An unknown key has no effect and
+costs one warning, which names the nearest known key; so does a key that is not supported yet. A value that can't be
+used costs one warning, and the default holds.
 
 A key can be set in three places. The first place that sets it wins:
 
@@ -77,16 +85,22 @@ A key can be set in three places. The first place that sets it wins:
    object that holds the keys below it. `OPENLINEAGE_URL`, `OPENLINEAGE_API_KEY`, `OPENLINEAGE_ENDPOINT`,
    `OPENLINEAGE_NAMESPACE` and `OPENLINEAGE_DISABLED` are read too.
 
-If two places name different values of `transport.type`, the transport options in the weaker place are ignored.
+If a place sets another `transport.type` than a weaker place, the transport options of the weaker place are ignored.
 
-A list is written `[a;b]` or `a,b`. In a tag, `\\:` and `\\;` stand for the characters themselves.
+A list is written `[a;b]` or `a,b`. In a tag, write `\\:` and `\\;` for a colon and a semicolon.
 """
 
 
-def documents() -> dict[str, str]:
-    """Return the text of each document, by its path in the repository."""
+def documents(root: Path) -> dict[str, str]:
+    """
+    Return the text of each document, by its path in the repository.
+
+    Args:
+        root: of the repository; of the page on transports only the table is made.
+    """
     return {
         _REFERENCE: _reference(),
+        _TRANSPORTS: _with_tables(root, _TRANSPORTS, {"transports": transport_table()}),
         "conf/spark-defaults.conf": _spark_defaults(),
         "conf/openlineage.yml": _yaml(),
         "docs/configuration.md": _configuration(),
@@ -101,6 +115,32 @@ def operator_table() -> str:
 def command_table() -> str:
     """Return the table of what each command writes."""
     return _table(("Command", "Spark's classes"), _by_rule(registry.WRITES))
+
+
+def transport_table() -> str:
+    """Where each transport sends events, and its options, for the page on transports."""
+    head = ("`transport.type`", "Sends events to", "Options below `transport`")
+    return _table(head, [(_code(names), _summary(transport), _groups(transport)) for names, transport in _transports()])
+
+
+def _transports() -> list[tuple[list[str], type[Transport]]]:
+    """Return the transports of the package, each with all of its names."""
+    names: dict[type[Transport], list[str]] = {}
+    for name, transport in built_in_transports().items():
+        names.setdefault(transport, []).append(name)
+    return [(names, transport) for transport, names in names.items()]
+
+
+def _summary(transport: type[Transport]) -> str:
+    text = (inspect.getdoc(transport) or "").partition("\n\n")[0].removesuffix(".")
+    return " ".join(text.split())
+
+
+def _groups(transport: type[Transport]) -> str:
+    """Return the options of a transport that work, those with a level below as one."""
+    names = [option.name for option in transport.OPTIONS if option.works]
+    groups = dict.fromkeys(f"{first}.*" if below else first for first, _, below in (n.partition(".") for n in names))
+    return _code(groups)
 
 
 def sentence(rule: Callable[..., Any]) -> str:
@@ -157,15 +197,48 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-def _sampled() -> list[tuple[str, Key[Any], str]]:
-    """Return name, key and value of each line of a sample, the active ones first."""
-    # Of two spellings of one option, the Java client's.
-    options = [key for key in OPTIONS if key.status == DONE and key.source != PYTHON]
-    lines: list[tuple[str, Key[Any], str]] = []
-    for key in (*options, *WORKING):
-        value = _ACTIVE.get(key.name) or key.example or as_text(key.default)
-        lines.append((_example_name(key), key, value))
-    return sorted(lines, key=lambda line: line[0] not in _ACTIVE)
+def _with_tables(root: Path, page: str, tables: Mapping[str, str]) -> str:
+    text = (root / page).read_text("utf-8")
+    for name, table in tables.items():
+        text = _between(text, page, name, table)
+    return text
+
+
+def _between(text: str, page: str, name: str, made: str) -> str:
+    begin, end = _BEGIN.format(command=COMMAND, name=name), _END.format(name=name)
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"{page} has no place for the {name}: the lines\n{begin}\n{end}")
+    return f"{before}{begin}\n\n{made}\n\n{end}{after}"
+
+
+@attrs.frozen
+class _Line:
+    """One line of a sample: a key with a value, below a comment."""
+
+    name: str
+    value: str
+    comment: str
+
+    @property
+    def active(self) -> bool:
+        return self.name in _ACTIVE
+
+
+def _sampled() -> list[_Line]:
+    """Return the lines of a sample, the active ones first."""
+    described: dict[str, tuple[Key[Any], str]] = {TYPE.name: (option_key(TYPE), TYPE.text)}
+    for names, transport in _transports():
+        for option in transport.OPTIONS:
+            # Of what both clients have, under two names or in two transports, the first.
+            if option.works and option.source != PYTHON:
+                described.setdefault(option.name, (option_key(option), f"{_code(names)}: {option.text}"))
+    keys = [*described.values(), *((key, key.text) for key in WORKING)]
+    made = [
+        _Line(_example_name(key), _ACTIVE.get(key.name) or key.example or key.default_text, text) for key, text in keys
+    ]
+    return sorted(made, key=lambda line: not line.active)
 
 
 def _example_name(key: Key[Any]) -> str:
@@ -174,36 +247,36 @@ def _example_name(key: Key[Any]) -> str:
 
 
 def _spark_defaults() -> str:
-    width = max(len(PREFIX + name) for name, _, _ in _sampled())
+    width = max(len(PREFIX + line.name) for line in _sampled())
     lines = [f"# {_MADE}", "# Copy what you need to $SPARK_HOME/conf/spark-defaults.conf."]
-    for name, key, value in _sampled():
-        mark = "" if name in _ACTIVE else "# "
-        lines += ["", f"# {key.description}", f"{mark}{PREFIX + name:{width}}  {value}"]
+    for line in _sampled():
+        mark = "" if line.active else "# "
+        lines += ["", f"# {line.comment}", f"{mark}{PREFIX + line.name:{width}}  {line.value}"]
     return "\n".join(lines) + "\n"
 
 
 def _yaml() -> str:
     lines = [f"# {_MADE}", "# Copy it to ./openlineage.yml or ~/.openlineage/openlineage.yml."]
-    groups: dict[str, list[tuple[str, Key[Any], str]]] = {}
-    for name, key, value in _sampled():
-        groups.setdefault(name.partition(".")[0], []).append((name, key, value))
+    groups: dict[str, list[_Line]] = {}
+    for line in _sampled():
+        groups.setdefault(line.name.partition(".")[0], []).append(line)
     for group in groups.values():
         lines += ["", *_yaml_group(group)]
     return "\n".join(lines) + "\n"
 
 
-def _yaml_group(group: list[tuple[str, Key[Any], str]]) -> list[str]:
+def _yaml_group(group: list[_Line]) -> list[str]:
     lines: list[str] = []
     opened: list[str] = []
-    active = any(name in _ACTIVE for name, _, _ in group)
-    for name, key, value in group:
-        *above, last = name.split(".")
+    active = any(line.active for line in group)
+    for line in group:
+        *above, last = line.name.split(".")
         for depth, part in enumerate(above):
             if opened[: depth + 1] != above[: depth + 1]:
                 lines.append(_yaml_line(depth, f"{part}:", active=active and depth == 0, outer=active))
                 opened = above[: depth + 1]
-        texts = (f"# {key.description}", f"{last}: {_quoted(value)}")
-        lines += [_yaml_line(len(above), text, active=name in _ACTIVE, outer=active) for text in texts]
+        texts = (f"# {line.comment}", f"{last}: {_quoted(line.value)}")
+        lines += [_yaml_line(len(above), text, active=line.active, outer=active) for text in texts]
     return lines
 
 
@@ -221,32 +294,38 @@ def _quoted(value: str) -> str:
 
 
 def _configuration() -> str:
+    waiting = [option_key(option) for _, transport in _transports() for option in transport.OPTIONS if not option.works]
     return "\n".join(
         [
             _INTRODUCTION.format(made=_MADE),
             "## Keys\n",
             _key_table(WORKING, value=True, default=True),
             "\n## Transports\n",
-            "An option belongs to the transport that its meaning begins with.\n",
-            _key_table((key for key in OPTIONS if key.status == DONE), default=True),
+            _key_table([option_key(TYPE)], default=True),
+            *(text for names, transport in _transports() for text in _transport_section(names, transport)),
             "\n## Known, without effect yet\n",
-            _key_table([*(key for key in OPTIONS if key.status != DONE), *NOT_YET]),
+            _key_table([*{key.name: key for key in waiting}.values(), *NOT_YET]),
             "",
         ]
     )
 
 
+def _transport_section(names: Sequence[str], transport: type[Transport]) -> list[str]:
+    keys = [option_key(option) for option in transport.OPTIONS if option.works]
+    return [f"\n### {_code(names)}\n", f"{_summary(transport)}.\n", _key_table(keys, default=True)] if keys else []
+
+
 def _key_table(keys: Iterable[Key[Any]], *, value: bool = False, default: bool = False) -> str:
-    head = ["Key", *(["Value"] if value else []), *(["Default"] if default else []), "Meaning", "Of"]
+    head = ["Key", *(["Value"] if value else []), *(["Default"] if default else []), "Meaning", "From"]
     rows = []
     for key in keys:
-        shown = as_text(key.default)
+        shown = key.default_text
         cells = {
             "Key": " or ".join(f"`{PREFIX}{name}`" for name in (key.name, *key.also)),
             "Value": key.kind.name,
             "Default": f"`{shown}`" if shown else "",
-            "Meaning": key.description,
-            "Of": key.source,
+            "Meaning": key.text,
+            "From": key.source,
         }
         rows.append([cells[column] for column in head])
     return _table(head, rows)
@@ -269,7 +348,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if not (options.root / "pyproject.toml").is_file():
         parser.error(f"{options.root.absolute()} is not the root of the repository")
-    stale = {path: text for path, text in documents().items() if not _holds(options.root / path, text)}
+    stale = {path: text for path, text in documents(options.root).items() if not _holds(options.root / path, text)}
     for path, text in stale.items():
         if options.write:
             (options.root / path).write_text(text, "utf-8")

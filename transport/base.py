@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from openlineage_pyspark.transport.errors import DeliveryError
+from openlineage_pyspark.transport.options import KEY_PREFIX, Option, TransportConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport.event import Event
     from typing_extensions import Self
 
-KEY_PREFIX = "spark.openlineage.transport"
-"""Where the options of a transport stand in the configuration."""
+__all__ = ["KEY_PREFIX", "Reached", "Transport", "TransportConfigError", "TransportError"]
 
 _LONGEST_ANSWER = 300
 
@@ -49,20 +49,6 @@ class TransportError(DeliveryError):
         super().__init__(f"{message}: {self.answer}" if self.answer else message)
 
 
-class TransportConfigError(DeliveryError, ValueError):
-    """An option of a transport can't be used.
-
-    Args:
-        option: the option below `spark.openlineage.transport`, such as `auth.apiKey`.
-        problem: what is wrong with it, as a clause without its full stop.
-        remedy: what to do, as a sentence.
-    """
-
-    def __init__(self, option: str, problem: str, remedy: str) -> None:
-        super().__init__(f"{KEY_PREFIX}.{option} {problem}. {remedy}")
-        self.option = option
-
-
 class Reached(NamedTuple):
     """What a receiver answered to a question that changes nothing.
 
@@ -78,16 +64,18 @@ class Reached(NamedTuple):
 class Transport(abc.ABC):
     """A way to hand events to a receiver.
 
-    A new one subclasses this and is named in the entry point group `openlineage_pyspark.transports`.
-    `OPTIONS` declares the names that `from_options` reads, nested ones with dots (`auth.type`), maps with
-    free names as `headers.*`; `OPTIONS_NOT_YET` those that other OpenLineage clients have and this one
-    does not yet. Any other name given by the user costs a warning. `CONNECTIONS` is from how many threads
-    `send` may be called at once, each time with an event of another run. `SPOOLED` tells that the receiver
-    can be away for a while, so that events are kept on disk until it has them.
+    To add one to this package, copy `memory.py` and name the class in `registry.py`. Another package subclasses this
+    and names the class in the entry point group `openlineage_pyspark.transports`.
+
+    Attributes:
+        OPTIONS: each option that `from_options` reads, and those of other OpenLineage clients that it does not read
+            yet (`not_yet`). Any other name given by the user costs a warning. The class must be cheap to import,
+            because all options are listed for documents and suggestions: import a client library where it is used.
+        CONNECTIONS: from how many threads `send` may be called at once, each time with an event of another run.
+        SPOOLED: whether the receiver can be away for a while, so that events are kept on disk until it has them.
     """
 
-    OPTIONS: ClassVar[frozenset[str]] = frozenset()
-    OPTIONS_NOT_YET: ClassVar[frozenset[str]] = frozenset()
+    OPTIONS: ClassVar[tuple[Option[Any], ...]] = ()
     CONNECTIONS: int = 1
     SPOOLED: bool = False
 

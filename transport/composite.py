@@ -1,4 +1,4 @@
-"""Transport that hands events to several others: to each of them, or to the first that works."""
+"""Transport that sends events through several others: through each of them, or through the first that works."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError, TransportError
 from openlineage_pyspark.transport.log_once import LogOnce
 from openlineage_pyspark.transport.options import (
+    PYTHON,
+    TYPE,
     InnerOptions,
-    flag_option,
+    Option,
+    flag,
     not_such_a_number,
     prefix_of,
-    required_option,
-    text_option,
+    text,
 )
 from openlineage_pyspark.transport.registry import open_transport
 from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
@@ -38,13 +40,49 @@ _log = logging.getLogger(__name__)
 _MOST_REMEMBERED = 10_000
 
 
+_TRANSPORTS = Option(
+    "transports.<option>",
+    text,
+    text="The transports, by name: `transports.<name>.type`, the options of that transport, and `priority`;"
+    " in YAML they may be a list.",
+    default="",
+    example="http",
+    example_name="marquez.type",
+    also=("transports",),
+)
+_ON_FAILURE = Option(
+    "continueOnFailure",
+    flag,
+    text="`false` stops at the first transport that fails.",
+    default=True,
+    also=("continue_on_failure",),
+)
+_ON_SUCCESS = Option(
+    "continueOnSuccess",
+    flag,
+    text="`false` stops at the first transport that works; the others are its substitutes.",
+    default=True,
+    source=PYTHON,
+    also=("continue_on_success",),
+)
+_THREADS = Option("withThreadPool", flag, text="Always true: transports send independently.", default=True)
+_SORT = Option("sort_transports", flag, text="`false` ignores the priorities.", default=True, source=PYTHON)
+_PRIORITY = Option(
+    "priority",
+    text,
+    text="A whole number; transports with a higher one get an event first.",
+    default="0",
+    source=PYTHON,
+)
+
+
 @attrs.frozen
 class CompositePart:
-    """One of the transports that make up a composite one.
+    """One of the transports of a composite one.
 
     Args:
-        name: as configured, or its place in the list.
-        transport: what sends.
+        name: its configured name, or its index in the list.
+        transport: the transport.
     """
 
     name: str
@@ -52,7 +90,9 @@ class CompositePart:
 
 
 class CompositeTransport(Transport):
-    """Hands each event to several transports, one after the other; what one does never keeps another from its turn.
+    """Several transports: each of them, or the first that works.
+
+    They get an event one after the other; what one does never keeps another from its turn.
 
     An event that has to be sent again goes to those alone that don't have it yet. Where one refuses an event
     for good and another could not take it now, the second is tried again, and then the refusal is the outcome.
@@ -64,12 +104,7 @@ class CompositeTransport(Transport):
             first one is away. One that is away is then left alone for a while.
     """
 
-    OPTIONS = frozenset(
-        {
-            "transports", "transports.*", "continueOnFailure", "continue_on_failure", "continueOnSuccess",
-            "continue_on_success", "sort_transports", "withThreadPool",
-        }
-    )  # fmt: skip
+    OPTIONS = (_TRANSPORTS, _ON_FAILURE, _ON_SUCCESS, _SORT, _THREADS)
 
     def __init__(
         self, parts: Sequence[CompositePart], *, continue_on_failure: bool = True, continue_on_success: bool = True
@@ -89,20 +124,18 @@ class CompositeTransport(Transport):
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from `transports`: a list, or a map by names, which is taken in the order of the names.
+        """Make one from `transports`: a list, or a map, which is sorted by name.
 
-        Those with a higher `priority` come first. One whose options can't be used costs a warning, and the
-        others do without it.
+        Transports with a higher `priority` come first. One whose options can't be used is left out with a warning.
 
         Raises:
             TransportConfigError: an option can't be used, or there is no transport left.
         """
-        on_failure = flag_option(options, "continueOnFailure", "continue_on_failure")
-        on_success = flag_option(options, "continueOnSuccess", "continue_on_success")
-        if flag_option(options, "withThreadPool") is False:
+        on_failure, on_success = _ON_FAILURE.read(options), _ON_SUCCESS.read(options)
+        if not _THREADS.read(options):
             _log.warning("%s.withThreadPool has no effect: each transport sends on its own", prefix_of(options))
         ranked = [part for inner in _configured(options) if (part := _opened(*inner)) is not None]
-        if flag_option(options, "sort_transports") is not False:
+        if _SORT.read(options):
             ranked.sort(key=lambda each: -each[0])
         parts = [part for _, part in ranked]
         if not parts:
@@ -110,7 +143,7 @@ class CompositeTransport(Transport):
             raise TransportConfigError(
                 "transports", problem, f"Set {KEY_PREFIX}.transports.<name>.type and its options."
             )
-        return cls(parts, continue_on_failure=on_failure is not False, continue_on_success=on_success is not False)
+        return cls(parts, continue_on_failure=on_failure, continue_on_success=on_success)
 
     @property
     def destination(self) -> str:
@@ -237,10 +270,10 @@ def _configured(options: Mapping[str, object]) -> Iterator[tuple[str, InnerOptio
 
 
 def _opened(name: str, options: InnerOptions) -> tuple[int, CompositePart] | None:
-    """Make one part, with its priority; None where its options can't be used."""
-    own = {option: value for option, value in options.items() if option not in ("name", "priority")}
+    """Return one part with its priority, None if its options can't be used."""
+    own = {option: value for option, value in options.items() if option not in ("name", _PRIORITY.name)}
     try:
-        kind = required_option(options, "type", remedy="Set it to the name of a transport, such as http.")
+        kind = TYPE.required(options, "Set it to the name of a transport, such as http.")
         return _priority(options), CompositePart(name, open_transport(kind, InnerOptions(own, options.prefix)))
     except TransportConfigError as exc:
         _log.warning("%s The transport is left out", str(exc).replace(f"{KEY_PREFIX}.", f"{options.prefix}."))
@@ -248,7 +281,7 @@ def _opened(name: str, options: InnerOptions) -> tuple[int, CompositePart] | Non
 
 
 def _priority(options: InnerOptions) -> int:
-    text = text_option(options, "priority") or "0"
-    if not re.fullmatch("-?[0-9]{1,9}", text):
-        raise TransportConfigError("priority", not_such_a_number(text), "Set it to a whole number.")
-    return int(text)
+    rank = _PRIORITY.read(options) or _PRIORITY.default
+    if not re.fullmatch("-?[0-9]{1,9}", rank):
+        raise TransportConfigError(_PRIORITY.name, not_such_a_number(rank), "Set it to a whole number.")
+    return int(rank)

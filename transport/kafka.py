@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
-from openlineage_pyspark.transport.options import flag_option, map_option, prefix_of, required_option, text_option
+from openlineage_pyspark.transport.options import PYTHON, Option, flag, prefix_of, text, text_map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,21 +34,44 @@ _FINAL = frozenset(
 )  # fmt: skip
 
 
+_TOPIC = Option("topicName", text, text="The topic.", default="", example="lineage", also=("topic",))
+_KEY = Option(
+    "messageKey",
+    text,
+    text="The key of every message; by default the key that the Java client uses.",
+    default=None,
+    example="sales",
+    also=("message_key",),
+)
+_PROPERTIES = Option(
+    "properties.<option>",
+    text_map,
+    text="A property of librdkafka's producer.",
+    default=None,
+    example="localhost:9092",
+    example_name="bootstrap.servers",
+    also=("config.<option>",),
+)
+_FLUSH = Option(
+    "flush", flag, text="Always true: an event counts as sent once the brokers have it.", default=True, source=PYTHON
+)
+
+
 class KafkaTransport(Transport):
-    """Produces each event and waits until the brokers have it.
+    """A Kafka topic; needs `pip install 'openlineage-pyspark[kafka]'`.
+
+    Each event is produced, and `send` waits until the brokers have it.
 
     The key of a message is that of the Java and Python clients, so that the runs of an application, and of
     what started it, are in one partition and stay in order: `run:<namespace>/<name>` of the job at the top.
 
     Args:
         topic: where events go.
-        key: of every message; None for that of the event.
-        properties: of librdkafka's producer.
+        key: the key of every message; None for the one that `key_of` returns.
+        properties: the properties of librdkafka's producer.
     """
 
-    OPTIONS = frozenset(
-        {"topicName", "topic", "messageKey", "message_key", "properties.*", "config.*", "flush"},
-    )
+    OPTIONS = (_TOPIC, _KEY, _PROPERTIES, _FLUSH)
     SPOOLED = True
 
     def __init__(self, topic: str, key: str | None, properties: Mapping[str, str]) -> None:
@@ -65,19 +88,19 @@ class KafkaTransport(Transport):
         Raises:
             TransportConfigError: an option is missing or can't be used, or the package confluent-kafka is missing.
         """
-        topic = required_option(options, "topicName", "topic", remedy="Set it to the topic that events go to.")
-        properties = map_option(options, "properties", "config")
+        topic = _TOPIC.required(options, "Set it to the topic that events go to.")
+        properties = _PROPERTIES.read(options) or {}
         if not any(properties.get(name) for name in _SERVER_NAMES):
             remedy = "Set it to the brokers, such as localhost:9092."
             raise TransportConfigError("properties.bootstrap.servers", "is not set", remedy)
         for name in _SERIALIZERS:
             if not properties.pop(name, "StringSerializer").endswith("StringSerializer"):
                 _log.warning("%s.properties.%s has no effect: events are text", prefix_of(options), name)
-        if flag_option(options, "flush") is False:
+        if not _FLUSH.read(options):
             _log.warning("%s.flush has no effect: an event is sent once the brokers have it", prefix_of(options))
         if not any(name in properties for name in _TIMEOUT_NAMES):
             properties[_TIMEOUT_NAMES[0]] = _TIMEOUT_MILLIS
-        return cls(topic, text_option(options, "messageKey", "message_key"), properties)
+        return cls(topic, _KEY.read(options), properties)
 
     @property
     def destination(self) -> str:
@@ -85,10 +108,10 @@ class KafkaTransport(Transport):
         return without_secrets(f"kafka://{self._servers}/{self._topic}")
 
     def send(self, event: Event) -> None:
-        """Produce the event, and wait for the brokers' word or the end of `message.timeout.ms` (30 s by default).
+        """Produce the event, and wait until the brokers have it, for `message.timeout.ms` at most (30 s by default).
 
         Raises:
-            TransportError: they don't have it. Retryable unless it is too large or not allowed.
+            TransportError: the brokers don't have the event. Retryable unless it is too large or not allowed.
         """
         from confluent_kafka import KafkaException
 
@@ -110,7 +133,7 @@ class KafkaTransport(Transport):
                 raise self._undelivered(error)
 
     def close(self, timeout: float, /) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         if self._producer is not None:
             self._producer.flush(timeout)
             self._producer = None
@@ -136,7 +159,7 @@ class KafkaTransport(Transport):
 
 
 class _AtDebug:
-    """Takes what librdkafka logs, which is each connection in vain: what that means for an event is told anyway."""
+    """Send librdkafka's log to DEBUG: it reports each failed connection, and users see failures as TransportErrors."""
 
     def log(self, _level: int, text: str, *values: object) -> None:
         _log.debug(text, *values)
@@ -149,8 +172,8 @@ def key_of(body: bytes) -> str:
         body: an event as JSON.
 
     Returns:
-        `run:<namespace>/<name>` of the job at the top, of the parent, or of the event's own, the first that is
-        there.
+        `run:<namespace>/<name>` of the first of these jobs that the event names: the one at the top, the parent,
+        its own.
     """
     event = json.loads(body)
     parent = _within(event, "run", "facets", "parent")
@@ -167,7 +190,7 @@ def _within(value: dict[str, object], *names: str) -> dict[str, object]:
 
 
 def _unusable(text: str, properties: Mapping[str, str]) -> TransportConfigError:
-    """Say which property librdkafka refuses, without its value, which may be a secret."""
+    """Return the error that names the property which librdkafka refuses, without its value, which may be a secret."""
     if "JAAS" in text:
         remedy = "Set sasl.mechanism, sasl.username and sasl.password in its place."
         return TransportConfigError("properties.sasl.jaas.config", "is for Java alone", remedy)

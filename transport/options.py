@@ -1,25 +1,52 @@
-"""Reading a transport's options: nested, as text or typed, each problem told with its full key."""
+"""The options of transports: what each one declares of an option, and how its value is read.
+
+A transport declares each option once, as an `Option`: from it come the reading, the default, the warning about a
+misspelled name, the reference in docs/configuration.md and the samples in conf/.
+"""
 
 from __future__ import annotations
 
-import difflib
 import logging
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from openlineage_pyspark.transport.base import KEY_PREFIX, TransportConfigError
+import attrs
+from openlineage_pyspark.transport import values
+from openlineage_pyspark.transport.errors import DeliveryError
+from openlineage_pyspark.transport.values import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from openlineage_pyspark.transport.base import Transport
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
+KEY_PREFIX = "spark.openlineage.transport"
+"""What the names of a transport's options begin with in the configuration."""
+
+JAVA = "openlineage-spark"
+PYTHON = "openlineage-python"
+OURS = "openlineage-pyspark"
+
+
+class TransportConfigError(DeliveryError, ValueError):
+    """An option of a transport can't be used.
+
+    Args:
+        option: the option below `spark.openlineage.transport`, such as `auth.apiKey`.
+        problem: what is wrong with it, as a clause without its full stop.
+        remedy: what to do, as a sentence.
+    """
+
+    def __init__(self, option: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{KEY_PREFIX}.{option} {problem}. {remedy}")
+        self.option = option
+
 
 class InnerOptions(dict[str, object]):
-    """The options of a transport within another one, which know where they stand.
+    """The options of a transport within another one; they know their place in the configuration.
 
     Args:
         options: the nested options.
@@ -36,17 +63,83 @@ def prefix_of(options: Mapping[str, object]) -> str:
     return options.prefix if isinstance(options, InnerOptions) else KEY_PREFIX
 
 
-def text_option(options: Mapping[str, object], *names: str) -> str | None:
-    """Read an option as text without surrounding blanks, None where it is not set.
+@attrs.frozen
+class Option(Generic[T]):
+    """One option of a transport.
 
     Args:
-        options: the nested options.
-        names: the spellings of this one option, nested with dots.
-
-    Raises:
-        TransportConfigError: two spellings are set, or the value is not a single one.
+        name: below `spark.openlineage.transport`, nested with dots; `headers.<name>` is a map with free names.
+        kind: how its value is read: `text`, `flag`, `size`, `texts`, `text_map`, or what `number` returns.
+        text: one sentence for users.
+        default: the value if it is not set. None, an empty text or an empty list if there is no default.
+        example: a value to show in samples if there is no default.
+        example_name: a name to show in place of the part in angle brackets.
+        also: other spellings of the same option.
+        source: the project from which name and meaning come: JAVA, PYTHON or OURS.
+        works: False if other OpenLineage clients have the option and this transport does not support it yet.
     """
-    name, value = _first(options, names)
+
+    name: str
+    kind: Callable[[Mapping[str, object], str], T | None] = attrs.field(repr=False)
+    text: str = attrs.field(kw_only=True)
+    default: T = attrs.field(kw_only=True)
+    example: str = attrs.field(kw_only=True, default="")
+    example_name: str = attrs.field(kw_only=True, default="")
+    also: tuple[str, ...] = attrs.field(kw_only=True, default=())
+    source: str = attrs.field(kw_only=True, default=JAVA)
+    works: bool = attrs.field(kw_only=True, default=True)
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """All names of the option, the first one is the one to use."""
+        return (self.name, *self.also)
+
+    def covers(self, name: str) -> bool:
+        """Tell whether a dotted name is this option, or stands in its map."""
+        return any(name == known or ("<" in known and name.startswith(_stem(known))) for known in self.spellings)
+
+    def given(self, options: Mapping[str, object]) -> T | None:
+        """Return the value that is set, None if there is none.
+
+        Raises:
+            TransportConfigError: two spellings are set, or the value is not of its kind.
+        """
+        name, value = _first(options, [_stem(known).removesuffix(".") for known in self.spellings])
+        return None if value is None else self.kind(options, name)
+
+    def read(self, options: Mapping[str, object]) -> T:
+        """Return the value that is set, else the default.
+
+        Raises:
+            TransportConfigError: two spellings are set, or the value is not of its kind.
+        """
+        value = self.given(options)
+        return self.default if value is None else value
+
+    def required(self, options: Mapping[str, object], remedy: str) -> T:
+        """Return the value that is set.
+
+        Args:
+            options: the nested options.
+            remedy: what to do if it is not set, as a sentence.
+
+        Raises:
+            TransportConfigError: it is not set, two spellings are, or the value is not of its kind.
+        """
+        value = self.given(options)
+        if not value:
+            raise TransportConfigError(self.name, "is not set", remedy)
+        return value
+
+
+def not_yet(name: str, sentence: str, source: str = PYTHON) -> Option[str]:
+    """Return an option that other OpenLineage clients have; it has no effect here and costs a warning."""
+    return Option(name, text, text=sentence, default="", source=source, works=False)
+
+
+def text(options: Mapping[str, object], name: str) -> str | None:
+    """Read one text, without surrounding blanks."""
+    value = _at(options, name)
     if value is None:
         return None
     if isinstance(value, bool):
@@ -57,183 +150,133 @@ def text_option(options: Mapping[str, object], *names: str) -> str | None:
     return str(value).strip()
 
 
-def flag_option(options: Mapping[str, object], *names: str) -> bool | None:
-    """Read an option that is true or false, None where it is not set.
+def flag(options: Mapping[str, object], name: str) -> bool | None:
+    """Read true or false."""
+    word = text(options, name)
+    try:
+        return values.boolean(word) if word else None
+    except ValueError:
+        raise TransportConfigError(name, "is neither true nor false", "Set it to true or false.") from None
+
+
+def number(unit: str, *, zero_allowed: bool = False) -> Callable[[Mapping[str, object], str], float | None]:
+    """Return how a number above zero is read.
 
     Args:
-        options: the nested options.
-        names: the spellings of this one option, nested with dots.
-
-    Raises:
-        TransportConfigError: two spellings are set, or the value is neither.
-    """
-    name, _ = _first(options, names)
-    word = (text_option(options, name) or "").lower()
-    if not word:
-        return None
-    if word not in {"true", "1", "false", "0"}:
-        raise TransportConfigError(name, "is neither true nor false", "Set it to true or false.")
-    return word in {"true", "1"}
-
-
-def number_option(options: Mapping[str, object], *names: str, unit: str, zero_allowed: bool = False) -> float | None:
-    """Read an option as a number above zero, None where it is not set.
-
-    Args:
-        options: the nested options.
-        names: the spellings of this one option, nested with dots.
         unit: what the number counts, for the message.
         zero_allowed: whether it may be zero too.
-
-    Raises:
-        TransportConfigError: two spellings are set, it is no number, or not above zero.
     """
-    name, _ = _first(options, names)
-    text = text_option(options, name)
-    if text is None:
+    least = "from zero on" if zero_allowed else "above zero"
+
+    def read(options: Mapping[str, object], name: str) -> float | None:
+        word = text(options, name)
+        if word is None:
+            return None
+        try:
+            found = float(word)
+        except ValueError:
+            found = -1.0
+        if not (0 <= found < float("inf") and (found or zero_allowed)):
+            raise TransportConfigError(name, not_such_a_number(word), f"Set it to a number of {unit} {least}.")
+        return found
+
+    return read
+
+
+def size(options: Mapping[str, object], name: str) -> int | None:
+    """Read a number of bytes above zero, which may end in `k`, `m` or `g`."""
+    word = text(options, name)
+    if word is None:
         return None
     try:
-        number = float(text)
+        found = values.size(word)
     except ValueError:
-        number = -1.0
-    if not (0 <= number < float("inf") and (number or zero_allowed)):
-        least = "from zero on" if zero_allowed else "above zero"
-        raise TransportConfigError(name, not_such_a_number(text), f"Set it to a number of {unit} {least}.")
-    return number
+        found = 0
+    if not found:
+        remedy = "Set it to a number of bytes, such as 1048576, 512k or 32m."
+        raise TransportConfigError(name, not_such_a_number(word), remedy)
+    return found
 
 
-def size_option(options: Mapping[str, object], name: str) -> int | None:
-    """Read an option as a number of bytes above zero, None where it is not set.
+def texts(options: Mapping[str, object], name: str) -> tuple[str, ...]:
+    """Read a list of texts: a list, or a text such as `a,b` or `[a;b]`."""
+    value = _at(options, name)
+    given = value if isinstance(value, list | tuple) else values.items(text(options, name) or "")
+    if not all(isinstance(item, str | int | float) for item in given):
+        raise TransportConfigError(name, "must hold a list of texts", f"Write {KEY_PREFIX}.{name}=<text>,<text>.")
+    return tuple(item for each in given if (item := str(each).strip()))
+
+
+def text_map(options: Mapping[str, object], name: str) -> dict[str, str]:
+    """Read a map of free names to texts; a name in it may have dots."""
+    value = _at(options, name)
+    if not isinstance(value, Mapping):
+        raise TransportConfigError(name, "must hold names with values", f"Write {KEY_PREFIX}.{name}.<name>=<value>.")
+    return {key: text(options, f"{name}.{key}") or "" for key in _dotted(value)}
+
+
+TYPE = Option(
+    "type",
+    text,
+    text="Where events go: the name of a transport, or the path of a transport class for openlineage-python.",
+    default="",
+    example="file",
+)
+"""The option by which a transport is chosen."""
+
+
+def warn_of_unused(options: Mapping[str, object], declared: Sequence[Option[Any]], name: str) -> None:
+    """Warn of each option that the transport does not read, with the nearest one that it does.
 
     Args:
         options: the nested options.
-        name: the option, nested with dots; its value may end in `k`, `m` or `g`.
-
-    Raises:
-        TransportConfigError: it is no such number.
+        declared: the transport's options; `type` belongs to every transport.
+        name: the transport's name, for the message.
     """
-    text = text_option(options, name)
-    if text is None:
-        return None
-    match = re.fullmatch("([0-9]+)([kmg]?)b?", text.lower())
-    size = int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2]] if match else 0
-    if not size:
-        remedy = "Set it to a number of bytes, such as 1048576, 512k or 32m."
-        raise TransportConfigError(name, not_such_a_number(text), remedy)
-    return size
+    prefix = prefix_of(options)
+    known = [spelling for option in declared if option.works for spelling in option.spellings]
+    for given in _dotted(options):
+        meant = next((option for option in (TYPE, *declared) if option.covers(given)), None)
+        if meant is None:
+            near = nearest(given, known)
+            hint = f"; did you mean {prefix}.{near}?" if near else ""
+            _log.warning("%s.%s is unknown to the %s transport and has no effect%s", prefix, given, name, hint)
+        elif not meant.works:
+            _log.warning("%s.%s is not supported yet by the %s transport and has no effect", prefix, given, name)
 
 
-def not_such_a_number(text: str) -> str:
+def not_such_a_number(word: str) -> str:
     """Say what is wrong with a value that should be another number, and show it only if it is one with a short unit.
 
     Any other may be a secret that was written into the wrong option.
 
     Args:
-        text: the value.
+        word: the value.
     """
-    return f"is {text!r}" if re.fullmatch("-?[0-9.,]{1,12} ?[A-Za-z]{0,4}", text) else "is no such number"
+    return f"is {word!r}" if re.fullmatch("-?[0-9.,]{1,12} ?[A-Za-z]{0,4}", word) else "is no such number"
 
 
-def list_option(options: Mapping[str, object], *names: str) -> tuple[str, ...]:
-    """Read an option that is a list of texts, empty where it is not set.
-
-    Args:
-        options: the nested options.
-        names: the spellings of this one option. Its value is a list, or text such as `a,b` or `[a;b]`.
-
-    Raises:
-        TransportConfigError: two spellings are set, or an item is not a single text.
-    """
-    name, value = _first(options, names)
-    if value is None:
-        return ()
-    items = (
-        value if isinstance(value, list | tuple) else re.split("[;,]", (text_option(options, name) or "").strip("[]"))
-    )
-    if not all(isinstance(item, str | int | float) for item in items):
-        raise TransportConfigError(name, "must hold a list of texts", f"Write {KEY_PREFIX}.{name}=<text>,<text>.")
-    return tuple(text for item in items if (text := str(item).strip()))
-
-
-def map_option(options: Mapping[str, object], *names: str) -> dict[str, str]:
-    """Read an option that is a map of free names to text, empty where it is not set.
-
-    Args:
-        options: the nested options.
-        names: the spellings of this one option. A name with dots inside the map is put together again.
-
-    Raises:
-        TransportConfigError: two spellings are set, it is no map, or a value in it is not a single one.
-    """
-    name, value = _first(options, names)
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise TransportConfigError(name, "must hold names with values", f"Write {KEY_PREFIX}.{name}.<name>=<value>.")
-    return {key: text_option(options, f"{name}.{key}") or "" for key in _dotted(value)}
-
-
-def required_option(options: Mapping[str, object], *names: str, remedy: str) -> str:
-    """Read an option as text that must be there.
-
-    Args:
-        options: the nested options.
-        names: the spellings of this one option, nested with dots.
-        remedy: what to do where it is not set, as a sentence.
-
-    Raises:
-        TransportConfigError: it is not set, two spellings are, or the value is not a single one.
-    """
-    text = text_option(options, *names)
-    if not text:
-        raise TransportConfigError(names[0], "is not set", remedy)
-    return text
-
-
-def warn_of_unused(options: Mapping[str, object], transport: type[Transport], name: str) -> None:
-    """Warn of each option that the transport does not read, with the nearest one that it does.
-
-    Args:
-        options: the nested options; `type` is the registry's own.
-        transport: the class, with its declared names.
-        name: the transport's name, for the message.
-    """
-    prefix = prefix_of(options)
-    for option in _dotted(options):
-        if option == "type" or _declared(option, transport.OPTIONS):
-            continue
-        if _declared(option, transport.OPTIONS_NOT_YET):
-            _log.warning("%s.%s is not supported yet by the %s transport and has no effect", prefix, option, name)
-            continue
-        near = nearest(option, transport.OPTIONS)
-        hint = f"; did you mean {prefix}.{near}?" if near else ""
-        _log.warning("%s.%s is unknown to the %s transport and has no effect%s", prefix, option, name, hint)
-
-
-def not_such_a_word(text: str, known: Iterable[str]) -> tuple[str, str]:
+def not_such_a_word(word: str, known: Iterable[str]) -> tuple[str, str]:
     """Say what is wrong with a value that is not among the known ones, and show it only if it is like one of them.
 
     Any other may be a secret that was written into the wrong option.
 
     Args:
-        text: the value.
+        word: the value.
         known: what is allowed.
 
     Returns:
-        What is wrong, as a clause, and a question with a space behind it, empty where none is like it.
+        What is wrong, as a clause, and a question with a space behind it, empty if no known word is like it.
     """
-    near = nearest(text, known)
-    return (f"is {text!r}, unknown", f"Did you mean {near!r}? ") if near else ("is unknown", "")
+    near = nearest(word, known)
+    return (f"is {word!r}, unknown", f"Did you mean {near!r}? ") if near else ("is unknown", "")
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is spelled most like the given one, or None where none is close."""
-    by_lower = {candidate.lower(): candidate for candidate in sorted(known)}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1)
-    return by_lower[found[0]] if found else None
+def _stem(name: str) -> str:
+    return name.partition("<")[0]
 
 
-def _first(options: Mapping[str, object], names: tuple[str, ...]) -> tuple[str, object]:
+def _first(options: Mapping[str, object], names: Sequence[str]) -> tuple[str, object]:
     found = [(name, value) for name in names if (value := _at(options, name)) is not None]
     if len(found) > 1:
         other = f"{KEY_PREFIX}.{found[1][0]}"
@@ -259,7 +302,3 @@ def _dotted(options: Mapping[str, object], prefix: str = "") -> Iterator[str]:
             yield from _dotted(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}"
-
-
-def _declared(option: str, names: frozenset[str]) -> bool:
-    return option in names or any(name.endswith("*") and option.startswith(name[:-1]) for name in names)

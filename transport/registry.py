@@ -1,13 +1,22 @@
-"""Transports by name: those of this package first, then those of entry points."""
+"""Transports by name: those of this package, then those of entry points."""
 
 from __future__ import annotations
 
+import functools
 import re
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import Transport, TransportConfigError
-from openlineage_pyspark.transport.options import InnerOptions, not_such_a_word, prefix_of, warn_of_unused
+from openlineage_pyspark.transport.options import (
+    TYPE,
+    InnerOptions,
+    Option,
+    not_such_a_word,
+    prefix_of,
+    warn_of_unused,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,20 +24,20 @@ if TYPE_CHECKING:
 ENTRY_POINT_GROUP = "openlineage_pyspark.transports"
 
 _HERE = "openlineage_pyspark.transport"
-# Import paths and not classes: whoever writes to a file does not pay for the import of an HTTP client.
+# Import paths and not classes: a driver imports the transport that it uses, and no other.
 _BUILT_IN = {
-    "amazon_datazone_api": f"{_HERE}.openlineage.adapter:DataZoneTransport",
-    # What openlineage-python's own one does in the background, the delivery does for every transport.
-    "async_http": f"{_HERE}.http.transport:HttpTransport",
-    "composite": f"{_HERE}.composite:CompositeTransport",
-    "console": f"{_HERE}.console:ConsoleTransport",
-    "datadog": f"{_HERE}.openlineage.adapter:DatadogTransport",
-    "file": f"{_HERE}.file.transport:FileTransport",
-    "gcplineage": f"{_HERE}.openlineage.adapter:GcpLineageTransport",
     "http": f"{_HERE}.http.transport:HttpTransport",
+    # The client's own one sends in the background, as the delivery does here for every transport.
+    "async_http": f"{_HERE}.http.transport:HttpTransport",
     "kafka": f"{_HERE}.kafka:KafkaTransport",
-    "memory": f"{_HERE}.memory:MemoryTransport",
+    "file": f"{_HERE}.file.transport:FileTransport",
+    "composite": f"{_HERE}.composite:CompositeTransport",
+    "datadog": f"{_HERE}.openlineage.adapter:DatadogTransport",
+    "gcplineage": f"{_HERE}.openlineage.adapter:GcpLineageTransport",
+    "amazon_datazone_api": f"{_HERE}.openlineage.adapter:DataZoneTransport",
+    "console": f"{_HERE}.console:ConsoleTransport",
     "noop": f"{_HERE}.noop:NoopTransport",
+    "memory": f"{_HERE}.memory:MemoryTransport",
 }
 _CLASS_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _OF_A_CLASS = f"{_HERE}.openlineage.adapter:ClassTransport"
@@ -36,7 +45,7 @@ _OF_OTHER_CLIENTS = frozenset({"dataplex", "gcs", "kinesis", "msk-iam", "s3", "t
 
 
 def open_transport(name: str, options: Mapping[str, object]) -> Transport:
-    """Make the transport of this name; each option that it does not read costs a warning.
+    """Return a new transport of this name, and warn of each option that it does not read.
 
     Args:
         name: the value of `spark.openlineage.transport.type`. One such as `module.Class` is the path of a
@@ -47,13 +56,31 @@ def open_transport(name: str, options: Mapping[str, object]) -> Transport:
     Raises:
         TransportConfigError: no such transport, or an option can't be used.
     """
-    transport = _class_of(name)
-    warn_of_unused(options, transport, name)
-    return transport.from_options(InnerOptions({**options, "type": name}, prefix_of(options)))
+    transport = _load(_find(name))
+    warn_of_unused(options, transport.OPTIONS, name)
+    return transport.from_options(InnerOptions({**options, TYPE.name: name}, prefix_of(options)))
 
 
-def _class_of(name: str) -> type[Transport]:
-    found = _find(name)
+def built_in_transports() -> dict[str, type[Transport]]:
+    """Return the transports of this package, by name, in the order of the documents."""
+    return {name: _load(EntryPoint(name, path, ENTRY_POINT_GROUP)) for name, path in _BUILT_IN.items()}
+
+
+@functools.cache
+def every_option() -> tuple[Option[Any], ...]:
+    """Return the options of all transports, those of this package first; an entry point that fails is left out."""
+    found = list(built_in_transports().values())
+    for plugin in entry_points(group=ENTRY_POINT_GROUP):
+        attempt(functools.partial(_collect, plugin, found))
+    return (TYPE, *dict.fromkeys(option for transport in found for option in transport.OPTIONS))
+
+
+def _collect(plugin: EntryPoint, found: list[type[Transport]]) -> None:
+    found.append(_load(plugin))
+
+
+def _load(found: EntryPoint) -> type[Transport]:
+    name = found.name
     try:
         loaded = found.load()
     except (ImportError, AttributeError) as exc:

@@ -1,1 +1,1 @@
-"""What the configuration says. `keys` has each key once."""
+"""What the configuration says; `keys` declares each key once."""

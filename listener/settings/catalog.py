@@ -2,60 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
+import functools
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.listener.settings.keys import JAVA, KNOWN, PYTHON, WORKING, Key
-from openlineage_pyspark.listener.settings.kinds import OPTIONAL_TEXT
-from openlineage_pyspark.listener.settings.transport_keys import OPTIONS, TRANSPORT
+from openlineage_pyspark.listener.settings.facet_names import FACETS, FACETS_NOT_YET
+from openlineage_pyspark.listener.settings.keys import WORKING
+from openlineage_pyspark.listener.settings.kinds import TEXT, as_text
+from openlineage_pyspark.listener.settings.reading import TRANSPORT, Key
+from openlineage_pyspark.transport.options import JAVA, PYTHON, Option
+from openlineage_pyspark.transport.registry import every_option
+from openlineage_pyspark.transport.values import nearest
 
-FACETS = (
-    "catalog",
-    "columnLineage",
-    "dataSource",
-    "datasetType",
-    "documentation",
-    "errorMessage",
-    "extractionError",
-    "inputStatistics",
-    "jobType",
-    "lifecycleStateChange",
-    "outputStatistics",
-    "ownership",
-    "parent",
-    "processing_engine",
-    "pyspark_event",
-    "schema",
-    "sourceCodeLocation",
-    "spark_applicationDetails",
-    "spark_properties",
-    "sql",
-    "storage",
-    "symlinks",
-    "tags",
-)
-"""The facets that events may hold, for `facets.<name>.disabled`."""
-
-FACETS_NOT_YET = (
-    "debug",
-    "environment-properties",
-    "gcp_dataproc",
-    "gcp_lineage",
-    "icebergCommitReport",
-    "icebergScanReport",
-    "spark.exception",
-    "spark.logicalPlan",
-    "spark_jobDetails",
-    "spark_unknown",
-    "subset",
-    "version",
-)
-"""Facets of the Java integration that these events never hold."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 
-def _not_yet(name: str, description: str, source: str = JAVA) -> Key[Any]:
-    return Key(name, OPTIONAL_TEXT, default=None, description=description, status=KNOWN, source=source)
+def _not_yet(name: str, text: str, source: str = JAVA) -> Key[Any]:
+    return Key(name, TEXT, default=None, text=text, works=False, source=source)
 
 
 NOT_YET: tuple[Key[Any], ...] = (
@@ -71,20 +35,20 @@ NOT_YET: tuple[Key[Any], ...] = (
     _not_yet("dataset.namespaceResolvers.<option>", "Logical names for hosts in dataset namespaces."),
     _not_yet("dataset.disabled_trimmers", "Rules for dataset names that do not apply.", PYTHON),
     _not_yet("dataset.extra_trimmers", "Further rules for dataset names.", PYTHON),
-    _not_yet("dataset.reducing_enabled", "Joins datasets that differ in a partition alone.", PYTHON),
-    _not_yet("job.namespace", "A job namespace of its own; use `namespace`."),
-    _not_yet("job.name", "A job name of its own; use `appName`."),
+    _not_yet("dataset.reducing_enabled", "Merges datasets that differ only in a partition.", PYTHON),
+    _not_yet("job.namespace", "A namespace for jobs; use `namespace`."),
+    _not_yet("job.name", "A name for jobs; use `appName`."),
     _not_yet("filters", "Jobs that send no events.", PYTHON),
-    _not_yet("filter.allowedSparkNodes", "Plan nodes that make events in spite of a filter."),
-    _not_yet("filter.deniedSparkNodes", "Plan nodes that make no events."),
+    _not_yet("filter.allowedSparkNodes", "Plan nodes that send events in spite of a filter."),
+    _not_yet("filter.deniedSparkNodes", "Plan nodes that send no events."),
     _not_yet("vendors.iceberg.metricsReporterDisabled", "Switches off Iceberg's scan and commit reports."),
     _not_yet("timeout.buildDatasetsTimePercentage", "The share of a timeout that datasets may take."),
     _not_yet("timeout.facetsBuildingTimePercentage", "The share of a timeout that facets may take."),
-    _not_yet("circuitBreaker.type", "When lineage is to stop, to spare the driver."),
+    _not_yet("circuitBreaker.type", "What stops lineage to spare the driver."),
     _not_yet("circuitBreaker.<option>", "Options of the circuit breaker."),
     _not_yet("metrics.type", "Where metrics of the integration go."),
     _not_yet("metrics.<option>", "Options of the metrics."),
-    _not_yet("debug.smart", "Adds the `debug` facet where datasets are missing."),
+    _not_yet("debug.smart", "Adds the `debug` facet if datasets are missing."),
     _not_yet("debug.smartMode", "Which datasets must be missing."),
     _not_yet("debug.metricsDisabled", "Leaves metrics out of the `debug` facet."),
     _not_yet("debug.payloadSizeLimitInKilobytes", "The size of the `debug` facet."),
@@ -94,53 +58,83 @@ NOT_YET: tuple[Key[Any], ...] = (
 )
 """Keys that are known and have no effect yet."""
 
-KEYS: tuple[Key[Any], ...] = (*WORKING, *OPTIONS, *NOT_YET)
-"""All of them."""
+_OWN = {key.name: key for key in (*WORKING, *NOT_YET)}
 
-_BY_NAME = {key.name: key for key in KEYS}
-_BY_FIXED_PARTS = {re.sub("<.*?>", "", name).lower(): name for name in _BY_NAME}
-_FIRST_PARTS = frozenset(name.partition(".")[0] for name in _BY_NAME)
-_PATTERNS = tuple(key for key in KEYS if "<" in key.name)
+
+def option_key(option: Option[Any]) -> Key[Any]:
+    """Return a transport's option as a key; its value is text here, because the transport reads and checks it."""
+    return Key(
+        TRANSPORT + option.name,
+        TEXT,
+        default=as_text(option.default),
+        text=option.text,
+        example=option.example,
+        example_name=option.example_name,
+        also=tuple(TRANSPORT + name for name in option.also),
+        source=option.source,
+        works=option.works,
+    )
+
+
+@functools.cache
+def _options() -> Mapping[str, Key[Any]]:
+    """Return the options of all transports; of two with one name, the first that works.
+
+    It imports every transport, so that no start of a driver asks for it without need.
+    """
+    keys: dict[str, Key[Any]] = {}
+    for option in sorted(every_option(), key=lambda option: not option.works):
+        keys.setdefault(TRANSPORT + option.name, option_key(option))
+    return keys
+
+
+def every_key() -> tuple[Key[Any], ...]:
+    """Return all keys: those with an effect, the options of transports, and those without effect yet."""
+    return (*WORKING, *_options().values(), *NOT_YET)
+
+
+def find_key(name: str) -> Key[Any] | None:
+    """Return the key that a name without prefix is one of, None if there is none."""
+    known = _options() if name.startswith(TRANSPORT) else _OWN
+    if name in known:
+        return known[name]
+    return next((key for key in known.values() if key.matched(name) is not None), None)
+
+
+def nearest_key(name: str) -> str | None:
+    """Return the name of the key that is spelled most like this one, None if none is close."""
+    names = [key.name for key in every_key()]
+    below = next((known for known in names if known.startswith(f"{name}.")), None)
+    fixed = {re.sub("<.*?>", "", known): known for known in names}
+    near = nearest(name, fixed, cutoff=0.7)
+    return below or (fixed[near] if near else None)
+
+
+def spelled(name: str) -> str:
+    """Return the key that an environment variable means.
+
+    Args:
+        name: dotted, in any case, and with or without underscores between words; a part that no key has becomes
+            lower case.
+    """
+    first, *below = name.split(".")
+    options = _option_parts() if _plain(first) == TRANSPORT[:-1] else {}
+    parts = {**_OWN_PARTS, **options}
+    return ".".join(parts.get(_plain(part), part.lower()) for part in (first, *below))
 
 
 def _plain(part: str) -> str:
     return part.replace("_", "").replace("-", "").lower()
 
 
-_NAMES = (*(name for key in KEYS for name in (key.name, *key.also)), *FACETS, *FACETS_NOT_YET)
-# Reversed, so that of two spellings the one that is declared first holds.
-_SPELLINGS = {_plain(part): part for name in reversed(_NAMES) for part in name.split(".") if not part.startswith("<")}
+def _parts(names: Iterable[str]) -> dict[str, str]:
+    # Reversed, so that of two spellings the one that is declared first holds.
+    return {_plain(part): part for name in reversed([*names]) for part in name.split(".") if not part.startswith("<")}
 
 
-def find_key(name: str) -> Key[Any] | None:
-    """Return the key that a name without prefix is one of, None where there is none."""
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    return next((key for key in _PATTERNS if key.matched(name) is not None), None)
+_OWN_PARTS = _parts((*_OWN, *FACETS, *FACETS_NOT_YET))
 
 
-def nearest_key(name: str) -> str | None:
-    """Return the name of the key that is spelled most like this one, None where none is close."""
-    below = next((known for known in _BY_NAME if known.startswith(f"{name}.")), None)
-    found = difflib.get_close_matches(name.lower(), _BY_FIXED_PARTS, n=1, cutoff=0.7)
-    return below or (_BY_FIXED_PARTS[found[0]] if found else None)
-
-
-def nearest_facet(name: str) -> str | None:
-    """Return the facet whose name is almost this one, None where none is that close or it is known itself."""
-    if name in FACETS or name in FACETS_NOT_YET:
-        return None
-    return next(iter(difflib.get_close_matches(name, FACETS, n=1, cutoff=0.8)), None)
-
-
-def means_transport(name: str) -> bool:
-    """Tell whether a name is a transport option, rightly spelled or almost so."""
-    first = name.partition(".")[0]
-    if first in _FIRST_PARTS:
-        return first == TRANSPORT[:-1]
-    return bool(difflib.get_close_matches(first.lower(), [TRANSPORT[:-1]], cutoff=0.8))
-
-
-def spelled(part: str) -> str:
-    """Return a part of an environment variable's name as the keys spell it, in lower case where none does."""
-    return _SPELLINGS.get(_plain(part), part.lower())
+@functools.cache
+def _option_parts() -> Mapping[str, str]:
+    return _parts(name for key in _options().values() for name in (key.name, *key.also))

@@ -1,127 +1,83 @@
-"""The configuration keys that have an effect: name, kind of value, default and meaning of each."""
+"""The settings of an application, each with the configuration key that sets it.
+
+To add a key, add a field to `Settings`: from it come the reading, the default, the warnings, the reference in
+docs/configuration.md and the samples in conf/. The options of transports stand with the transports.
+"""
 
 from __future__ import annotations
 
-import re
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import attrs
+from openlineage_pyspark.facets.events.options import EventOptions, Tag
+from openlineage_pyspark.facets.model.run import RunReference
+from openlineage_pyspark.listener.probe.client import ProbeLimits
+from openlineage_pyspark.listener.settings.facet_names import FACETS_NOT_YET, nearest_facet
 from openlineage_pyspark.listener.settings.kinds import (
     BOOLEAN,
     CONTEXT,
     LIST,
-    OPTIONAL_TEXT,
-    OPTIONAL_UUID,
+    MILLISECONDS,
     SIZE,
     TAGS,
     TEXT,
-    Kind,
+    UUID,
+    parse_tag,
     whole_number,
 )
+from openlineage_pyspark.listener.settings.reading import Key, Reading, derived, key, readers
+from openlineage_pyspark.transport.options import OURS, PYTHON
 
-T = TypeVar("T")
+# Whose defaults hold where no key sets another value.
+_EVENT = EventOptions()
+_PROBE = ProbeLimits()
 
-DONE = "done"
-KNOWN = "known"
-
-JAVA = "openlineage-spark"
-PYTHON = "openlineage-python"
-OURS = "openlineage-pyspark"
-
-
-@attrs.frozen
-class Key(Generic[T]):
-    """One configuration key.
-
-    Args:
-        name: without its prefix; a part in angle brackets stands for any name.
-        kind: what its value may be.
-        default: the value where it is not set, or where what is set can't be used.
-        description: one sentence.
-        status: DONE, or KNOWN where it has no effect yet.
-        source: the project whose key it is, with that project's meaning.
-        example: a value to show where the default is none.
-        example_name: a name to show in place of the part in angle brackets.
-        also: other spellings that are read too.
-    """
-
-    name: str
-    kind: Kind[T]
-    default: T = attrs.field(kw_only=True)
-    description: str = attrs.field(kw_only=True)
-    status: str = attrs.field(kw_only=True, default=DONE)
-    source: str = attrs.field(kw_only=True, default=JAVA)
-    example: str = attrs.field(kw_only=True, default="")
-    example_name: str = attrs.field(kw_only=True, default="")
-    also: tuple[str, ...] = attrs.field(kw_only=True, default=())
-
-    def matched(self, name: str) -> str | None:
-        """Return what stands for the part in angle brackets, empty if it has none; None for another key."""
-        if name == self.name:
-            return ""
-        before, bracket, rest = self.name.partition("<")
-        after = rest.partition(">")[2]
-        found = re.fullmatch(f"{re.escape(before)}(.+){re.escape(after)}", name) if bracket else None
-        return found[1] if found else None
-
-
-DISABLED = Key("disabled", BOOLEAN, default=False, description="Switches the lineage off.")
-NAMESPACE = Key("namespace", TEXT, default="default", description="The namespace of every job.")
-APP_NAME = Key(
-    "appName",
-    OPTIONAL_TEXT,
-    default=None,
-    example="daily_sales",
-    description="The application's name in the events, in place of `spark.app.name`.",
+_PARENT = (
+    Key(
+        "parentRunId",
+        UUID,
+        default=None,
+        example="01941f29-7c00-7000-8000-000000000002",
+        text="The run id of the job that starts the application; needs the job's namespace and name too.",
+    ),
+    Key(
+        "parentJobNamespace",
+        TEXT,
+        default=None,
+        example="airflow",
+        text="The namespace of the job that starts the application.",
+    ),
+    Key(
+        "parentJobName",
+        TEXT,
+        default=None,
+        example="sales.load",
+        text="The name of the job that starts the application.",
+    ),
 )
-APPLICATION_RUN_ID = Key(
-    "applicationRunId",
-    OPTIONAL_UUID,
-    default=None,
-    example="01941f29-7c00-7000-8000-000000000001",
-    description="The run id of the application, where whoever submits it wants to know it beforehand.",
-)
-PARENT_JOB_NAMESPACE = Key(
-    "parentJobNamespace",
-    OPTIONAL_TEXT,
-    default=None,
-    example="airflow",
-    description="The namespace of the job that starts the application; all three parts are needed.",
-)
-PARENT_JOB_NAME = Key(
-    "parentJobName",
-    OPTIONAL_TEXT,
-    default=None,
-    example="sales.load",
-    description="The name of the job that starts the application.",
-)
-PARENT_RUN_ID = Key(
-    "parentRunId",
-    OPTIONAL_UUID,
-    default=None,
-    example="01941f29-7c00-7000-8000-000000000002",
-    description="The run id of the job that starts the application.",
-)
-ROOT_PARENT_JOB_NAMESPACE = Key(
-    "rootParentJobNamespace",
-    OPTIONAL_TEXT,
-    default=None,
-    example="airflow",
-    description="The namespace of the job at the top of the hierarchy; the parent job where it is not set.",
-)
-ROOT_PARENT_JOB_NAME = Key(
-    "rootParentJobName",
-    OPTIONAL_TEXT,
-    default=None,
-    example="sales",
-    description="The name of the job at the top of the hierarchy.",
-)
-ROOT_PARENT_RUN_ID = Key(
-    "rootParentRunId",
-    OPTIONAL_UUID,
-    default=None,
-    example="01941f29-7c00-7000-8000-000000000003",
-    description="The run id of the job at the top of the hierarchy.",
+_ROOT = (
+    Key(
+        "rootParentRunId",
+        UUID,
+        default=None,
+        example="01941f29-7c00-7000-8000-000000000003",
+        text="The run id of the job at the top of the hierarchy; by default the job that starts the application.",
+    ),
+    Key(
+        "rootParentJobNamespace",
+        TEXT,
+        default=None,
+        example="airflow",
+        text="The namespace of the job at the top of the hierarchy.",
+    ),
+    Key(
+        "rootParentJobName",
+        TEXT,
+        default=None,
+        example="sales",
+        text="The name of the job at the top of the hierarchy.",
+    ),
 )
 PARENT_CONTEXT = Key(
     "context",
@@ -129,217 +85,290 @@ PARENT_CONTEXT = Key(
     default=None,
     example='{"parent": {"run": {"runId": "01941f29-7c00-7000-8000-000000000002"},'
     ' "job": {"namespace": "airflow", "name": "sales.load"}}}',
-    description="Parent and root in one, as JSON; it wins over the six `parent*` and `rootParent*` keys.",
-)
-READS_ENABLED = Key(
-    "reads.enabled",
-    BOOLEAN,
-    default=False,
-    source=OURS,
-    description="Makes a run of queries that write nothing, such as `collect` and `show`.",
-)
-RDD_EVENTS_DISABLED = Key(
-    "filter.rddEventsDisabled",
-    BOOLEAN,
-    default=False,
-    description="Makes no runs of jobs of RDDs alone, such as `saveAsTextFile`.",
-)
-CAPTURED_PROPERTIES = Key(
-    "capturedProperties",
-    LIST,
-    default=("spark.master", "spark.app.name"),
-    description="The Spark properties that the `spark_properties` facet shows; `[]` for none.",
-)
-FACET_DISABLED = Key(
-    "facets.<name>.disabled",
-    BOOLEAN,
-    default=False,
-    example_name="spark_properties",
-    description="Leaves a facet out of the events.",
-)
-DATASET_LINEAGE_ENABLED = Key(
-    "columnLineage.datasetLineageEnabled",
-    BOOLEAN,
-    default=True,
-    description="Names the columns that decide about rows once per dataset, not on every column.",
-)
-DESCRIPTIONS_ENABLED = Key(
-    "columnLineage.descriptionsEnabled",
-    BOOLEAN,
-    default=True,
-    description="Adds the SQL text of the expression to each edge (`false` in the Java integration).",
-)
-SCHEMA_SIZE_LIMIT = Key(
-    "columnLineage.schemaSizeLimit",
-    whole_number(0),
-    default=1000,
-    description="Leaves the column lineage out of outputs with more columns than this.",
-)
-JOB_OWNER = Key(
-    "job.owners.<type>",
-    OPTIONAL_TEXT,
-    default=None,
-    example="Some Team",
-    example_name="team",
-    description="An owner of the jobs, by type of ownership.",
-)
-JOB_TAGS = Key(
-    "job.tags",
-    TAGS,
-    default=(),
-    example="env:prod;pii",
-    description="Tags of the jobs; a value that is left out is `true`, a source CONFIG.",
-)
-RUN_TAGS = Key("run.tags", TAGS, default=(), example="trigger:manual", description="Tags of the runs, written alike.")
-USER_JOB_TAG = Key(
-    "tags.job.<key>",
-    OPTIONAL_TEXT,
-    default=None,
-    source=PYTHON,
-    example="prod",
-    example_name="env",
-    description="One tag of the jobs, with the source USER.",
-)
-USER_RUN_TAG = Key(
-    "tags.run.<key>",
-    OPTIONAL_TEXT,
-    default=None,
-    source=PYTHON,
-    example="manual",
-    example_name="trigger",
-    description="One tag of the runs, with the source USER.",
-)
-APPEND_DATASET_NAME = Key(
-    "jobName.appendDatasetName",
-    BOOLEAN,
-    default=True,
-    description="Ends the name of a query's job with the name of what it writes.",
-)
-REPLACE_DOT_WITH_UNDERSCORE = Key(
-    "jobName.replaceDotWithUnderscore",
-    BOOLEAN,
-    default=False,
-    description="Writes underscores in place of dots in job names.",
-)
-JOB_DOCUMENTATION = Key(
-    "job.documentation",
-    OPTIONAL_TEXT,
-    default=None,
-    source=OURS,
-    example="Loads the sales of a day.",
-    description="What the application does, for the `documentation` facet of its job.",
-)
-FLUSH_TIMEOUT = Key(
-    "flush.timeoutInMillis",
-    whole_number(0),
-    default=10_000,
-    source=OURS,
-    description="How many milliseconds the end of the application may wait, in all, for events to be sent.",
-)
-PLAN_MAX_NODES = Key(
-    "plan.maxNodes",
-    whole_number(1),
-    default=100_000,
-    source=OURS,
-    description="The nodes of a plan past which the rest is cut and marked as cut.",
-)
-PLAN_MAX_BYTES = Key(
-    "plan.maxBytes",
-    SIZE,
-    default=32 * 1024 * 1024,
-    source=OURS,
-    description="The bytes of an encoded plan past which the rest is cut and marked as cut.",
+    text="Parent and root in one, as JSON; it wins over the six `parent*` and `rootParent*` keys.",
 )
 
-EVENT_MAX_BYTES = Key(
-    "event.maxBytes",
-    SIZE,
-    default=10 * 1024 * 1024,
-    source=OURS,
-    description="The bytes of an event past which its facets are cut, the least needed first.",
-)
-MASK_LITERALS = Key(
-    "maskLiterals",
-    BOOLEAN,
-    default=False,
-    source=OURS,
-    description="Writes `?` for every literal in SQL text, expressions and error messages.",
-)
-SPOOL_PATH = Key(
-    "spool.path",
-    OPTIONAL_TEXT,
-    default=None,
-    source=OURS,
-    example="/var/spool/lineage",
-    description="The local directory that keeps events until they are delivered; `none` keeps them in memory alone."
-    " By default `~/.local/state/openlineage-pyspark/spool` for receivers over a network, and `none` for the others.",
-)
-SPOOL_MAX_BYTES = Key(
-    "spool.maxBytes",
-    SIZE,
-    default=512 * 1024 * 1024,
-    source=OURS,
-    description="The bytes of an application's waiting events past which its oldest finished runs are dropped.",
-)
-STRICT = Key(
-    "strict",
-    BOOLEAN,
-    default=False,
-    source=OURS,
-    description="Lists every lineage fault at the end of the process and makes it fail, for CI.",
-)
-CLASS_CACHE_ENABLED = Key(
-    "classCache.enabled",
-    BOOLEAN,
-    default=True,
-    source=OURS,
-    description="Keeps the compiled probe in `~/.cache/openlineage-pyspark` for the next application.",
-)
 
-WORKING: tuple[Key[Any], ...] = (
-    DISABLED,
-    NAMESPACE,
-    APP_NAME,
-    APPLICATION_RUN_ID,
-    PARENT_JOB_NAMESPACE,
-    PARENT_JOB_NAME,
-    PARENT_RUN_ID,
-    ROOT_PARENT_JOB_NAMESPACE,
-    ROOT_PARENT_JOB_NAME,
-    ROOT_PARENT_RUN_ID,
-    PARENT_CONTEXT,
-    READS_ENABLED,
-    RDD_EVENTS_DISABLED,
-    CAPTURED_PROPERTIES,
-    FACET_DISABLED,
-    DATASET_LINEAGE_ENABLED,
-    DESCRIPTIONS_ENABLED,
-    SCHEMA_SIZE_LIMIT,
-    JOB_OWNER,
-    JOB_TAGS,
-    RUN_TAGS,
-    USER_JOB_TAG,
-    USER_RUN_TAG,
-    APPEND_DATASET_NAME,
-    REPLACE_DOT_WITH_UNDERSCORE,
-    JOB_DOCUMENTATION,
-    FLUSH_TIMEOUT,
-    PLAN_MAX_NODES,
-    PLAN_MAX_BYTES,
-    EVENT_MAX_BYTES,
-    MASK_LITERALS,
-    SPOOL_PATH,
-    SPOOL_MAX_BYTES,
-    STRICT,
-    CLASS_CACHE_ENABLED,
-)
-"""The keys that `Settings` holds, in the order of the documents."""
+def _parent(reading: Reading, *parts: Key[str | None]) -> RunReference | None:
+    context = reading.value(PARENT_CONTEXT)
+    if context is None:
+        return _run(reading, parts)
+    if context.has_facets:
+        label = reading.given[PARENT_CONTEXT.name][-1].label
+        reading.warnings.append(f"{label} holds facets, which are not passed on yet")
+    return context.parent
 
 
-def as_text(value: object) -> str:
-    """Return a default as it is written in a properties file, empty where there is none."""
-    if value is None:
-        return ""
-    if isinstance(value, tuple):
-        return ",".join(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _root(reading: Reading, *_keys: Key[Any]) -> RunReference | None:
+    context = reading.value(PARENT_CONTEXT)
+    root = _run(reading, _ROOT) if context is None else context.root
+    return root or _parent(reading, *_PARENT)
+
+
+def _run(reading: Reading, parts: tuple[Key[str | None], ...]) -> RunReference | None:
+    run_id, namespace, name = (reading.value(part) for part in parts)
+    if run_id and namespace and name:
+        return RunReference(run_id, namespace, name)
+    given = [reading.given[part.name][-1].label for part in parts if part.name in reading.given]
+    if given:
+        needed = ", ".join(part.name for part in parts)
+        reading.warnings.append(f"{', '.join(given)}: no effect, because {needed} are needed together")
+    return None
+
+
+def _disabled_facets(reading: Reading, pattern: Key[bool]) -> frozenset[str]:
+    disabled = set()
+    for name, off, given in reading.named(pattern):
+        if off:
+            disabled.add(name)
+        elif name in FACETS_NOT_YET:
+            reading.warnings.append(f"{given.label} asks for the facet {name}, which is not supported yet")
+        # Only of a facet that is almost one of ours: a plug-in may bring any other.
+        if near := nearest_facet(name):
+            reading.warnings.append(f"{given.label} names no facet that is known; did you mean {near}?")
+    return frozenset(disabled)
+
+
+def _owners(reading: Reading, pattern: Key[str | None]) -> tuple[tuple[str, str], ...]:
+    return tuple((kind, name) for kind, name, _ in reading.named(pattern) if name)
+
+
+def _tags(reading: Reading, listed: Key[tuple[str, ...]], single: Key[str | None]) -> tuple[Tag, ...]:
+    """Return the tags of one kind, those of `listed` before those of `single` with the same key."""
+    tags = {name: Tag(name, value, "USER") for name, value, _ in reading.named(single) if value}
+    # Of all layers and not of the strongest alone: the Java integration merges tags by their key.
+    for given in reading.given.get(listed.name, ()):
+        texts: tuple[str, ...] = reading.converted(listed, given)
+        for position, text in enumerate(texts, start=1):
+            tag, whole = parse_tag(text)
+            if tag:
+                tags[tag.key] = tag
+            if not whole:
+                what = "is cut after its third part" if tag else "is left out"
+                problem = f"tag {position} is not written as key, key:value or key:value:source"
+                reading.warnings.append(f"{given.label}: {problem}, and {what}")
+    return tuple(tags.values())
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """What is configured, complete with defaults.
+
+    Args:
+        transport: the options below `transport`, nested and unchecked, with `type`; empty if none is set.
+        sources: each key that was set, dotted and without prefix, and where its value comes from.
+        warnings: one sentence for each thing that has no effect, without its full stop and without values.
+    """
+
+    transport: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+    disabled: bool = key("disabled", BOOLEAN, default=False, text="Switches lineage off.")
+    namespace: str = key("namespace", TEXT, default="default", text="The namespace of all jobs.")
+    app_name: str | None = key(
+        "appName",
+        TEXT,
+        default=None,
+        example="daily_sales",
+        text="The name of the application in events, in place of `spark.app.name`.",
+    )
+    application_run_id: str | None = key(
+        "applicationRunId",
+        UUID,
+        default=None,
+        example="01941f29-7c00-7000-8000-000000000001",
+        text="The run id of the application; set it if whoever submits the application must know it beforehand.",
+    )
+    # `derived` declares a field, as `attrs.field` does.
+    parent: RunReference | None = derived(*_PARENT, by=_parent, default=None)  # noqa: RUF009
+    root: RunReference | None = derived(*_ROOT, PARENT_CONTEXT, by=_root, default=None)  # noqa: RUF009
+    reads_enabled: bool = key(
+        "reads.enabled",
+        BOOLEAN,
+        default=False,
+        source=OURS,
+        text="Sends events for queries that write nothing too, such as `collect` and `show`.",
+    )
+    rdd_events_disabled: bool = key(
+        "filter.rddEventsDisabled",
+        BOOLEAN,
+        default=False,
+        text="Sends no events for jobs that use RDDs only, such as `saveAsTextFile`.",
+    )
+    captured_properties: tuple[str, ...] = key(
+        "capturedProperties",
+        LIST,
+        default=("spark.master", "spark.app.name"),
+        text="The Spark properties that the `spark_properties` facet shows; `[]` for none.",
+    )
+    disabled_facets: frozenset[str] = derived(
+        Key(
+            "facets.<name>.disabled",
+            BOOLEAN,
+            default=False,
+            example_name="spark_properties",
+            text="Leaves a facet out of events.",
+        ),
+        by=_disabled_facets,
+        default=frozenset(),
+    )
+    dataset_lineage_enabled: bool = key(
+        "columnLineage.datasetLineageEnabled",
+        BOOLEAN,
+        default=_EVENT.dataset_lineage_enabled,
+        text="Lists the columns that influence whole rows (filters, joins, grouping, sorting) once per dataset;"
+        " `false` repeats them on every output column.",
+    )
+    descriptions_enabled: bool = key(
+        "columnLineage.descriptionsEnabled",
+        BOOLEAN,
+        default=_EVENT.descriptions_enabled,
+        text="Adds the SQL text of the expression to each column lineage edge (`false` in the Java integration).",
+    )
+    schema_size_limit: int = key(
+        "columnLineage.schemaSizeLimit",
+        whole_number(0),
+        default=_EVENT.schema_size_limit,
+        text="Leaves column lineage out for outputs with more columns than this.",
+    )
+    job_owners: tuple[tuple[str, str], ...] = derived(
+        Key(
+            "job.owners.<type>",
+            TEXT,
+            default=None,
+            example="Some Team",
+            example_name="team",
+            text="An owner of the jobs; the last part of the key is the type of ownership.",
+        ),
+        by=_owners,
+        default=(),
+    )
+    job_tags: tuple[Tag, ...] = derived(
+        Key(
+            "job.tags",
+            TAGS,
+            default=(),
+            example="env:prod;pii",
+            text="Tags of the jobs, each `key[:value[:source]]`; the value defaults to `true`, the source to `CONFIG`.",
+        ),
+        Key(
+            "tags.job.<key>",
+            TEXT,
+            default=None,
+            source=PYTHON,
+            example="prod",
+            example_name="env",
+            text="One tag of the jobs, with the source `USER`.",
+        ),
+        by=_tags,
+        default=(),
+    )
+    run_tags: tuple[Tag, ...] = derived(
+        Key(
+            "run.tags",
+            TAGS,
+            default=(),
+            example="trigger:manual",
+            text="Tags of the runs, written like `job.tags`.",
+        ),
+        Key(
+            "tags.run.<key>",
+            TEXT,
+            default=None,
+            source=PYTHON,
+            example="manual",
+            example_name="trigger",
+            text="One tag of the runs, with the source `USER`.",
+        ),
+        by=_tags,
+        default=(),
+    )
+    append_dataset_name: bool = key(
+        "jobName.appendDatasetName",
+        BOOLEAN,
+        default=True,
+        text="Appends the name of the dataset that a query writes to the name of its job.",
+    )
+    replace_dot_with_underscore: bool = key(
+        "jobName.replaceDotWithUnderscore",
+        BOOLEAN,
+        default=False,
+        text="Replaces dots in job names by underscores.",
+    )
+    job_documentation: str | None = key(
+        "job.documentation",
+        TEXT,
+        default=None,
+        source=OURS,
+        example="Loads the sales of a day.",
+        text="What the application does, for the `documentation` facet of its job.",
+    )
+    flush_timeout: float = key(
+        "flush.timeoutInMillis",
+        MILLISECONDS,
+        default=10.0,
+        source=OURS,
+        text="How many milliseconds the end of the application may wait in all until events are sent.",
+    )
+    plan_max_nodes: int = key(
+        "plan.maxNodes",
+        whole_number(1),
+        default=_PROBE.max_nodes,
+        source=OURS,
+        text="The most nodes of a plan that are read; the rest is cut, and the event says so.",
+    )
+    plan_max_bytes: int = key(
+        "plan.maxBytes",
+        SIZE,
+        default=_PROBE.max_bytes,
+        source=OURS,
+        text="The largest size of an encoded plan; the rest is cut, and the event says so.",
+    )
+    event_max_bytes: int = key(
+        "event.maxBytes",
+        SIZE,
+        default=_EVENT.max_bytes,
+        source=OURS,
+        text="The largest size of an event; facets of a larger one are cut, the least important first.",
+    )
+    mask_literals: bool = key(
+        "maskLiterals",
+        BOOLEAN,
+        default=False,
+        source=OURS,
+        text="Replaces every literal in SQL text, expressions and error messages by `?`.",
+    )
+    spool_path: str | None = key(
+        "spool.path",
+        TEXT,
+        default=None,
+        source=OURS,
+        example="/var/spool/lineage",
+        text="The local directory that keeps events until they are delivered; `none` keeps them in memory only."
+        " By default `~/.local/state/openlineage-pyspark/spool` for receivers over a network, and `none` for others.",
+    )
+    spool_max_bytes: int = key(
+        "spool.maxBytes",
+        SIZE,
+        default=512 * 1024 * 1024,
+        source=OURS,
+        text="The largest size of an application's waiting events; beyond it the oldest finished runs are dropped.",
+    )
+    strict: bool = key(
+        "strict",
+        BOOLEAN,
+        default=False,
+        source=OURS,
+        text="Makes the process fail at its end if lineage had a fault, and lists the faults; meant for CI.",
+    )
+    class_cache_enabled: bool = key(
+        "classCache.enabled",
+        BOOLEAN,
+        default=True,
+        source=OURS,
+        text="Keeps the compiled probe in `~/.cache/openlineage-pyspark` for the next application.",
+    )
+    sources: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+WORKING: tuple[Key[Any], ...] = tuple(each for reader in readers(Settings).values() for each in reader.keys)
+"""The keys that have an effect, in the order of the documents."""

@@ -1,4 +1,4 @@
-"""What the value of a configuration key may be, and how text, YAML and JSON become it."""
+"""What the value of a configuration key may be, how text, YAML and JSON become it, and how it is written."""
 
 from __future__ import annotations
 
@@ -6,54 +6,54 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
+from openlineage_pyspark.facets.events.options import Tag
 from openlineage_pyspark.facets.model.run import RunReference
+from openlineage_pyspark.transport import values
 
-T = TypeVar("T")
+# Covariant: a key of texts may have None as its default.
+T_co = TypeVar("T_co", covariant=True)
 
 # What a Java int holds: plan limits cross to the JVM.
 _LARGEST = 2**31 - 1
-_UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
+
+
+def as_text(value: object) -> str:
+    """Return a value as it is written in a properties file, empty if there is none."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @attrs.frozen
-class Kind(Generic[T]):
+class Kind(Generic[T_co]):
     """The values that a key may have.
 
     Args:
         name: what is expected, as people say it.
-        convert: makes the value of what was given; raises ValueError or TypeError where that can't be done.
+        convert: makes the value of what was given; raises ValueError or TypeError if that can't be done.
+        written: returns the text of a value, which `convert` reads.
     """
 
     name: str
-    convert: Callable[[object], T]
-
-
-@attrs.frozen
-class Tag:
-    """One tag of a job or a run (TagsJobFacet, TagsRunFacet).
-
-    Args:
-        key: what the tag is about.
-        value: `true` for a mere label.
-        source: who set it: CONFIG, or USER for the `tags` section of openlineage-python.
-    """
-
-    key: str
-    value: str
-    source: str
+    convert: Callable[[object], T_co]
+    written: Callable[[Any], str] = as_text
 
 
 @attrs.frozen
 class ParentContext:
-    """What `spark.openlineage.context` says: the run that started the application, and the one at the top.
+    """What `spark.openlineage.context` holds: the run that started the application, and the one at the top.
 
     Args:
-        parent: the run above the application.
-        root: the run at the top, None where it is not named.
-        has_facets: whether facets came with them.
+        parent: the run that started the application.
+        root: the run at the top, None if it is not named.
+        has_facets: whether the context holds facets.
     """
 
     parent: RunReference
@@ -80,23 +80,15 @@ def parse_tag(text: str) -> tuple[Tag | None, bool]:
         text: one tag, without the semicolon around it.
 
     Returns:
-        The tag, None where a part is empty; and whether the whole text was understood. A fourth part is
-        left out, as in the Java client.
+        The tag, None if a part is empty; and whether the whole text was understood. A fourth part is left out, as
+        in the Java client.
     """
     # Empty parts at the end are none, as in Java's String.split.
     whole = re.sub(r"(?<!\\):[:\s]*$", "", text)
     parts = [re.sub(r"\\([:;])", r"\1", part).strip() for part in re.split(r"(?<!\\):", whole)]
-    key, value, source = (*parts[:3], *("true", "CONFIG")[len(parts) - 1 :])[:3]
-    if not (key and value and source):
+    if not all(parts[:3]):
         return None, False
-    return Tag(key, value, source), len(parts) <= 3
-
-
-def _to_boolean(value: object) -> bool:
-    word = str(value).strip().lower()
-    if word not in {"true", "1", "false", "0"}:
-        raise ValueError("neither true nor false")
-    return word in {"true", "1"}
+    return Tag(*parts[:3]), len(parts) <= 3
 
 
 def _to_text(value: object) -> str:
@@ -109,10 +101,7 @@ def _to_text(value: object) -> str:
 
 
 def _to_size(value: object) -> int:
-    match = re.fullmatch("([0-9]+)([kmg]?)b?", _to_text(value).lower())
-    if not match:
-        raise ValueError("no size")
-    return _within(int(match[1]) << _UNITS[match[2]], 1)
+    return _within(values.size(_to_text(value)), 1)
 
 
 def _within(number: int, least: int) -> int:
@@ -122,20 +111,11 @@ def _within(number: int, least: int) -> int:
 
 
 def _to_list(value: object) -> tuple[str, ...]:
-    return _items(value, "[;,]")
+    return tuple(_to_text(item) for item in value) if isinstance(value, list | tuple) else values.items(_to_text(value))
 
 
 def _to_tags(value: object) -> tuple[str, ...]:
-    return _items(value, r"(?<!\\);")
-
-
-def _items(value: object, separator: str) -> tuple[str, ...]:
-    if isinstance(value, list | tuple):
-        return tuple(_to_text(item) for item in value)
-    text = _to_text(value)
-    if text.startswith("[") and text.endswith("]"):
-        text = text[1:-1]
-    return tuple(item.strip() for item in re.split(separator, text) if item.strip())
+    return _to_list(value) if isinstance(value, list | tuple) else values.items(_to_text(value), r"(?<!\\);")
 
 
 def _to_uuid(value: object) -> str:
@@ -165,21 +145,19 @@ def _group(given: object, name: str) -> Mapping[str, object]:
     return inner
 
 
-def _or_none(kind: Kind[T]) -> Kind[T | None]:
-    return Kind(kind.name, lambda value: None if value is None else kind.convert(value))
-
-
-BOOLEAN: Kind[bool] = Kind("true or false", _to_boolean)
+BOOLEAN: Kind[bool] = Kind("true or false", lambda value: values.boolean(str(value)))
 TEXT: Kind[str] = Kind("text", _to_text)
-OPTIONAL_TEXT: Kind[str | None] = _or_none(TEXT)
-OPTIONAL_UUID: Kind[str | None] = _or_none(Kind("a UUID", _to_uuid))
+UUID: Kind[str] = Kind("a UUID", _to_uuid)
+_MILLIS = whole_number(0)
+MILLISECONDS: Kind[float] = Kind(
+    _MILLIS.name, lambda value: _MILLIS.convert(value) / 1000, lambda seconds: str(round(seconds * 1000))
+)
+"""Durations: values in seconds, written as whole milliseconds."""
 SIZE: Kind[int] = Kind("a number of bytes from 1 to 2147483647, such as 1048576, 512k or 32m", _to_size)
 LIST: Kind[tuple[str, ...]] = Kind("a list, as a,b or [a;b]", _to_list)
 TAGS: Kind[tuple[str, ...]] = Kind("tags, as key:value:source;key:value;label", _to_tags)
-CONTEXT: Kind[ParentContext | None] = _or_none(
-    Kind(
-        'JSON, as {"parent": {"run": {"runId": ...}, "job": {"namespace": ..., "name": ...},'
-        ' "root": {"run": ..., "job": ...}}}',
-        _to_context,
-    )
+CONTEXT: Kind[ParentContext] = Kind(
+    'JSON, as {"parent": {"run": {"runId": ...}, "job": {"namespace": ..., "name": ...},'
+    ' "root": {"run": ..., "job": ...}}}',
+    _to_context,
 )

@@ -1,32 +1,117 @@
-"""From what the sources gave to typed values: the strongest wins, and what is wrong becomes a warning."""
+"""From what the sources gave to typed values: the strongest source wins, and what is wrong becomes a warning."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from openlineage_pyspark.facets.model.run import RunReference
-from openlineage_pyspark.listener.settings import keys
-from openlineage_pyspark.listener.settings.catalog import (
-    FACETS_NOT_YET,
-    find_key,
-    nearest_facet,
-    nearest_key,
-)
-from openlineage_pyspark.listener.settings.kinds import Tag, parse_tag
-from openlineage_pyspark.listener.settings.transport_keys import TRANSPORT
+import attrs
+from openlineage_pyspark.listener.settings.kinds import Kind
+from openlineage_pyspark.transport.options import JAVA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from openlineage_pyspark.listener.settings.keys import Key
     from openlineage_pyspark.listener.settings.sources import Given, Layer
 
 T = TypeVar("T")
 
-# Below these, names are the user's own and may hold dots.
-_FREE_NAMES = frozenset({"config", "custom_headers", "headers", "properties", "transformerProperties", "urlParams"})
+TRANSPORT = "transport."
+"""What the names of transport options begin with; the transports read and check them."""
+
+_READER = "reader"
+
+FREE_NAMES = frozenset({"config", "custom_headers", "headers", "properties", "transformerProperties", "urlParams"})
+"""The transport options below which names are the user's own and may hold dots.
+
+They are listed here, and not taken from what transports declare, so that a driver need not import all transports.
+"""
+
+
+@attrs.frozen
+class Key(Generic[T]):
+    """One configuration key.
+
+    Args:
+        name: without its prefix; a part in angle brackets stands for any name.
+        kind: what its value may be.
+        text: one sentence for users.
+        default: the value if it is not set, or if what is set can't be used.
+        example: a value to show in samples if there is no default.
+        example_name: a name to show in place of the part in angle brackets.
+        also: other spellings that are read too.
+        source: the project from which name and meaning come: JAVA, PYTHON or OURS.
+        works: False if the key is known and has no effect yet.
+    """
+
+    name: str
+    kind: Kind[T]
+    text: str = attrs.field(kw_only=True)
+    default: T = attrs.field(kw_only=True)
+    example: str = attrs.field(kw_only=True, default="")
+    example_name: str = attrs.field(kw_only=True, default="")
+    also: tuple[str, ...] = attrs.field(kw_only=True, default=())
+    source: str = attrs.field(kw_only=True, default=JAVA)
+    works: bool = attrs.field(kw_only=True, default=True)
+
+    @property
+    def default_text(self) -> str:
+        """The default as it is written in a properties file, empty if there is none."""
+        return "" if self.default is None else self.kind.written(self.default)
+
+    def matched(self, name: str) -> str | None:
+        """Return what stands for the part in angle brackets, empty if it has none; None for another key."""
+        return next((free for known in (self.name, *self.also) if (free := _free_part(known, name)) is not None), None)
+
+
+@attrs.frozen
+class Reader(Generic[T]):
+    """How one field of the settings is read.
+
+    Args:
+        keys: the keys that the field declares.
+        read: makes the field's value of the reading and these keys.
+    """
+
+    keys: tuple[Key[Any], ...]
+    read: Callable[..., T]
+
+
+def key(
+    name: str,
+    kind: Kind[T],
+    *,
+    text: str,
+    default: T,
+    example: str = "",
+    source: str = JAVA,
+) -> T:
+    """Declare a field of the settings that holds the value of one key; see `Key` for the arguments."""
+    declared = Key(name, kind, text=text, default=default, example=example, source=source)
+    reader: Reader[T] = Reader((declared,), Reading.value)
+    return _field(reader, default)
+
+
+def derived(*keys: Key[Any], by: Callable[..., T], default: T) -> T:
+    """Declare a field of the settings that is made of several keys, or of all keys that match a pattern.
+
+    Args:
+        keys: the keys.
+        by: makes the value: a function of the `Reading` and of the keys.
+        default: the value if none of them is set.
+    """
+    return _field(Reader(keys, by), default)
+
+
+def readers(settings: type[Any]) -> dict[str, Reader[Any]]:
+    """Return how each field is read that `key` or `derived` declares, by the field's name."""
+    fields = attrs.fields(settings)
+    return {field.name: field.metadata[_READER] for field in fields if _READER in field.metadata}
+
+
+def _field(reader: Reader[T], default: T) -> T:
+    return attrs.field(default=default, metadata={_READER: reader})
 
 
 class Reading:
@@ -41,36 +126,31 @@ class Reading:
     """
 
     def __init__(self, layers: Sequence[Layer]) -> None:
-        self._layers = layers
         self.warnings = [problem for layer in layers for problem in layer.problems]
         self.given: dict[str, list[Given]] = {}
         for given in _of_one_transport(layers):
             self.given.setdefault(given.name, []).append(given)
 
-    def warn_of_names(self) -> None:
-        """Warn of each name that is no key, and of each key that has no effect yet."""
-        for layer in self._layers:
-            for given in layer.given:
-                key = find_key(given.name)
-                if given.name.startswith(TRANSPORT):
-                    continue
-                if key is None:
-                    near = nearest_key(given.name)
-                    hint = f"; did you mean {layer.suggestion(near)}?" if near else ""
-                    self.warnings.append(f"{given.label} is unknown and has no effect{hint}")
-                elif key.status == keys.KNOWN:
-                    self.warnings.append(f"{given.label} is not supported yet and has no effect")
-
     def value(self, key: Key[T]) -> T:
-        """Return the value of a key, its default where none was given or what was given can't be used."""
+        """Return the value of a key; its default if no value was given, or one that can't be used."""
         given = self.given.get(key.name)
-        return self._converted(key, given[-1]) if given else key.default
+        return self.converted(key, given[-1]) if given else key.default
 
-    def named(self, key: Key[T]) -> Iterator[tuple[str, T]]:
-        """Yield each name that stands in the brackets of a key, and its value."""
+    def named(self, key: Key[T]) -> Iterator[tuple[str, T, Given]]:
+        """Yield each name that stands in the brackets of a key, its value, and what was given."""
         for name, given in self.given.items():
             if free := key.matched(name):
-                yield free, self._converted(key, given[-1])
+                yield free, self.converted(key, given[-1]), given[-1]
+
+    def converted(self, key: Key[T], given: Given) -> T:
+        """Return the value that a key makes of what was given; the default, with a warning, if it can't be used."""
+        try:
+            return key.kind.convert(given.value)
+        except (ValueError, TypeError):
+            instead = f"the default, {key.default_text}, is used" if key.default_text else "it has no effect"
+            problem = f"holds {_kind_of(given.value)}, but {key.kind.name} is expected"
+            self.warnings.append(f"{given.label} {problem}; {instead}")
+            return key.default
 
     def transport(self) -> Mapping[str, Any]:
         """Return the transport options, nested."""
@@ -87,67 +167,14 @@ class Reading:
             group[path[-1]] = given.value
         return options
 
-    def parents(self) -> tuple[RunReference | None, RunReference | None]:
-        """Return the run that started the application and the one at the top, which may be the same."""
-        context = self.value(keys.PARENT_CONTEXT)
-        if context:
-            if context.has_facets:
-                label = self.given[keys.PARENT_CONTEXT.name][-1].label
-                self.warnings.append(f"{label} holds facets, which are not passed on yet")
-            return context.parent, context.root or context.parent
-        parent = self._run(keys.PARENT_RUN_ID, keys.PARENT_JOB_NAMESPACE, keys.PARENT_JOB_NAME)
-        root = self._run(keys.ROOT_PARENT_RUN_ID, keys.ROOT_PARENT_JOB_NAMESPACE, keys.ROOT_PARENT_JOB_NAME)
-        return parent, root or parent
 
-    def disabled_facets(self) -> frozenset[str]:
-        """Return the facets that are switched off."""
-        disabled = set()
-        for name, off in self.named(keys.FACET_DISABLED):
-            label = self.given[keys.FACET_DISABLED.name.replace("<name>", name)][-1].label
-            if off:
-                disabled.add(name)
-            elif name in FACETS_NOT_YET:
-                self.warnings.append(f"{label} asks for the facet {name}, which is not supported yet")
-            # Only of a facet that is almost one of ours: a plug-in may bring any other.
-            if near := nearest_facet(name):
-                self.warnings.append(f"{label} names no facet that is known; did you mean {near}?")
-        return frozenset(disabled)
-
-    def tags(self, listed: Key[tuple[str, ...]], single: Key[str | None]) -> tuple[Tag, ...]:
-        """Return the tags of one kind, those of `listed` before those of `single` with the same key."""
-        tags = {name: Tag(name, value, "USER") for name, value in self.named(single) if value}
-        # Of all layers and not of the strongest alone: the Java integration merges tags by their key.
-        for given in self.given.get(listed.name, ()):
-            texts: tuple[str, ...] = self._converted(listed, given)
-            for position, text in enumerate(texts, start=1):
-                tag, whole = parse_tag(text)
-                if tag:
-                    tags[tag.key] = tag
-                if not whole:
-                    what = "is cut after its third part" if tag else "is left out"
-                    problem = f"tag {position} is not written as key, key:value or key:value:source"
-                    self.warnings.append(f"{given.label}: {problem}, and {what}")
-        return tuple(tags.values())
-
-    def _converted(self, key: Key[T], given: Given) -> T:
-        try:
-            return key.kind.convert(given.value)
-        except (ValueError, TypeError):
-            default = keys.as_text(key.default)
-            instead = f"the default, {default}, is used" if default else "it has no effect"
-            problem = f"holds {_kind_of(given.value)}, but {key.kind.name} is expected"
-            self.warnings.append(f"{given.label} {problem}; {instead}")
-            return key.default
-
-    def _run(self, *parts: Key[str | None]) -> RunReference | None:
-        run_id, namespace, name = (self.value(part) for part in parts)
-        if run_id and namespace and name:
-            return RunReference(run_id, namespace, name)
-        given = [self.given[part.name][-1].label for part in parts if part.name in self.given]
-        if given:
-            needed = ", ".join(part.name for part in parts)
-            self.warnings.append(f"{', '.join(given)}: no effect, because {needed} are needed together")
-        return None
+def _free_part(known: str, name: str) -> str | None:
+    if name == known:
+        return ""
+    before, bracket, rest = known.partition("<")
+    after = rest.partition(">")[2]
+    found = re.fullmatch(f"{re.escape(before)}(.+){re.escape(after)}", name) if bracket else None
+    return found[1] if found else None
 
 
 def _of_one_transport(layers: Sequence[Layer]) -> Iterator[Given]:
@@ -165,7 +192,7 @@ def _text(given: Given) -> str:
 
 def _path(name: str) -> tuple[str, ...]:
     parts = name.removeprefix(TRANSPORT).split(".")
-    free = next((index + 1 for index, part in enumerate(parts) if part in _FREE_NAMES), len(parts))
+    free = next((index + 1 for index, part in enumerate(parts) if part in FREE_NAMES), len(parts))
     return (*parts[:free], *([".".join(parts[free:])] if parts[free:] else []))
 
 

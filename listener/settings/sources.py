@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,20 +9,22 @@ from pathlib import Path
 
 import attrs
 from openlineage_pyspark.listener.settings.catalog import spelled
-from openlineage_pyspark.listener.settings.keys import DISABLED, NAMESPACE, PARENT_CONTEXT
-from openlineage_pyspark.listener.settings.transport_keys import TRANSPORT
+from openlineage_pyspark.listener.settings.keys import PARENT_CONTEXT
+from openlineage_pyspark.listener.settings.reading import TRANSPORT
+from openlineage_pyspark.transport import values
 
 PREFIX = "spark.openlineage."
 ENVIRONMENT_PREFIX = "OPENLINEAGE__"
 SPARK_CONF = "Spark configuration"
 
-_LEGACY = {
-    "OPENLINEAGE_DISABLED": DISABLED.name,
-    "OPENLINEAGE_NAMESPACE": NAMESPACE.name,
+SHORT_VARIABLES = {
+    "OPENLINEAGE_DISABLED": "disabled",
+    "OPENLINEAGE_NAMESPACE": "namespace",
     "OPENLINEAGE_URL": "transport.url",
     "OPENLINEAGE_ENDPOINT": "transport.endpoint",
     "OPENLINEAGE_API_KEY": "transport.auth.apiKey",
 }
+"""The environment variables of openlineage-python for single keys."""
 
 
 @attrs.frozen
@@ -32,9 +33,9 @@ class Given:
 
     Args:
         name: the key without prefix, dotted.
-        value: text, or what YAML or JSON made of it; never shown, for it may be a secret.
-        label: the key as its user wrote it, and where.
-        origin: the Spark configuration, the path of a file, or the name of an environment variable.
+        value: text, or what YAML or JSON made of it; never shown, because it may be a secret.
+        label: the key as the user wrote it, and where.
+        origin: SPARK_CONF, the path of a file, or the name of an environment variable.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Layer:
     Args:
         given: its values.
         problems: what could not be read, as sentences without their full stop.
-        transport_type: the transport that its options are for, None where it does not say.
+        transport_type: the transport that its options are for, None if it names none.
     """
 
     given: tuple[Given, ...]
@@ -78,7 +79,7 @@ def read_sources(
         search: the YAML files to look for after `OPENLINEAGE_CONFIG`; the first readable one is taken.
     """
     return (
-        _legacy_environment(environ),
+        _short_variables(environ),
         _environment(environ),
         _yaml_file(environ, search),
         _spark_configuration(spark_conf),
@@ -86,7 +87,7 @@ def read_sources(
 
 
 def flatten(value: object, name: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the dotted name and the value of each leaf; nulls and empty texts are no values."""
+    """Yield the dotted name and the value of each leaf, but for nulls and empty texts."""
     if isinstance(value, Mapping) and name != PARENT_CONTEXT.name:
         for key, inner in value.items():
             yield from flatten(inner, f"{name}.{key}" if name else str(key))
@@ -101,8 +102,8 @@ def parse_yaml(text: str) -> tuple[tuple[tuple[str, object], ...], str | None]:
         text: the file's content.
 
     Returns:
-        The dotted names with their values; and what is wrong with the file, without a word of its content,
-        because a parser's own message may quote a secret.
+        The dotted names with their values; and what is wrong with the file, None if nothing is. That text quotes
+        nothing of the file, as a parser's own message would, because it may be a secret.
     """
     # Imported here, because most applications have no such file and need no YAML parser.
     import yaml
@@ -126,10 +127,10 @@ def _layer(given: Sequence[Given], problems: Sequence[str] = ()) -> Layer:
     return Layer(tuple(given), tuple(problems), types[-1] if types else None)
 
 
-def _legacy_environment(environ: Mapping[str, str]) -> Layer:
+def _short_variables(environ: Mapping[str, str]) -> Layer:
     given = [
         Given(name, environ[variable].strip(), variable, variable)
-        for variable, name in _LEGACY.items()
+        for variable, name in SHORT_VARIABLES.items()
         if environ.get(variable, "").strip()
     ]
     implied = {
@@ -148,7 +149,7 @@ def _environment(environ: Mapping[str, str]) -> Layer:
     for variable in sorted(environ, reverse=True):
         if not variable.upper().startswith(ENVIRONMENT_PREFIX):
             continue
-        name = ".".join(spelled(part) for part in variable[len(ENVIRONMENT_PREFIX) :].split("__"))
+        name = spelled(variable[len(ENVIRONMENT_PREFIX) :].replace("__", "."))
         text = environ[variable].strip()
         value = _unbracketed(text, name)
         if text.startswith(("{", "[")):
@@ -199,7 +200,7 @@ def _unbracketed(text: str, name: str) -> object:
     whole = text.strip()
     if not (name.startswith(TRANSPORT) and whole.startswith("[") and whole.endswith("]")):
         return text
-    return [item.strip() for item in whole[1:-1].split(";") if item.strip()]
+    return list(values.items(whole, ";"))
 
 
 def _almost_prefixed(key: str) -> str | None:
@@ -208,5 +209,4 @@ def _almost_prefixed(key: str) -> str | None:
     # The first letter spares all other Spark keys the comparison.
     if first != "spark" or not dot or second[:1].lower() != "o":
         return None
-    close = difflib.get_close_matches(second.lower(), ["openlineage"], cutoff=0.8)
-    return PREFIX + name if close else None
+    return PREFIX + name if values.nearest(second, ["openlineage"], cutoff=0.8) else None

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from openlineage_pyspark.facets.events.options import Tag
 from openlineage_pyspark.facets.model.run import RunReference
-from openlineage_pyspark.listener.settings.kinds import Tag
 from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
 
 
@@ -218,10 +218,10 @@ def test_without_a_yaml_file_no_yaml_parser_and_never_spark_is_imported(tmp_path
     program = """
 import sys
 from pathlib import Path
-from openlineage_pyspark.listener.settings.settings import is_configured, load
+from openlineage_pyspark.listener.settings.settings import load
 file = Path(sys.argv[1])
 conf = {"spark.openlineage.transport.type": "file"}
-assert is_configured(conf, {}, [file]) and load(conf, {}, [file]).transport == {"type": "file"}
+assert load(conf, {}, [file]).transport == {"type": "file"}
 print(sorted({"yaml", "pyspark", "py4j", "requests", "openlineage"} & set(sys.modules)))
 """
     absent, present = tmp_path / "absent.yml", tmp_path / "present.yml"
@@ -232,3 +232,19 @@ print(sorted({"yaml", "pyspark", "py4j", "requests", "openlineage"} & set(sys.mo
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     assert (imported(absent), imported(present)) == ("[]", "['yaml']")
+
+
+@pytest.mark.parametrize("environ", [{}, {"OPENLINEAGE__TRANSPORT__TIMEOUT_IN_MILLIS": "7"}])
+def test_the_settings_import_no_client_of_a_transport(environ: dict[str, str]):
+    """Nor any transport of this package, unless a name has to be looked up among the options of all of them."""
+    program = """
+import os, sys
+from openlineage_pyspark.listener.settings.settings import load
+load({"spark.openlineage.transport.type": "http", "spark.openlineage.namespace": "n"}, os.environ, [])
+transport = "openlineage_pyspark.transport."
+watched = {"requests", "confluent_kafka", transport + "kafka", transport + "http.transport"}
+print(*sorted(name.removeprefix(transport) for name in watched & set(sys.modules)))
+"""
+    command = [sys.executable, "-I", "-c", program]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environ)
+    assert done.stdout.strip() == ("http.transport kafka" if environ else "")

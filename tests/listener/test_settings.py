@@ -1,12 +1,11 @@
 """What the configuration of an application becomes, from each place in which it can be set."""
 
 import json
-from pathlib import Path
 
 import pytest
+from openlineage_pyspark.facets.events.options import Tag
 from openlineage_pyspark.facets.model.run import RunReference
-from openlineage_pyspark.listener.settings.kinds import Tag
-from openlineage_pyspark.listener.settings.settings import Settings, is_configured, load
+from openlineage_pyspark.listener.settings.settings import Settings, load
 
 PARENT = RunReference("01941f29-7c00-7000-8000-000000000002", "airflow", "sales.load")
 ROOT = RunReference("01941f29-7c00-7000-8000-000000000003", "airflow", "sales")
@@ -117,7 +116,6 @@ def test_every_key_of_the_spark_configuration_is_read():
     assert (settings.reads_enabled, settings.rdd_events_disabled) == (True, True)
     assert settings.captured_properties == ("spark.master", "spark.executor.memory")
     assert settings.disabled_facets == {"sql"}
-    assert (settings.facet_enabled("sql"), settings.facet_enabled("schema")) == (False, True)
     assert not settings.dataset_lineage_enabled
     assert not settings.descriptions_enabled
     assert settings.schema_size_limit == 50
@@ -232,21 +230,6 @@ def test_an_incomplete_parent_has_no_effect_and_says_what_is_needed():
     assert settings.warnings == (f"{given}: no effect, {needed}",)
 
 
-def test_a_transport_asks_for_lineage_wherever_it_is_set_unless_it_is_switched_off(tmp_path: Path):
-    path = tmp_path / "openlineage.yml"
-    path.write_text("transport: {type: file}")
-    asking = conf(**{"transport.type": "file"})
-    assert is_configured(asking, {}, ())
-    assert is_configured({}, {"OPENLINEAGE_URL": "http://h"}, ())
-    assert is_configured({}, {"OPENLINEAGE__TRANSPORT__TYPE": "file"}, ())
-    assert is_configured({}, {"OPENLINEAGE__TRANSPORT": '{"type": "file"}'}, ())
-    assert is_configured({}, {}, [path])
-    assert not is_configured({"spark.openlineage.disabled": "true", **asking}, {}, [path])
-    assert not is_configured(asking, {"OPENLINEAGE_DISABLED": "1"}, ())
-    assert not is_configured({}, {"OPENLINEAGE_API_KEY": "key", "OPENLINEAGE_NAMESPACE": "n"}, ())
-    assert not is_configured({"spark.app.name": "a", **conf(namespace="n")}, {}, [tmp_path / "no.yml"])
-
-
 @pytest.mark.parametrize(
     "key",
     [
@@ -255,8 +238,7 @@ def test_a_transport_asks_for_lineage_wherever_it_is_set_unless_it_is_switched_o
         "spark.openlinage.transport.type",
     ],
 )
-def test_a_misspelt_transport_asks_for_lineage_so_that_its_warning_is_seen(key: str):
-    assert is_configured({key: "file"}, {}, ())
+def test_a_misspelt_transport_warns_with_the_key_that_is_meant(key: str):
     (warning,) = load({key: "file"}, {}, ()).warnings
     assert warning.startswith(f"{key} is ")
     assert warning.endswith("did you mean spark.openlineage.transport.type?")

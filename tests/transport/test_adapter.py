@@ -189,7 +189,7 @@ def test_datazone_without_an_answer_is_worth_another_try(receiver: Any, answer: 
 
 
 def test_what_a_transport_needs_is_named_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert config_error("gcplineage") == f"{PREFIX}.project_id is not set. Set it to the Google Cloud project."
+    assert config_error("gcplineage") == f"{PREFIX}.projectId is not set. Set it to the Google Cloud project."
     assert config_error("amazon_datazone_api") == f"{PREFIX}.domainId is not set. Set it to the domain's id."
     # As where the packages are not installed.
     monkeypatch.setitem(sys.modules, "google", None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from openlineage_pyspark.transport import TransportConfigError, open_transport
 from openlineage_pyspark.transport.http.transport import HttpTransport
+from openlineage_pyspark.transport.registry import every_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,9 @@ def installed_plugin(tmp_path: Path) -> Iterator[None]:
     """Install a distribution with entry points, as pip lays it out."""
     (tmp_path / "lineage_plugin_for_test.py").write_text(
         "from openlineage_pyspark.transport.memory import MemoryTransport\n"
-        "class Mailbox(MemoryTransport):\n    OPTIONS_NOT_YET = frozenset({'stamp'})\n"
+        "from openlineage_pyspark.transport.options import Option, not_yet, text\n"
+        "BOX = Option('postBox', text, text='The number of the box.', default='', example='7')\n"
+        "class Mailbox(MemoryTransport):\n    OPTIONS = (BOX, not_yet('stamp', 'What is to be paid.'))\n"
     )
     metadata = tmp_path / "lineage_plugin_for_test-1.0.dist-info"
     metadata.mkdir()
@@ -31,7 +34,9 @@ def installed_plugin(tmp_path: Path) -> Iterator[None]:
         "gone = no_such_module_for_test:Gone\nodd = collections:OrderedDict\n"
     )
     sys.path.insert(0, str(tmp_path))
+    every_option.cache_clear()
     yield
+    every_option.cache_clear()
     sys.path.remove(str(tmp_path))
     sys.modules.pop("lineage_plugin_for_test", None)
 
@@ -93,3 +98,20 @@ def test_an_entry_point_that_does_not_load_is_named_with_its_reason() -> None:
         " Install what it needs, or take another transport."
     )
     assert "collections:OrderedDict is no subclass of" in message_of("odd")
+
+
+@pytest.mark.usefixtures("installed_plugin")
+def test_the_options_of_an_entry_point_are_listed_and_one_that_does_not_load_is_left_out() -> None:
+    named = {option.name: (option.text, option.works) for option in every_option()}
+    assert named["postBox"] == ("The number of the box.", True)
+    assert named["stamp"] == ("What is to be paid.", False)
+
+
+@pytest.mark.usefixtures("installed_plugin")
+def test_a_misspelled_option_of_an_entry_point_gets_the_nearest(caplog: pytest.LogCaptureFixture) -> None:
+    open_transport("mailbox", {"postbx": "1"})
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "spark.openlineage.transport.postbx is unknown to the mailbox transport and has no effect;"
+        " did you mean spark.openlineage.transport.postBox?"
+    )

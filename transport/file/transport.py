@@ -12,9 +12,9 @@ from urllib.request import url2pathname
 from openlineage_pyspark.transport.base import Transport, TransportConfigError
 from openlineage_pyspark.transport.file.filesystem import filesystem_for
 from openlineage_pyspark.transport.file.local import LocalFile
-from openlineage_pyspark.transport.file.objects import DEFAULT_BYTES, Objects, Sizes
+from openlineage_pyspark.transport.file.objects import DEFAULT_BYTES, DEFAULT_SECONDS, Objects, Sizes
 from openlineage_pyspark.transport.file.rotation import Rotation
-from openlineage_pyspark.transport.options import flag_option, number_option, prefix_of, required_option, size_option
+from openlineage_pyspark.transport.options import OURS, PYTHON, Option, flag, not_yet, number, prefix_of, size, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +28,41 @@ _log = logging.getLogger(__name__)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
+_LOCATION = Option(
+    "location",
+    text,
+    text="A local file, which gets one event a line; or, if it begins with a scheme such as `s3a:`, a directory for"
+    " objects.",
+    default="",
+    example="lineage.ndjson",
+    also=("log_file_path",),
+)
+_APPEND = Option("append", flag, text="Always true: events are appended.", default=True, source=PYTHON)
+_MAX_BYTES = Option(
+    "rotate.maxBytes",
+    size,
+    text="The size after which the next file or object begins; by default local files grow without limit, and objects"
+    f" end after `{DEFAULT_BYTES >> 20}m`.",
+    default=None,
+    example="100m",
+    source=OURS,
+)
+_MAX_SECONDS = Option(
+    "rotate.maxSeconds",
+    number("seconds", zero_allowed=True),
+    text="Seconds after which an object is closed, on stores that keep nothing of an open object; `0` writes one object"
+    " per event.",
+    default=DEFAULT_SECONDS,
+    source=OURS,
+)
+_COMPRESS = Option(
+    "rotate.compress", flag, text="Compresses rotated files and objects with gzip.", default=False, source=OURS
+)
+
+
 class FileTransport(Transport):
-    """A local file, or objects of a file system that Hadoop knows.
+    """
+    A local file, or objects of a file system that Hadoop knows.
 
     Each event is one line.
 
@@ -38,10 +71,17 @@ class FileTransport(Transport):
             belong to this process. Events for objects are spooled, because that file system may be away.
     """
 
-    OPTIONS = frozenset(
-        {"location", "log_file_path", "append", "rotate.maxBytes", "rotate.maxSeconds", "rotate.compress"}
+    OPTIONS = (
+        _LOCATION,
+        _MAX_BYTES,
+        _MAX_SECONDS,
+        _COMPRESS,
+        _APPEND,
+        not_yet("debug_mode", "Writes one readable file per event."),
+        not_yet("filesystem", "An fsspec file system."),
+        not_yet("fs_kwargs.<option>", "Options of that file system."),
+        not_yet("storage_options.<option>", "Options of an fsspec URL."),
     )
-    OPTIONS_NOT_YET = frozenset({"debug_mode", "filesystem", "fs_kwargs.*", "storage_options.*"})
 
     def __init__(self, place: LocalFile | Objects) -> None:
         self._place = place
@@ -66,9 +106,8 @@ class FileTransport(Transport):
             TransportConfigError: the location is missing, can't be written, or needs a file system that is not
                 available here.
         """
-        remedy = "Set it to the file that gets the events."
-        location = required_option(options, "location", "log_file_path", remedy=remedy)
-        if flag_option(options, "append") is False:
+        location = _LOCATION.required(options, "Set it to the file that gets the events.")
+        if not _APPEND.read(options):
             _log.warning("%s.append=false is not supported: events are always appended", prefix_of(options))
         scheme = _SCHEME.match(location)
         if scheme and scheme[1].lower() != "file":
@@ -98,9 +137,9 @@ class FileTransport(Transport):
 
 
 def _rotation(options: Mapping[str, object]) -> Rotation | None:
-    if number_option(options, "rotate.maxSeconds", unit="seconds", zero_allowed=True) is not None:
+    if _MAX_SECONDS.given(options) is not None:
         _log.warning("%s.rotate.maxSeconds has no effect on a local file", prefix_of(options))
-    max_bytes, compress = size_option(options, "rotate.maxBytes"), flag_option(options, "rotate.compress") or False
+    max_bytes, compress = _MAX_BYTES.read(options), _COMPRESS.read(options)
     if max_bytes is None:
         if compress:
             _log.warning("%s.rotate.compress has no effect without rotate.maxBytes on a local file", prefix_of(options))
@@ -114,9 +153,10 @@ def _objects(location: str, scheme: str, options: Mapping[str, object]) -> Objec
         problem = f"begins with {scheme}:, which takes the Hadoop client of a Spark driver, and there is none here"
         raise TransportConfigError("location", problem, "Name a local path, or use the http transport.")
     sizes = Sizes(
-        size_option(options, "rotate.maxBytes") or DEFAULT_BYTES,
-        number_option(options, "rotate.maxSeconds", unit="seconds", zero_allowed=True),
-        compress=flag_option(options, "rotate.compress") or False,
+        _MAX_BYTES.read(options) or DEFAULT_BYTES,
+        # As it is set: without it, objects of a store that keeps open ones have no age limit.
+        _MAX_SECONDS.given(options),
+        compress=_COMPRESS.read(options),
     )
     return Objects(location, filesystem, sizes)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
 
 from openlineage_pyspark.transport.base import TransportConfigError
-from openlineage_pyspark.transport.options import list_option, prefix_of
+from openlineage_pyspark.transport.options import PYTHON, Option, prefix_of, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,26 @@ _log = logging.getLogger(__name__)
 
 PASSING_STATUSES = frozenset({408, 425, 429})
 
-# Shorter values, such as `1` or `yes`, are no secrets and would tear an answer's text to shreds.
+_STATUSES: Option[tuple[str, ...]] = Option(
+    "retry.status_forcelist",
+    texts,
+    text="Statuses, besides 408, 425, 429 and 5xx, after which an event is sent again.",
+    default=(),
+    source=PYTHON,
+)
+RETRY_OPTIONS = (
+    _STATUSES,
+    Option(
+        "retry.<option>",
+        text,
+        text="Has no effect and costs a warning: the delivery decides when an event is sent again.",
+        default="",
+        source=PYTHON,
+    ),
+)
+"""What `passing_statuses` reads."""
+
+# Shorter values, such as `1` or `yes`, are not secret, and masking them would make the text unreadable.
 _SHORTEST_SECRET = 4
 _SHORTEST_PART = 8
 
@@ -44,9 +63,9 @@ def passing_statuses(options: Mapping[str, object]) -> frozenset[int]:
             "%s.retry: only status_forcelist has an effect, because failed events are always sent again",
             prefix_of(options),
         )
-    statuses = list_option(options, "retry.status_forcelist")
+    statuses = _STATUSES.read(options)
     if not all(re.fullmatch("[1-5][0-9][0-9]", status) for status in statuses):
-        raise TransportConfigError("retry.status_forcelist", "is no list of statuses", "Write it such as [429;503].")
+        raise TransportConfigError(_STATUSES.name, "is no list of statuses", "Write it such as [429;503].")
     return PASSING_STATUSES | {int(status) for status in statuses}
 
 

@@ -14,6 +14,7 @@ import attrs
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import TransportError
 from openlineage_pyspark.transport.http.answer import mask_secrets, seconds_to_wait
+from openlineage_pyspark.transport.http.options import EXPIRES_IN_FIELD, TOKEN_REFRESH_BUFFER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,8 +86,8 @@ class TokenRequest:
     form: Mapping[str, str] = attrs.field(repr=False)
     authorization: str | None = attrs.field(default=None, repr=False)
     token_fields: tuple[str, ...] = ("token", "access_token")
-    expires_in_field: str = "expires_in"
-    refresh_buffer: float = 120.0
+    expires_in_field: str = EXPIRES_IN_FIELD.default
+    refresh_buffer: float = TOKEN_REFRESH_BUFFER.default
     secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
 
 

@@ -1,4 +1,4 @@
-"""Where and how to post over HTTP: the options of the OpenLineage clients, checked, as one value."""
+"""From the options of the http transport to one checked value: where and how to post."""
 
 from __future__ import annotations
 
@@ -11,18 +11,11 @@ import attrs
 import requests
 from openlineage_pyspark.transport.address import holds_login, without_secrets
 from openlineage_pyspark.transport.base import KEY_PREFIX, TransportConfigError
+from openlineage_pyspark.transport.http import options as declared
 from openlineage_pyspark.transport.http.answer import PASSING_STATUSES, passing_statuses
 from openlineage_pyspark.transport.http.auth import TokenRequest, basic_authorization
 from openlineage_pyspark.transport.http.tls import TlsSettings, read_tls_settings
-from openlineage_pyspark.transport.options import (
-    list_option,
-    map_option,
-    not_such_a_word,
-    number_option,
-    prefix_of,
-    required_option,
-    text_option,
-)
+from openlineage_pyspark.transport.options import not_such_a_word, prefix_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,16 +23,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-DEFAULT_ENDPOINT = "api/v1/lineage"
-CONNECT_SECONDS = 5.0
-# A graph store may take seconds over one large event.
-READ_SECONDS = 30.0
 # Below this, healthy receivers would fail.
 SHORTEST_SECONDS = 0.1
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_REFRESH_SECONDS = 120.0
-_KEY_SPELLINGS = ("auth.apiKey", "auth.apikey", "auth.api_key")
 
 
 @attrs.frozen(kw_only=True)
@@ -49,21 +36,21 @@ class HttpSettings:
     Args:
         url: the whole address, with path and query.
         api_key: sent as `Authorization: Bearer`; None sends none.
-        token: how the token is fetched that is sent in the place of a key; None where none is.
+        token: how to fetch the token that is sent instead of a key; None sends no token.
         headers: further headers.
-        connect_seconds: how long a connection may take.
-        read_seconds: how long the receiver may be silent.
+        connect_seconds: how many seconds a connection may take.
+        read_seconds: for how many seconds the receiver may be silent.
         compress: True sends the body as gzip.
         tls: the certificates.
-        passing_statuses: the statuses below 500 after which a retry could help.
+        passing_statuses: the statuses below 500 after which the same event may be accepted later.
     """
 
     url: str = attrs.field(repr=False)
     api_key: str | None = attrs.field(default=None, repr=False)
     token: TokenRequest | None = None
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    connect_seconds: float = CONNECT_SECONDS
-    read_seconds: float = READ_SECONDS
+    connect_seconds: float = declared.CONNECT_SECONDS
+    read_seconds: float = declared.READ_SECONDS
     compress: bool = False
     tls: TlsSettings = attrs.field(factory=TlsSettings)
     passing_statuses: frozenset[int] = PASSING_STATUSES
@@ -73,8 +60,7 @@ def read_http_settings(options: Mapping[str, object]) -> HttpSettings:
     """Read the options of the http transport.
 
     Args:
-        options: the nested options. `timeoutInMillis` (or `timeout`, in seconds) holds for connecting and
-            for reading, and is raised to 100 ms; without it they are 5 s and 30 s.
+        options: the nested options. A timeout below 100 ms is raised to that.
 
     Raises:
         TransportConfigError: an option is missing or can't be used.
@@ -95,12 +81,11 @@ def read_http_settings(options: Mapping[str, object]) -> HttpSettings:
 
 
 def _address(options: Mapping[str, object]) -> str:
-    url = required_option(options, "url", remedy="Set it to the receiver, such as http://localhost:5000.")
+    url = declared.URL.required(options, "Set it to the receiver, such as http://localhost:5000.")
     parts = _split("url", url)
-    endpoint = text_option(options, "endpoint")
-    base, end = parts.path.rstrip("/"), (DEFAULT_ENDPOINT if endpoint is None else endpoint).strip("/")
+    base, end = parts.path.rstrip("/"), declared.ENDPOINT.read(options).strip("/")
     path = base if not end or f"{base}/".endswith(f"/{end}/") else f"{base}/{end}"
-    if base and endpoint is None and path != base:
+    if base and declared.ENDPOINT.given(options) is None and path != base:
         prefix = prefix_of(options)
         _log.warning(
             "%s.url has the path %s and no endpoint is set: events go to %s below it. Set %s.endpoint to"
@@ -108,8 +93,9 @@ def _address(options: Mapping[str, object]) -> str:
             prefix, base, end, prefix,
         )  # fmt: skip
     request = requests.PreparedRequest()
+    parameters = declared.URL_PARAMS.read(options) or {}
     try:
-        request.prepare_url(urlunsplit(parts._replace(path=path, fragment="")), map_option(options, "urlParams"))
+        request.prepare_url(urlunsplit(parts._replace(path=path, fragment="")), parameters)
     except requests.RequestException:
         raise _no_address("url") from None
     return str(request.url)
@@ -139,8 +125,8 @@ def _no_address(option: str) -> TransportConfigError:
 
 
 def _api_key(options: Mapping[str, object]) -> str | None:
-    kind = text_option(options, "auth.type")
-    key = text_option(options, *_KEY_SPELLINGS)
+    kind = declared.AUTH_TYPE.given(options)
+    key = declared.API_KEY.given(options)
     if kind == "none":
         return None
     if kind not in (None, "api_key", "bearer"):
@@ -155,45 +141,41 @@ def _api_key(options: Mapping[str, object]) -> str | None:
 
 
 def _token(options: Mapping[str, object]) -> TokenRequest | None:
-    kind = text_option(options, "auth.type")
+    kind = declared.AUTH_TYPE.read(options)
     if kind not in ("jwt", "oauth2"):
         return None
     remedy = "Set it to the address that gives tokens, such as https://login.example.com/token."
-    endpoint = required_option(options, "auth.tokenEndpoint", "auth.token_endpoint", remedy=remedy)
-    _split("auth.tokenEndpoint", endpoint)
-    buffer = number_option(
-        options, "auth.tokenRefreshBuffer", "auth.token_refresh_buffer", unit="seconds", zero_allowed=True
-    )
+    endpoint = declared.TOKEN_ENDPOINT.required(options, remedy)
+    _split(declared.TOKEN_ENDPOINT.name, endpoint)
     request = TokenRequest(
         url=endpoint,
         form={},
-        token_fields=list_option(options, "auth.tokenFields", "auth.token_fields")
+        token_fields=declared.TOKEN_FIELDS.read(options)
         or (("token", "access_token") if kind == "jwt" else ("access_token",)),
-        expires_in_field=text_option(options, "auth.expiresInField", "auth.expires_in_field") or "expires_in",
-        refresh_buffer=_REFRESH_SECONDS if buffer is None else buffer,
+        expires_in_field=declared.EXPIRES_IN_FIELD.read(options) or declared.EXPIRES_IN_FIELD.default,
+        refresh_buffer=declared.TOKEN_REFRESH_BUFFER.read(options),
     )
     return _by_key(request, options) if kind == "jwt" else _by_client(request, options)
 
 
 def _by_key(request: TokenRequest, options: Mapping[str, object]) -> TokenRequest:
-    """Fetch a token for a key, in the way of the Java and Python clients' JwtTokenProvider."""
-    key = required_option(options, *_KEY_SPELLINGS, remedy="Set it to the key that a token is given for.")
-    grant_type = text_option(options, "auth.grantType", "auth.grant_type")
+    """Return the request for a token in exchange for a key, as the JwtTokenProvider of the other clients sends it."""
+    key = declared.API_KEY.required(options, "Set it to the key that a token is given for.")
     form = {
         "apikey": key,
-        "grant_type": grant_type or "urn:ietf:params:oauth:grant-type:jwt-bearer",
-        "response_type": text_option(options, "auth.responseType", "auth.response_type") or "token",
+        "grant_type": declared.GRANT_TYPE.read(options) or declared.GRANT_TYPE.default,
+        "response_type": declared.RESPONSE_TYPE.read(options) or declared.RESPONSE_TYPE.default,
     }
     return attrs.evolve(request, form=form, secrets=(key,))
 
 
 def _by_client(request: TokenRequest, options: Mapping[str, object]) -> TokenRequest:
-    """Fetch a token by OAuth 2.0 client credentials (RFC 6749, 4.4)."""
+    """Return the request for a token by OAuth 2.0 client credentials (RFC 6749, 4.4)."""
     remedy = "Set it as the login server gave it."
-    client = required_option(options, "auth.clientId", "auth.client_id", remedy=remedy)
-    secret = required_option(options, "auth.clientSecret", "auth.client_secret", remedy=remedy)
-    method = text_option(options, "auth.clientAuthMethod", "auth.client_auth_method") or "client_secret_basic"
-    scope = text_option(options, "auth.scope")
+    client = declared.CLIENT_ID.required(options, remedy)
+    secret = declared.CLIENT_SECRET.required(options, remedy)
+    method = declared.CLIENT_AUTH_METHOD.read(options) or declared.CLIENT_AUTH_METHOD.default
+    scope = declared.SCOPE.read(options)
     form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {})}
     # Encoded twice, as RFC 6749, 2.3.1, wants it.
     basic = basic_authorization(quote_plus(client), quote_plus(secret))
@@ -208,7 +190,7 @@ def _by_client(request: TokenRequest, options: Mapping[str, object]) -> TokenReq
 
 
 def _headers(options: Mapping[str, object]) -> dict[str, str]:
-    headers = map_option(options, "headers", "custom_headers")
+    headers = declared.HEADERS.read(options) or {}
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name):
             # It is not shown: a header's value may stand in it.
@@ -225,14 +207,14 @@ def _check_header(option: str, value: str) -> None:
 
 
 def _timeouts(options: Mapping[str, object]) -> tuple[float, float]:
-    millis = number_option(options, "timeoutInMillis", unit="milliseconds")
-    seconds = number_option(options, "timeout", unit="seconds")
+    millis = declared.TIMEOUT_MILLIS.read(options)
+    seconds = declared.TIMEOUT.read(options)
     if millis is not None and seconds is not None:
         problem = f"and {KEY_PREFIX}.timeout say the same thing"
         raise TransportConfigError("timeoutInMillis", problem, "Keep one of them.")
     wanted = seconds if millis is None else millis / 1000
     if wanted is None:
-        return CONNECT_SECONDS, READ_SECONDS
+        return declared.CONNECT_SECONDS, declared.READ_SECONDS
     if wanted < SHORTEST_SECONDS:
         _log.warning(
             "%s: the timeout of %g s is raised to the shortest, %g s", prefix_of(options), wanted, SHORTEST_SECONDS
@@ -241,7 +223,7 @@ def _timeouts(options: Mapping[str, object]) -> tuple[float, float]:
 
 
 def _compress(options: Mapping[str, object]) -> bool:
-    name = (text_option(options, "compression") or "none").lower()
+    name = (declared.COMPRESSION.read(options) or declared.COMPRESSION.default).lower()
     if name not in ("gzip", "none"):
         problem, hint = not_such_a_word(name, ("gzip", "none"))
         raise TransportConfigError("compression", problem, f"{hint}Use gzip, or leave it out.")

@@ -1,4 +1,4 @@
-"""Certificates for HTTPS: whom to trust, and with what to identify."""
+"""Certificates for HTTPS: the authorities to trust, and the client's own certificate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.transport.base import KEY_PREFIX, TransportConfigError
-from openlineage_pyspark.transport.options import text_option
+from openlineage_pyspark.transport.http import options as declared
 from urllib3.util.ssl_ import create_urllib3_context
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ _AS_PEM = "openssl pkcs12 -in <store> -out client.pem"
 
 @attrs.frozen(kw_only=True)
 class ClientCertificate:
-    """With what the client identifies, as files in the PEM format.
+    """The client's certificate, as files in the PEM format.
 
     Args:
-        certificate: the file with the certificate, and with the key where that has no file of its own.
-        key: the file with the key.
-        password: of the key, empty where it has none.
+        certificate: the file with the certificate, and with the key if that has no file of its own.
+        key: the file with the key, None if it is in the same file.
+        password: the password of the key, empty if it has none.
     """
 
     certificate: str
@@ -35,7 +35,7 @@ class ClientCertificate:
     password: str = attrs.field(default="", repr=False)
 
     def load_into(self, context: ssl.SSLContext) -> None:
-        """Let connections of this context identify with the certificate.
+        """Make connections of this context show the certificate.
 
         Raises:
             OSError: a file can't be read, is no PEM file, its password is wrong, or they don't belong together.
@@ -46,13 +46,13 @@ class ClientCertificate:
 
 @attrs.frozen(kw_only=True)
 class TlsSettings:
-    """How connections are protected; the files were there and could be read when this was made.
+    """How connections are protected. All files were readable when this was made.
 
     Args:
-        authorities: the file or directory with the certificate authorities to trust, in the PEM format;
-            None for those that everybody trusts.
-        checked: False takes any certificate.
-        context: holds the client's certificate; None where there is none.
+        authorities: the file or directory with the certificate authorities to trust, in the PEM format; None for
+            the public ones.
+        checked: False accepts any certificate.
+        context: holds the client's certificate; None if there is none.
     """
 
     authorities: str | None = None
@@ -61,11 +61,11 @@ class TlsSettings:
 
     @property
     def verify(self) -> bool | str:
-        """The same as `requests` wants it."""
+        """The argument `verify` of `requests`."""
         return self.authorities or self.checked
 
     def beside_public(self) -> TlsSettings:
-        """Return the settings for someone else's server: public authorities count too, and nothing goes unchecked."""
+        """Return the settings for another server: public authorities are trusted too, and certificates are checked."""
         if self.authorities is None:
             return attrs.evolve(self, checked=True, context=None)
         context = create_urllib3_context()
@@ -84,17 +84,17 @@ def read_tls_settings(options: Mapping[str, object]) -> TlsSettings:
     """
     checked, authorities = _authorities(options)
     client = _pem_files(options)
-    store, kind = text_option(options, "sslContext.keyStorePath"), text_option(options, "sslContext.keyStoreType")
+    store, kind = declared.KEY_STORE_PATH.read(options), declared.KEY_STORE_TYPE.read(options)
     if client and (store or kind):
         problem = f"and {KEY_PREFIX}.sslContext.clientCertPath say the same thing"
-        raise TransportConfigError("sslContext.keyStorePath", problem, "Keep one of them.")
+        raise TransportConfigError(declared.KEY_STORE_PATH.name, problem, "Keep one of them.")
     context = create_urllib3_context() if client or store or kind else None
     if context is None:
         return TlsSettings(authorities=authorities, checked=checked)
     if client:
         _identify(context, client, "sslContext.clientCertPath")
     else:
-        _identify_by_store(context, store, (kind or "").upper(), options)
+        _identify_by_store(context, store, kind.upper(), options)
     if not checked and not authorities:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -102,17 +102,17 @@ def read_tls_settings(options: Mapping[str, object]) -> TlsSettings:
 
 
 def _authorities(options: Mapping[str, object]) -> tuple[bool, str | None]:
-    verify = text_option(options, "verify")
-    option = "sslContext.caCertPath"
-    path = text_option(options, option, "sslContext.ca_cert_path", "ssl_context.ca_cert_path")
+    verify = declared.VERIFY.read(options)
+    option = declared.CA_CERT_PATH.name
+    path = declared.CA_CERT_PATH.given(options)
     if path is None and verify and verify.lower() not in ("true", "false", "1", "0"):
-        option, path = "verify", verify
+        option, path = declared.VERIFY.name, verify
     if path is not None:
         try:
             _trust(create_urllib3_context(), path)
         except OSError as exc:
             remedy = "Name a file of certificates in the PEM format, or a directory of them."
-            remedy = f"Set it to true or false. {remedy}" if option == "verify" else remedy
+            remedy = f"Set it to true or false. {remedy}" if option == declared.VERIFY.name else remedy
             raise _unusable(option, _reason(exc), remedy) from None
     return (verify or "true").lower() not in ("false", "0"), path
 
@@ -123,16 +123,13 @@ def _trust(context: ssl.SSLContext, path: str) -> None:
 
 
 def _pem_files(options: Mapping[str, object]) -> ClientCertificate | None:
-    files = {
-        name: text_option(options, f"sslContext.{name}", f"sslContext.{snake}", f"ssl_context.{snake}")
-        for name, snake in (("clientCertPath", "client_cert_path"), ("clientKeyPath", "client_key_path"))
-    }
-    certificate, key = files["clientCertPath"], files["clientKeyPath"]
+    certificate, key = declared.CLIENT_CERT_PATH.read(options), declared.CLIENT_KEY_PATH.read(options)
     if key and not certificate:
         remedy = "Set it to the certificate that belongs to sslContext.clientKeyPath."
         raise TransportConfigError("sslContext.clientCertPath", "is not set", remedy)
-    password = text_option(options, "sslContext.keyPassword") or ""
-    return ClientCertificate(certificate=certificate, key=key, password=password) if certificate else None
+    if not certificate:
+        return None
+    return ClientCertificate(certificate=certificate, key=key or None, password=declared.KEY_PASSWORD.read(options))
 
 
 def _identify(context: ssl.SSLContext, client: ClientCertificate, option: str) -> None:
@@ -146,12 +143,12 @@ def _identify(context: ssl.SSLContext, client: ClientCertificate, option: str) -
         raise _unusable(option, _reason(exc), remedy) from None
 
 
-def _identify_by_store(context: ssl.SSLContext, path: str | None, kind: str, options: Mapping[str, object]) -> None:
+def _identify_by_store(context: ssl.SSLContext, path: str, kind: str, options: Mapping[str, object]) -> None:
     if not (path and kind):
         missing = "keyStoreType" if path else "keyStorePath"
         remedy = "Set both sslContext.keyStorePath and sslContext.keyStoreType (PKCS12 or PEM)."
         raise TransportConfigError(f"sslContext.{missing}", "is not set", remedy)
-    passwords = [text_option(options, f"sslContext.{name}") or "" for name in ("storePassword", "keyPassword")]
+    passwords = [declared.STORE_PASSWORD.read(options), declared.KEY_PASSWORD.read(options)]
     if kind == "PEM":
         _identify(context, ClientCertificate(certificate=path, password=passwords[1]), "sslContext.keyStorePath")
     elif kind in ("PKCS12", "P12", "PFX"):
@@ -201,7 +198,7 @@ def _no_store(reason: str) -> TransportConfigError:
 
 
 def _unusable(option: str, reason: str, remedy: str) -> TransportConfigError:
-    """Make the error of a file, which is not named: a password may be written into the wrong option."""
+    """Return the error of a file, without its name: it may be a password that was written into the wrong option."""
     return TransportConfigError(option, f"names a file that can't be used ({reason})", remedy)
 
 

@@ -8,17 +8,17 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import Reached, Transport, TransportError
+from openlineage_pyspark.transport.http import options as declared
 from openlineage_pyspark.transport.http.answer import mask_secrets, may_pass, seconds_to_wait
 from openlineage_pyspark.transport.http.auth import KeyLogin, TokenLogin
-from openlineage_pyspark.transport.http.client import HttpClient, same_server
-from openlineage_pyspark.transport.http.settings import HttpSettings, read_http_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openlineage_pyspark.transport.event import Event
     from openlineage_pyspark.transport.http.auth import Login
-    from openlineage_pyspark.transport.http.client import Reply
+    from openlineage_pyspark.transport.http.client import HttpClient, Reply
+    from openlineage_pyspark.transport.http.settings import HttpSettings
     from typing_extensions import Self
 
 _GZIP_LEVEL = 3
@@ -27,7 +27,8 @@ _UNAUTHORISED, _FORBIDDEN, _NOT_FOUND = 401, 403, 404
 
 
 class HttpTransport(Transport):
-    """An OpenLineage API over HTTP, such as Marquez.
+    """
+    An OpenLineage API over HTTP, such as Marquez.
 
     Each event is posted as JSON, in one attempt, over connections that are kept. A post has the event's id as
     `Idempotency-Key`, so that a receiver can drop a repeat. Redirects are followed if they keep the method (307, 308),
@@ -38,29 +39,13 @@ class HttpTransport(Transport):
         settings: where and how to post.
     """
 
-    OPTIONS = frozenset(
-        {
-            "url", "endpoint", "urlParams.*", "timeoutInMillis", "timeout", "compression", "headers.*",
-            "custom_headers.*", "verify", "retry.*",
-            "auth.type", "auth.apiKey", "auth.apikey", "auth.api_key",
-            "auth.tokenEndpoint", "auth.token_endpoint", "auth.tokenFields", "auth.token_fields",
-            "auth.expiresInField", "auth.expires_in_field", "auth.tokenRefreshBuffer", "auth.token_refresh_buffer",
-            "auth.grantType", "auth.grant_type", "auth.responseType", "auth.response_type",
-            "auth.clientId", "auth.client_id", "auth.clientSecret", "auth.client_secret",
-            "auth.clientAuthMethod", "auth.client_auth_method", "auth.scope",
-            "sslContext.storePassword", "sslContext.keyPassword", "sslContext.keyStoreType",
-            "sslContext.keyStorePath", "sslContext.caCertPath", "sslContext.ca_cert_path",
-            "ssl_context.ca_cert_path", "sslContext.clientCertPath", "sslContext.client_cert_path",
-            "ssl_context.client_cert_path", "sslContext.clientKeyPath", "sslContext.client_key_path",
-            "ssl_context.client_key_path",
-        }
-    )  # fmt: skip
-    # What openlineage-python's async_http has besides: here the delivery is what queues.
-    OPTIONS_NOT_YET = frozenset({"max_queue_size", "max_concurrent_requests"})
+    OPTIONS = declared.OPTIONS
     CONNECTIONS = 4
     SPOOLED = True
 
     def __init__(self, settings: HttpSettings) -> None:
+        from openlineage_pyspark.transport.http.client import HttpClient
+
         self._settings = settings
         self._shown = without_secrets(settings.url)
         self._client = HttpClient(settings.tls, settings.connect_seconds, settings.read_seconds)
@@ -85,6 +70,8 @@ class HttpTransport(Transport):
         Raises:
             TransportConfigError: an option is missing or can't be used.
         """
+        from openlineage_pyspark.transport.http.settings import read_http_settings
+
         return cls(read_http_settings(options))
 
     @property
@@ -138,6 +125,8 @@ class HttpTransport(Transport):
             self._login_client.close()
 
     def _post(self, event: Event, authorization: str | None) -> Reply:
+        from openlineage_pyspark.transport.http.client import same_server
+
         body = gzip.compress(event.body, _GZIP_LEVEL, mtime=0) if self._settings.compress else event.body
         headers = _merged({"Idempotency-Key": event.id}, self._headers)
         url = self._settings.url

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.attempt import ForeignError, attempt, place_of
 from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
-from openlineage_pyspark.transport.http.answer import PASSING_STATUSES, may_pass, passing_statuses, seconds_to_wait
-from openlineage_pyspark.transport.options import number_option, required_option, text_option
+from openlineage_pyspark.transport.http.answer import (
+    PASSING_STATUSES,
+    RETRY_OPTIONS,
+    may_pass,
+    passing_statuses,
+    seconds_to_wait,
+)
+from openlineage_pyspark.transport.options import PYTHON, TYPE, Option, not_yet, number, text
 
 if TYPE_CHECKING:
     from openlineage_pyspark.transport.event import Event
@@ -24,16 +30,16 @@ _LONGEST_WAIT_SECONDS = 60.0
 
 
 class ForeignTransport(Transport):
-    """Hands events to a transport of openlineage-python, and waits for what becomes of each.
+    """Send events through a transport of openlineage-python, and wait for the outcome of each.
 
     Args:
         foreign: that transport.
-        shown: where it sends to, without any credential.
-        passing: the statuses below 500 after which a retry could help.
+        shown: where it sends events, without any credential.
+        passing: the statuses below 500 after which the same event may be accepted later.
     """
 
     NEEDS: ClassVar[tuple[str, str] | None] = None
-    """The module that has to be there, and the package that it is of."""
+    """The module that must be installed, and the package that brings it."""
     SPOOLED = True
 
     def __init__(self, foreign: Any, shown: str, passing: frozenset[int] = PASSING_STATUSES) -> None:
@@ -116,11 +122,33 @@ class ForeignTransport(Transport):
         return made[0]
 
 
-class DatadogTransport(ForeignTransport):
-    """Sends events to Datadog (`openlineage.client.transport.datadog`)."""
+_ASYNC_RULES = not_yet("async_transport_rules.<option>", "Which events to send in the background; here all are.")
 
-    OPTIONS = frozenset({"apiKey", "apikey", "site", "timeout", "retry.*"})
-    OPTIONS_NOT_YET = frozenset({"max_queue_size", "max_concurrent_requests", "async_transport_rules.*"})
+
+class DatadogTransport(ForeignTransport):
+    """Datadog.
+
+    It is `openlineage.client.transport.datadog`.
+    """
+
+    _KEY = Option(
+        "apiKey", text, text="The API key; or set the environment variable `DD_API_KEY`.", default="", source=PYTHON,
+        also=("apikey",),
+    )  # fmt: skip
+    _SITE = Option(
+        "site", text, text="The site, or its URL; or set the environment variable `DD_SITE`.",
+        default="datadoghq.com", source=PYTHON,
+    )  # fmt: skip
+    _TIMEOUT = Option("timeout", number("seconds"), text="Seconds to wait for an answer.", default=5.0, source=PYTHON)
+    OPTIONS = (
+        _KEY,
+        _SITE,
+        _TIMEOUT,
+        *RETRY_OPTIONS,
+        not_yet("max_queue_size", "How many events may wait."),
+        not_yet("max_concurrent_requests", "How many requests may be under way at once."),
+        _ASYNC_RULES,
+    )
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
@@ -129,15 +157,15 @@ class DatadogTransport(ForeignTransport):
         Raises:
             TransportConfigError: an option is missing or can't be used.
         """
-        key = text_option(options, "apiKey", "apikey") or os.environ.get("DD_API_KEY")
+        key = cls._KEY.read(options) or os.environ.get("DD_API_KEY")
         if not key:
             raise TransportConfigError("apiKey", "is not set", "Set it, or the environment variable DD_API_KEY.")
-        site = text_option(options, "site") or os.environ.get("DD_SITE") or "datadoghq.com"
+        site = cls._SITE.given(options) or os.environ.get("DD_SITE") or cls._SITE.default
         config = {
             "type": "datadog",
             "apiKey": key,
             "site": site,
-            "timeout": number_option(options, "timeout", unit="seconds") or 5.0,
+            "timeout": cls._TIMEOUT.read(options),
             # One attempt an event, and never in the background: its outcome would be lost.
             "retry": {"total": 0, "connect": 0, "read": 0, "status_forcelist": []},
             "async_transport_rules": {},
@@ -146,10 +174,20 @@ class DatadogTransport(ForeignTransport):
 
 
 class GcpLineageTransport(ForeignTransport):
-    """Sends events to Google Cloud's lineage API (`openlineage.client.transport.gcplineage`)."""
+    """Google Cloud's lineage API; needs `pip install google-cloud-datacatalog-lineage`.
 
-    OPTIONS = frozenset({"project_id", "projectId", "location", "credentials_path", "credentialsFile"})
-    OPTIONS_NOT_YET = frozenset({"async_transport_rules.*"})
+    It is `openlineage.client.transport.gcplineage`.
+    """
+
+    _PROJECT = Option(
+        "projectId", text, text="The Google Cloud project.", default="", example="<your project>", also=("project_id",)
+    )
+    _LOCATION = Option("location", text, text="The location, such as `us-central1`.", default="")
+    _CREDENTIALS = Option(
+        "credentialsFile", text, text="The file with the key of the service account.", default="", example="key.json",
+        also=("credentials_path",),
+    )  # fmt: skip
+    OPTIONS = (_PROJECT, _LOCATION, _CREDENTIALS, _ASYNC_RULES)
     NEEDS = ("google.cloud.datacatalog_lineage_v1", "google-cloud-datacatalog-lineage")
 
     @classmethod
@@ -159,9 +197,8 @@ class GcpLineageTransport(ForeignTransport):
         Raises:
             TransportConfigError: an option is missing or can't be used.
         """
-        project = required_option(options, "project_id", "projectId", remedy="Set it to the Google Cloud project.")
-        location = text_option(options, "location")
-        credentials = text_option(options, "credentials_path", "credentialsFile")
+        project = cls._PROJECT.required(options, "Set it to the Google Cloud project.")
+        location, credentials = cls._LOCATION.read(options), cls._CREDENTIALS.read(options)
         config = {
             "type": "gcplineage",
             "project_id": project,
@@ -174,9 +211,17 @@ class GcpLineageTransport(ForeignTransport):
 
 
 class DataZoneTransport(ForeignTransport):
-    """Sends events to Amazon DataZone (`openlineage.client.transport.amazon_datazone`)."""
+    """Amazon DataZone; needs `pip install boto3`.
 
-    OPTIONS = frozenset({"domainId", "region", "endpointOverride"})
+    It is `openlineage.client.transport.amazon_datazone`.
+    """
+
+    _DOMAIN = Option("domainId", text, text="The id of the domain.", default="", example="<your domain>")
+    _PLACES = (
+        Option("region", text, text="The AWS region.", default="", example="eu-west-1"),
+        Option("endpointOverride", text, text="Another endpoint.", default="", example="https://vpce.example.com"),
+    )
+    OPTIONS = (_DOMAIN, *_PLACES)
     NEEDS = ("boto3", "boto3")
 
     @classmethod
@@ -186,25 +231,24 @@ class DataZoneTransport(ForeignTransport):
         Raises:
             TransportConfigError: an option is missing or can't be used.
         """
-        domain = required_option(options, "domainId", remedy="Set it to the domain's id.")
-        places = {name: text_option(options, name) for name in ("region", "endpointOverride")}
-        given = {name: value for name, value in places.items() if value}
+        domain = cls._DOMAIN.required(options, "Set it to the domain's id.")
+        given = {option.name: value for option in cls._PLACES if (value := option.read(options))}
         return cls(cls._made({"type": "amazon_datazone_api", "domainId": domain, **given}), f"DataZone domain {domain}")
 
 
 class ClassTransport(ForeignTransport):
-    """Sends events through any transport class for openlineage-python, named by its path."""
+    """What a transport class for openlineage-python does, named by its path."""
 
-    OPTIONS = frozenset({"*"})
+    OPTIONS = (Option("<option>", text, text="As the class reads it.", default=""),)
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from options that the class knows itself; they are handed on as they are.
+        """Make one from options that only the class knows; they are passed on as they are.
 
         Raises:
             TransportConfigError: the class can't be made of them.
         """
-        path = required_option(options, "type", remedy="Set it to the path of a class.")
+        path = TYPE.required(options, "Set it to the path of a class.")
         # Else the path may be anything, and openlineage-python would log it.
         if not _is_there(path.partition(".")[0]):
             problem = "looks like the path of a class, but there is no such package"

@@ -1,0 +1,55 @@
+"""The facets that `facets.<name>.disabled` may name."""
+
+from __future__ import annotations
+
+from openlineage_pyspark.transport.values import nearest
+
+FACETS = (
+    "catalog",
+    "columnLineage",
+    "dataSource",
+    "datasetType",
+    "documentation",
+    "errorMessage",
+    "extractionError",
+    "inputStatistics",
+    "jobType",
+    "lifecycleStateChange",
+    "outputStatistics",
+    "ownership",
+    "parent",
+    "processing_engine",
+    "pyspark_event",
+    "schema",
+    "sourceCodeLocation",
+    "spark_applicationDetails",
+    "spark_properties",
+    "sql",
+    "storage",
+    "symlinks",
+    "tags",
+)
+"""The facets that events may hold."""
+
+FACETS_NOT_YET = (
+    "debug",
+    "environment-properties",
+    "gcp_dataproc",
+    "gcp_lineage",
+    "icebergCommitReport",
+    "icebergScanReport",
+    "spark.exception",
+    "spark.logicalPlan",
+    "spark_jobDetails",
+    "spark_unknown",
+    "subset",
+    "version",
+)
+"""Facets of the Java integration that these events never hold."""
+
+
+def nearest_facet(name: str) -> str | None:
+    """Return the facet whose name is almost this one, None if none is that close or the name is known itself."""
+    if name in FACETS or name in FACETS_NOT_YET:
+        return None
+    return nearest(name, FACETS, cutoff=0.8)
