@@ -19,7 +19,7 @@ EVERY_ROW = "(every row)"
 
 
 @attrs.frozen
-class Dataset:
+class DatasetName:
     """The identity of a dataset: its namespace, and its name in there."""
 
     namespace: str
@@ -27,7 +27,7 @@ class Dataset:
 
 
 @attrs.frozen
-class Edge:
+class SourceColumn:
     """A column that reaches another one.
 
     Args:
@@ -37,14 +37,14 @@ class Edge:
         expression: the text of the first expression that is no plain copy; empty where there is none.
     """
 
-    dataset: Dataset
+    dataset: DatasetName
     field: str
     kinds: str
     expression: str
 
 
 @attrs.frozen
-class Output:
+class ReportedOutput:
     """A dataset that a run wrote.
 
     Args:
@@ -55,10 +55,10 @@ class Output:
             event has no column lineage of it.
     """
 
-    dataset: Dataset
+    dataset: DatasetName
     tables: tuple[str, ...]
     rows: int | None
-    columns: tuple[tuple[str, tuple[Edge, ...]], ...] | None
+    columns: tuple[tuple[str, tuple[SourceColumn, ...]], ...] | None
 
 
 @attrs.frozen
@@ -79,8 +79,8 @@ class State:
     job: str
     type: str
     time: datetime | None
-    inputs: tuple[Dataset, ...]
-    outputs: tuple[Output, ...]
+    inputs: tuple[DatasetName, ...]
+    outputs: tuple[ReportedOutput, ...]
     error: str
 
 
@@ -138,9 +138,9 @@ def runs_of(states: Iterable[State]) -> list[Run]:
     return list(runs.values())
 
 
-def outputs_of(runs: Iterable[Run]) -> list[tuple[Run, Output]]:
+def latest_outputs(runs: Iterable[Run]) -> list[tuple[Run, ReportedOutput]]:
     """Return each dataset with column lineage once, from its last run that completed, else from its last."""
-    chosen: dict[Dataset, tuple[Run, Output]] = {}
+    chosen: dict[DatasetName, tuple[Run, ReportedOutput]] = {}
     for run in runs:
         for output in run.last.outputs:
             before = chosen.get(output.dataset)
@@ -165,7 +165,7 @@ class Names:
                     directories.setdefault(dataset.namespace, set()).add(str(PurePosixPath(dataset.name).parent))
         self.bases = {namespace: os.path.commonpath(found) for namespace, found in directories.items()}
 
-    def of(self, dataset: Dataset) -> str:
+    def of(self, dataset: DatasetName) -> str:
         """Return the short name of a dataset."""
         if dataset.name.startswith("/") and dataset.namespace in self.bases:
             return os.path.relpath(dataset.name, self.bases[dataset.namespace])
@@ -177,14 +177,14 @@ def _facets(holder: Event) -> dict[str, Any]:
     return facets
 
 
-def _dataset(document: Event) -> Dataset:
-    return Dataset(str(document["namespace"]), str(document["name"]))
+def _dataset(document: Event) -> DatasetName:
+    return DatasetName(str(document["namespace"]), str(document["name"]))
 
 
-def _output(document: Event) -> Output:
+def _output(document: Event) -> ReportedOutput:
     links = _facets(document).get("symlinks", {}).get("identifiers", ())
     rows = document.get("outputFacets", {}).get("outputStatistics", {}).get("rowCount")
-    return Output(
+    return ReportedOutput(
         dataset=_dataset(document),
         tables=tuple(link["name"] for link in links),
         rows=None if rows is None else int(rows),
@@ -192,7 +192,7 @@ def _output(document: Event) -> Output:
     )
 
 
-def _columns(facets: Event) -> Iterator[tuple[str, tuple[Edge, ...]]]:
+def _columns(facets: Event) -> Iterator[tuple[str, tuple[SourceColumn, ...]]]:
     lineage = facets["columnLineage"]
     fields = lineage["fields"]
     schema = [field["name"] for field in facets.get("schema", {}).get("fields", ())]
@@ -203,7 +203,7 @@ def _columns(facets: Event) -> Iterator[tuple[str, tuple[Edge, ...]]]:
         yield EVERY_ROW, tuple(_edge(edge) for edge in lineage["dataset"])
 
 
-def _edge(document: Event) -> Edge:
+def _edge(document: Event) -> SourceColumn:
     kinds: dict[str, None] = {}
     expression = ""
     for step in document.get("transformations", ()):
@@ -211,7 +211,7 @@ def _edge(document: Event) -> Edge:
         kinds[f"{kind} (masked)" if step.get("masking") else kind] = None
         if kind != "IDENTITY":
             expression = expression or " ".join((step.get("description") or "").split())
-    return Edge(_dataset(document), document["field"], ", ".join(kinds) or "-", expression)
+    return SourceColumn(_dataset(document), document["field"], ", ".join(kinds) or "-", expression)
 
 
 def _time(text: object) -> datetime | None:

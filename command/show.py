@@ -6,13 +6,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.event_file import EventFileError, read_lines
-from openlineage_pyspark.command.event_runs import Names, outputs_of, runs_of, state_of
+from openlineage_pyspark.command.event_runs import Names, latest_outputs, runs_of, state_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
-    from openlineage_pyspark.command.event_runs import Output, Run, State
+    from openlineage_pyspark.command.event_runs import ReportedOutput, Run, State
     from openlineage_pyspark.command.screen import Screen
 
 _DESCRIPTION = """\
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         complain(f"no run events in {', '.join(options.files)}: was the job started with a transport of type file?")
         return 1
     names = Names(runs)
-    outputs = outputs_of(runs)
+    outputs = latest_outputs(runs)
     if options.output is not None or options.column is not None:
         found = [(each, output) for each, output in outputs if _is_meant(output, names, options)]
         if not found:
@@ -83,7 +83,7 @@ def _states(files: Sequence[str], problems: list[str]) -> Iterator[State]:
             problems.append(f"{line.place} is no OpenLineage event")
 
 
-def _is_meant(output: Output, names: Names, options: argparse.Namespace) -> bool:
+def _is_meant(output: ReportedOutput, names: Names, options: argparse.Namespace) -> bool:
     if options.output is not None:
         own = (output.dataset.name, *output.tables)
         short = (names.of(output.dataset), f"{output.dataset.namespace}/{output.dataset.name}")
@@ -93,12 +93,12 @@ def _is_meant(output: Output, names: Names, options: argparse.Namespace) -> bool
     return options.column is None or any(fnmatchcase(column, options.column) for column, _ in output.columns or ())
 
 
-def _title(output: Output, names: Names) -> str:
+def _title(output: ReportedOutput, names: Names) -> str:
     return " = ".join([*output.tables[:1], names.of(output.dataset)])
 
 
 def _show(
-    screen: Screen, outputs: Iterable[tuple[Run, Output]], runs: Iterable[Run], names: Names, column: str | None
+    screen: Screen, outputs: Iterable[tuple[Run, ReportedOutput]], runs: Iterable[Run], names: Names, column: str | None
 ) -> None:
     screen.heading("COLUMN LINEAGE")
     for namespace, base in names.bases.items():
@@ -113,7 +113,7 @@ def _show(
     _show_runs(screen, runs)
 
 
-def _show_columns(screen: Screen, output: Output, names: Names, wanted: str | None) -> None:
+def _show_columns(screen: Screen, output: ReportedOutput, names: Names, wanted: str | None) -> None:
     from openlineage_pyspark.command.screen import Column
 
     rows = []

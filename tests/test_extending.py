@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openlineage_pyspark import DeliveryError, Event, TransportError, open_transport
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import contribute, providers
 from openlineage_pyspark.transport import Delivery
 
@@ -67,7 +67,7 @@ def test_the_provider_of_the_page_adds_its_facets(
     monkeypatch.setenv("RELEASE", "2026.4")
     start, _ = full_run
 
-    event = json.loads(serialise(describe(start, DescribeOptions(), tuple(contribute(p, start) for p in providers()))))
+    event = json.loads(serialise(build_event(start, EventOptions(), tuple(contribute(p, start) for p in providers()))))
 
     assert event["run"]["facets"]["shop_release"]["version"] == "2026.4"
     assert event["outputs"][0]["outputFacets"]["shop_review"]["needed"] is True

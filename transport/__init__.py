@@ -1,7 +1,8 @@
-"""Delivery of OpenLineage events: the transports, and the worker that ships in the background.
+"""
+Delivery of OpenLineage events: the transports, and the worker that sends in the background.
 
-`open_transport` makes a transport from its name and options, `Delivery` ships through it. Nothing
-here knows of Spark: what goes in is a finished event as bytes.
+`open_transport` makes a transport from its name and options; `Delivery` sends through it. An event comes in as finished
+JSON, so nothing here depends on Spark; only the names of the options are those of the Spark configuration.
 """
 
 from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError

@@ -2,7 +2,7 @@
 Strip credentials, query and fragment from addresses before they are logged.
 
 `facets.urls` does the same for URLs inside other texts. This module is separate because `transport` imports
-nothing from `facets`; the cases in `tests/facets/test_addresses.py` hold for both.
+nothing from `facets`; one table of cases, in `tests/test_url_credentials.py`, tests both.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 class ConsoleTransport(Transport):
-    """Standard error of the driver, one line of JSON per event.
+    """
+    Standard error of the driver, one line of JSON per event.
 
     It is not standard output, because a job's output may be piped into another program.
     """

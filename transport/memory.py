@@ -1,4 +1,5 @@
-"""Transport that keeps events in the process, for tests.
+"""
+Transport that keeps events in the process, for tests.
 
 To write another transport, copy this module and name the class in `registry.py`. A transport with options declares them
 in `OPTIONS` and reads them in `from_options`, as `kafka.py` does; documents and warnings follow.
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 
 class MemoryTransport(Transport):
-    """A list in the process, for tests.
+    """
+    A list in the process, for tests.
 
     Attributes:
         events: what was sent, in order.

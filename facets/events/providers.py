@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from importlib import metadata
-from typing import TYPE_CHECKING, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
 from openlineage.client.facet_v2 import (
@@ -25,10 +26,24 @@ GROUP = "openlineage_pyspark.facets"
 """The entry point group in which a distribution names its facet providers."""
 
 
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+def _read_only(facets: Mapping[_K, _V]) -> Mapping[_K, _V]:
+    """Return an immutable copy."""
+    return MappingProxyType(dict(facets))
+
+
+def _read_only_each(facets: Mapping[_K, Mapping[str, _V]]) -> Mapping[_K, Mapping[str, _V]]:
+    """Return an immutable copy of a mapping and of the mappings in it."""
+    return MappingProxyType({key: _read_only(by_name) for key, by_name in facets.items()})
+
+
 @attrs.frozen
 class CustomFacets:
     """
-    The facets that a provider adds to one event; they replace facets of the same name.
+    The facets that a provider adds to one event, read-only; they replace facets of the same name.
 
     Args:
         run: facets of the run, by name.
@@ -37,10 +52,14 @@ class CustomFacets:
         outputs: facets of outputs, by dataset and name; an OutputDatasetFacet goes to `outputFacets`.
     """
 
-    run: Mapping[str, RunFacet] = attrs.field(factory=dict)
-    job: Mapping[str, JobFacet] = attrs.field(factory=dict)
-    inputs: Mapping[Identifier, Mapping[str, DatasetFacet | InputDatasetFacet]] = attrs.field(factory=dict)
-    outputs: Mapping[Identifier, Mapping[str, DatasetFacet | OutputDatasetFacet]] = attrs.field(factory=dict)
+    run: Mapping[str, RunFacet] = attrs.field(factory=dict, converter=_read_only)
+    job: Mapping[str, JobFacet] = attrs.field(factory=dict, converter=_read_only)
+    inputs: Mapping[Identifier, Mapping[str, DatasetFacet | InputDatasetFacet]] = attrs.field(
+        factory=dict, converter=_read_only_each
+    )
+    outputs: Mapping[Identifier, Mapping[str, DatasetFacet | OutputDatasetFacet]] = attrs.field(
+        factory=dict, converter=_read_only_each
+    )
 
 
 class FacetProvider(Protocol):

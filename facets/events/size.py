@@ -64,7 +64,7 @@ class Edit:
 
 
 @attrs.frozen(eq=False)
-class Step:
+class CutStep:
     """
     One kind of content that is cut.
 
@@ -284,21 +284,21 @@ def _of_names(holder: Node, names: Collection[str]) -> Iterator[Edit]:
 
 
 STEPS = (
-    Step(f"error texts beyond {_LONGEST_ERROR} characters", _error_texts),
-    Step("descriptions of edges", _edge_descriptions),
-    Step("the job's sql", _sql),
-    Step("documentation and comments", _documentation),
-    Step("properties, owners, tags and the source's location", _configuration),
-    Step("facets of custom providers", _of_custom_providers),
-    Step(f"remarks beyond the first {_MOST_REMARKS}", _remarks),
-    Step("details of datasets: " + ", ".join(sorted(_DETAILS)), _dataset_details),
-    Step("schema fields without an edge", _unused_fields),
-    Step("INDIRECT edges", _indirect_edges),
-    Step("columns of columnLineage, the largest first", _columns, gradual=True),
-    Step("all facets of datasets", _dataset_facets),
-    Step("inputs", _inputs),
-    Step("outputs", _outputs),
-    Step("all facets but " + ", ".join(sorted(_ESSENTIAL)), _rest),
+    CutStep(f"error texts beyond {_LONGEST_ERROR} characters", _error_texts),
+    CutStep("descriptions of edges", _edge_descriptions),
+    CutStep("the job's sql", _sql),
+    CutStep("documentation and comments", _documentation),
+    CutStep("properties, owners, tags and the source's location", _configuration),
+    CutStep("facets of custom providers", _of_custom_providers),
+    CutStep(f"remarks beyond the first {_MOST_REMARKS}", _remarks),
+    CutStep("details of datasets: " + ", ".join(sorted(_DETAILS)), _dataset_details),
+    CutStep("schema fields without an edge", _unused_fields),
+    CutStep("INDIRECT edges", _indirect_edges),
+    CutStep("columns of columnLineage, the largest first", _columns, gradual=True),
+    CutStep("all facets of datasets", _dataset_facets),
+    CutStep("inputs", _inputs),
+    CutStep("outputs", _outputs),
+    CutStep("all facets but " + ", ".join(sorted(_ESSENTIAL)), _rest),
 )
 """The order in which content is cut; each step is taken only if those before it were not enough."""
 
@@ -319,8 +319,8 @@ class Encoded:
     An event as it is sent.
 
     Args:
-        body: compact JSON.
-        gaps: what the event says is missing from it (`extractionError`), with what was cut.
+        body: the event as compact JSON.
+        gaps: what its `extractionError` reports, including what was cut.
     """
 
     body: bytes
@@ -375,7 +375,7 @@ class _Oversized:
     def fits(self) -> bool:
         return self._size + self._room <= self._limit
 
-    def cut(self, step: Step) -> None:
+    def cut(self, step: CutStep) -> None:
         """Apply a step: completely, or if it is gradual, as much of it as is needed."""
         cut = saved = 0
         reserve = 0 if self._silent else len(serialise(_remark(step.what, _counted(self._whole, self._whole)))) + 1

@@ -172,4 +172,4 @@ class RunState:
 
 
 RedactedState = NewType("RedactedState", RunState)
-"""A state whose texts may be shown; only `facets.redaction` makes one, and only such a one is written as an event."""
+"""A state whose texts are redacted; only `facets.redaction` makes one, and `build_event` takes no other."""

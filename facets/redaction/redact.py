@@ -26,7 +26,7 @@ class Redaction:
     The options of redaction, and the redaction of single texts.
 
     Args:
-        mask_literals: whether to replace every literal by `?`, and to keep of messages only what can't be one.
+        mask_literals: whether to replace every literal by `?`, and to remove from messages everything that can be one.
         known: the values to remove wherever they occur, longest first.
     """
 

@@ -71,6 +71,15 @@ def test_a_facet_of_a_provider_is_disabled_by_its_name_like_any_other(full_run):
     assert {name for _, (_, name), _ in facets_of(event) if name.startswith("shop_")} == set()
 
 
+def test_the_facets_of_a_provider_do_not_change_once_they_are_given():
+    facets = {"a": RunFacet()}
+    given = CustomFacets(run=facets, inputs={ORDERS: facets})
+    facets.clear()
+    assert (list(given.run), list(given.inputs[ORDERS])) == (["a"], ["a"])
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        given.run["b"] = RunFacet()
+
+
 def test_a_facet_of_a_provider_takes_the_place_of_one_of_the_same_name(full_run):
     said = CustomFacets(job={"documentation": documentation_job.DocumentationJobFacet(description="better")})
     options = EventOptions(job_documentation="good")

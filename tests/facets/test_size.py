@@ -55,7 +55,7 @@ def way(subtype, text="", kind="DIRECT"):
 
 @pytest.fixture
 def large_state(full_run):
-    """Give a run that fails and has much of everything."""
+    """Return a failed run with much content of every kind."""
     source = Dataset(
         USER,
         (
@@ -115,7 +115,7 @@ def remarks(event):
 
 
 def stages(event):
-    """Give the event as it is after each step, by the step's name, with ever smaller limits."""
+    """Return the event after each step, by the name of the step, under ever smaller limits."""
     found, limit = {}, len(serialise(event))
     while True:
         body = serialise_within(event, attrs.evolve(OPTIONS, max_bytes=limit - 1)).body

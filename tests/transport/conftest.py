@@ -240,7 +240,7 @@ def tls_receiver(certificates: Certificates) -> Iterator[Receiver]:
 
 @pytest.fixture
 def strict_receiver(certificates: Certificates) -> Iterator[Receiver]:
-    """Give one that lets nobody in without a certificate."""
+    """Yield a receiver that refuses clients without a certificate."""
     with serving(TlsReceiver(certificates, clients_named=True)) as server:
         yield server
 

@@ -8,6 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from openlineage_pyspark.transport import (
     Delivery,
     DeliveryCounts,
@@ -21,8 +22,6 @@ from openlineage_pyspark.transport.retry import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    import pytest
 
 
 class GatedTransport(MemoryTransport):
@@ -207,6 +206,15 @@ print([event.body for event in transport.events] == [b"%d" % n for n in range(10
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout == f"True {DeliveryCounts(sent=10, retries=10)}\n"
+
+
+def test_counts_do_not_change_once_they_are_given() -> None:
+    drops = {DropReason.CLOSED: 1}
+    counts = DeliveryCounts(dropped=1, drops=drops)
+    drops[DropReason.CLOSED] = 2
+    assert counts == DeliveryCounts(dropped=1, drops={DropReason.CLOSED: 1})
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        counts.drops[DropReason.CLOSED] = 2  # type: ignore[index]
 
 
 def test_what_is_dropped_is_counted_by_reason_and_told_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -46,7 +46,7 @@ def send(transport, *bodies: bytes) -> None:
 
 
 def rotated(path: Path) -> list[Path]:
-    """Give what was rotated, oldest first."""
+    """Return the rotated files, oldest first."""
     return sorted(file for file in path.parent.iterdir() if ROTATED.fullmatch(file.name))
 
 
@@ -59,7 +59,7 @@ def everything(path: Path) -> bytes:
 
 
 def opened_here(path: Path) -> int:
-    """Tell how many descriptors this process has of a file."""
+    """Return how many descriptors of a file this process has."""
     found = 0
     for link in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):

@@ -366,7 +366,7 @@ def wait_for_sent(delivery: Delivery, count: int) -> None:
 
 
 def failover(receiver: Any, store: Store) -> Transport:
-    """Give objects for the case that a receiver is away."""
+    """Return a transport that writes objects while the receiver is away."""
     first, second = {"type": "http", "url": receiver.url}, {"type": "file", "location": LOCATION}
     with offered(lambda _location: store):
         return open_transport("composite", {"transports": [first, second], "continueOnSuccess": False})

@@ -62,7 +62,7 @@ def test_what_is_to_be_tried_again_holds_its_own_run_alone_until_its_time() -> N
 
 
 def ends_and_begins(first: tuple[str, str], second: tuple[str, str]) -> bool:
-    """Tell whether a second run begins while the first one's end is still under way."""
+    """Return whether a second run begins while the end of the first is still in flight."""
     reads, writes = first
     queue = waiting(
         entry("a", "START", reads=reads, writes=writes),

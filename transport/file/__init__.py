@@ -1,1 +1,5 @@
-"""Events to files: local ones, and objects of a Hadoop file system."""
+"""
+Events to files: one local file, or objects of a Hadoop file system.
+
+`transport` chooses between `local`, with `rotation`, and `objects`, which writes through a `filesystem`.
+"""

@@ -94,7 +94,7 @@ class Compressor:
                     if rotated.fullmatch(file.name):
                         _compress(file)
             except OSError as exc:
-                _log.warning("what was rotated of %s is left uncompressed (%s)", path, exc.strerror)
+                _log.warning("the rotated files of %s stay uncompressed (%s)", path, exc.strerror)
 
 
 def _compressed(path: Path) -> Path:

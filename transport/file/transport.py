@@ -61,7 +61,8 @@ _COMPRESS = Option(
 
 
 class FileTransport(Transport):
-    """A local file, or objects of a file system that Hadoop knows.
+    """
+    A local file, or objects of a file system that Hadoop knows.
 
     Each event is one line.
 

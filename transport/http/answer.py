@@ -41,7 +41,7 @@ RETRY_OPTIONS = (
 )
 """What `passing_statuses` reads."""
 
-# Shorter values, such as `1` or `yes`, are no secrets and would tear an answer's text to shreds.
+# Shorter values, such as `1` or `yes`, are not secret, and masking them would make the text unreadable.
 _SHORTEST_SECRET = 4
 _SHORTEST_PART = 8
 

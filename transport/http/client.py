@@ -13,6 +13,7 @@ import time
 from collections import deque
 from contextlib import contextmanager
 from http.client import HTTPResponse
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -35,6 +36,11 @@ _LONGEST_READ_BYTES = 65536
 _PIECE_BYTES = 64
 
 
+def _read_only(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Return a view that can't be written; names stay case-insensitive."""
+    return MappingProxyType(headers)
+
+
 @attrs.frozen
 class Reply:
     """
@@ -47,7 +53,7 @@ class Reply:
     """
 
     status: int
-    headers: Mapping[str, str] = attrs.field(repr=False)
+    headers: Mapping[str, str] = attrs.field(repr=False, converter=_read_only)
     text: str = attrs.field(repr=False)
 
 

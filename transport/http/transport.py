@@ -27,7 +27,8 @@ _UNAUTHORISED, _FORBIDDEN, _NOT_FOUND = 401, 403, 404
 
 
 class HttpTransport(Transport):
-    """An OpenLineage API over HTTP, such as Marquez.
+    """
+    An OpenLineage API over HTTP, such as Marquez.
 
     Each event is posted as JSON, in one attempt, over connections that are kept. A post has the event's id as
     `Idempotency-Key`, so that a receiver can drop a repeat. Redirects are followed if they keep the method (307, 308),
