@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Iterable
 
 import attrs
 
@@ -20,14 +21,14 @@ def _id(event: Event) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"openlineage:{event.run_id}/{event.event_type}/{digest}"))
 
 
-def dataset_key(namespace: str, name: str) -> str:
-    """Give a short text that stands for one dataset, without a space in it.
+def dataset_keys(datasets: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Give for each dataset a short text that stands for it, without a space in it.
 
     Args:
-        namespace: of the dataset.
-        name: of the dataset.
+        datasets: namespace and name of each.
     """
-    return hashlib.blake2b(f"{namespace}\n{name}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    texts = (f"{namespace}\n{name}".encode("utf-8", "surrogatepass") for namespace, name in datasets)
+    return frozenset(hashlib.blake2b(text, digest_size=8).hexdigest() for text in texts)
 
 
 @attrs.frozen
@@ -40,7 +41,7 @@ class Event:
         body: the event as compact JSON in UTF-8, without a line break.
         parent_run_id: the run whose START the receiver must have before it gets this event; None for none.
         id: the same however often the event is sent; made of the event where it is not given (a UUID).
-        reads: the datasets that the run reads, each as `dataset_key` gives it: what orders its START behind others.
+        reads: the datasets that the run reads, as `dataset_keys` gives them: what orders its START behind others.
         writes: those that it writes.
 
     Raises:
