@@ -54,6 +54,8 @@ class Records:
         """Give what was put in next."""
         try:
             given = self._given.get(timeout=wait_milliseconds / 1000) if wait_milliseconds else self._given.get_nowait()
+            while given == []:
+                given = self._given.get_nowait()
         except queue.Empty:
             return []
         if isinstance(given, BaseException):
