@@ -106,14 +106,14 @@ class Worker:
         left = self._delivery.close(max(_CLOSE_SECONDS, end - time.monotonic()))
         return left == 0 and self._ended.is_set()
 
-    def flush(self, timeout_seconds: float) -> None:
-        """Wait until what Spark has reported so far is shipped, or the time is over."""
+    def flush(self, timeout_seconds: float) -> bool:
+        """Wait until what Spark has reported so far is shipped, or the time is over; return whether all of it is."""
         end = time.monotonic() + timeout_seconds
         barrier = threading.Event()
         self._barriers.append(barrier)
         self._guard.run("waking the worker", self._probe.wake)
-        barrier.wait(timeout_seconds)
-        self._delivery.flush(max(0.0, end - time.monotonic()))
+        handled = barrier.wait(timeout_seconds)
+        return self._delivery.flush(max(0.0, end - time.monotonic())) == 0 and handled
 
     @property
     def counts(self) -> Counts:

@@ -160,8 +160,8 @@ def test_after_a_flush_what_was_reported_before_has_arrived(listeners: Callable[
     listener = listeners()
     listener.begin()
     listener.records.put(RDD_START)
-    listener.worker.flush(PATIENCE)
 
+    assert listener.worker.flush(PATIENCE)
     assert listener.told == [("START", "app"), ("START", "app.save_rdd.out")]
 
 
