@@ -15,7 +15,6 @@ from openlineage_pyspark.facets.events.ids import event_id
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution, Provider, contribute, failed
 from openlineage_pyspark.facets.events.size import serialise_within
-from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.model.run import Gap, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.redact import redacted
 from openlineage_pyspark.listener.analyses import Analyses
@@ -26,7 +25,7 @@ from openlineage_pyspark.listener.runs.assemble import Runs
 from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, Step
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
-from openlineage_pyspark.transport.event import dataset_key
+from openlineage_pyspark.transport.event import dataset_keys
 
 _MOST_GAPS = 1000
 
@@ -122,10 +121,6 @@ def transport_event(state: RunState, body: bytes, identity: str, application: st
         application: id of the application's run, which is the parent of all others and whose START goes first.
     """
     parent = None if state.run_id == application else application
-    reads = _keys(each.dataset for each in state.inputs)
-    writes = _keys(each.dataset for each in state.outputs)
-    return Event(state.run_id, state.event_type, body, parent, identity, reads, writes)
-
-
-def _keys(datasets: Iterable[Dataset]) -> frozenset[str]:
-    return frozenset(dataset_key(each.identifier.namespace, each.identifier.name) for each in datasets)
+    read = [(each.dataset.identifier.namespace, each.dataset.identifier.name) for each in state.inputs]
+    written = [(each.dataset.identifier.namespace, each.dataset.identifier.name) for each in state.outputs]
+    return Event(state.run_id, state.event_type, body, parent, identity, dataset_keys(read), dataset_keys(written))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Iterable
 
 import attrs
 
@@ -20,15 +21,15 @@ def _id(event: Event) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"openlineage:{event.run_id}/{event.event_type}/{digest}"))
 
 
-def dataset_key(namespace: str, name: str) -> str:
+def dataset_keys(datasets: Iterable[tuple[str, str]]) -> frozenset[str]:
     """
-    Return a short key for one dataset: 16 hexadecimal digits.
+    Return a short key for each dataset: 16 hexadecimal digits.
 
     Args:
-        namespace: of the dataset.
-        name: of the dataset.
+        datasets: namespace and name of each.
     """
-    return hashlib.blake2b(f"{namespace}\n{name}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    texts = (f"{namespace}\n{name}".encode("utf-8", "surrogatepass") for namespace, name in datasets)
+    return frozenset(hashlib.blake2b(text, digest_size=8).hexdigest() for text in texts)
 
 
 @attrs.frozen
@@ -42,7 +43,7 @@ class Event:
         body: the event as compact JSON in UTF-8, without a line break.
         parent_run_id: the run whose START the receiver must have before it gets this event; None if there is none.
         id: a UUID, the same however often the event is sent; computed from the content by default.
-        reads: the datasets that the run reads, as `dataset_key` returns them; they order its START behind other runs.
+        reads: the datasets that the run reads, as `dataset_keys` returns them; they order its START behind other runs.
         writes: the datasets that the run writes, likewise.
 
     Raises:

@@ -51,7 +51,7 @@ class ParsedStatement:
     The SQL statement of an execution, as Spark's parser saw it.
 
     Args:
-        class_name: full JVM name of the parsed plan's root; None where the probe did not say.
+        class_name: simple name of the class of the parsed plan's root; None where the probe did not say.
         writes: whether it writes, as INSERT, MERGE or CREATE TABLE AS SELECT do.
         inserts: how many INSERTs it has; `FROM t INSERT INTO a ... INSERT INTO b ...` has two.
     """

@@ -170,26 +170,17 @@ class Runs:
     def _open(self, execution: Execution, plan_lineage: PlanLineage) -> OpenRun:
         word = plan_lineage.command or ("query" if plan_lineage.columns is not None else "command")
         key = str(execution.id)
-        run = self._make(key, f"execution {key}", word, label_of(plan_lineage), plan_lineage, sql=execution.sql)
-        self._runs[key] = run
+        job = self._job(word, label_of(plan_lineage), "SQL_JOB", sql=execution.sql)
+        run = self._runs[key] = OpenRun(key, self._run_id(f"execution {key}"), job, plan_lineage)
         return run
 
-    def _make(
-        self,
-        key: str,
-        identity: str,
-        word: str,
-        label: str,
-        plan_lineage: PlanLineage,
-        *,
-        type_: str = "SQL_JOB",
-        processing: str = "BATCH",
-        sql: str | None = None,
-    ) -> OpenRun:
+    def _job(self, word: str, label: str, type_: str, processing: str = "BATCH", sql: str | None = None) -> Job:
         app = self._application
         name = job_name([app.name, word, label if app.append_dataset_name else ""], replace_dots=app.replace_dots)
-        job = Job(app.namespace, name, type_, processing, sql, app.source_location)
-        return OpenRun(key, run_id(app.started, app.id, identity), job, plan_lineage)
+        return Job(app.namespace, name, type_, processing, sql, app.source_location)
+
+    def _run_id(self, identity: str) -> str:
+        return run_id(self._application.started, self._application.id, identity)
 
     def _owner(self, execution: Execution) -> OpenRun | None:
         if execution.root == execution.id:
@@ -223,9 +214,8 @@ class Runs:
         name = execution.unresolved.rsplit(".", 1)[-1]
         if not self._application.reads and not name.startswith(_UNRESOLVED_WRITES):
             return []
-        identity = f"execution {execution.id}"
-        word = naming.snake_case(name)
-        run = self._make(str(execution.id), identity, word, "", PlanLineage(), sql=execution.sql)
+        job = self._job(naming.snake_case(name), "", "SQL_JOB", sql=execution.sql)
+        run = OpenRun(str(execution.id), self._run_id(f"execution {execution.id}"), job, PlanLineage())
         return [
             self._state(run, "START", execution.time),
             self._state(run, "FAIL", record.time, record.failure),
@@ -245,15 +235,8 @@ class Runs:
         if run is None:
             started = self._streams.get(query)
             label = stream_label(started.name if started is not None else None, plan_lineage)
-            run = self._runs[query] = self._make(
-                query,
-                f"stream {query}",
-                "streaming_query",
-                label,
-                plan_lineage,
-                processing="STREAMING",
-                sql=execution.sql,
-            )
+            job = self._job("streaming_query", label, "SQL_JOB", "STREAMING", execution.sql)
+            run = self._runs[query] = OpenRun(query, self._run_id(f"stream {query}"), job, plan_lineage)
         elif len(plan_lineage.outputs) > len(run.plan_lineage.outputs):
             run.plan_lineage = plan_lineage
         return self._begin(run, execution)
@@ -279,8 +262,8 @@ class Runs:
         if not self._application.rdds or not (record.writes or plan_lineage.inputs):
             return []
         key = f"job {record.job}"
-        word, label = plan_lineage.command or "rdd", label_of(plan_lineage)
-        run = self._runs[key] = self._make(key, key, word, label, plan_lineage, type_="RDD_JOB")
+        job = self._job(plan_lineage.command or "rdd", label_of(plan_lineage), "RDD_JOB")
+        run = self._runs[key] = OpenRun(key, self._run_id(key), job, plan_lineage)
         run.started = True
         return [self._state(run, "START", record.time)]
 

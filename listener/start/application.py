@@ -30,7 +30,7 @@ def worker_of(
     facts: ContextFacts, settings: Settings, probe: Probe, delivery: Delivery | FanOut, guard: Guard, attempt: int = 1
 ) -> Worker:
     """
-    Return the worker for one application, ready but not started.
+    Return the worker for one application, which is not started yet.
 
     Args:
         facts: what the application's SparkContext says of it.

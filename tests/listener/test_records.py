@@ -165,9 +165,9 @@ def test_metrics_are_those_of_scans_those_of_writes_and_those_of_tasks() -> None
 
 
 def test_what_the_probe_says_of_a_statement_goes_before_what_its_text_seems_to_be() -> None:
-    said = {"class": "x.InsertIntoStatement", "writes": True, "inserts": 2}
+    said = {"class": "InsertIntoStatement", "writes": True, "inserts": 2}
     query = end(querySql="SELECT 1", statement=said, command=True).query
-    assert query.statement == ParsedStatement("x.InsertIntoStatement", writes=True, inserts=2)
+    assert query.statement == ParsedStatement("InsertIntoStatement", writes=True, inserts=2)
     assert query.statement_text == "SELECT 1"
 
 
