@@ -14,6 +14,9 @@ from openlineage_pyspark.facets.events.build import describe
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import DescribeOptions
 from openlineage_pyspark.facets.events.providers import contribute, providers
+from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, Output, Plan
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.listener.probe import readings
 from openlineage_pyspark.transport import Delivery
 
 if TYPE_CHECKING:
@@ -100,3 +103,29 @@ def test_the_transport_of_the_page_fails_as_a_transport_must(
     with pytest.raises(TransportError) as raised:
         transport.send(Event("0190a000-0000-7000-8000-000000000002", "START", b"{}"))
     assert raised.value.retryable
+
+
+def test_the_source_of_the_page_names_what_is_read(
+    installed: None,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = pytest.importorskip("openlineage_pyspark.facets.datasets.source")
+    sources = module.SOURCES
+    for registry in ("_rules", "_full_names", "readings"):
+        monkeypatch.setattr(sources, registry, dict(getattr(sources, registry)))
+    readings.load_plugins.cache_clear()
+    relation = Described("com.example.orders.OrdersRelation", {"server": "host:1", "table": "paid"})
+    leaf = Operator(
+        "LogicalRelation",
+        "org.apache.spark.sql.execution.datasources.LogicalRelation",
+        {"relation": relation},
+        (Output(1, "id"),),
+    )
+
+    read_by_the_probe = readings.table().split("\n")
+    found = lineage_of_plan(Plan((leaf,), (), {1: Attribute("id", "int")}), module.Session("file:/warehouse"))
+    readings.load_plugins.cache_clear()
+
+    assert "describe\tcom.example.orders.OrdersRelation\tserver\toptions.server" in read_by_the_probe
+    assert [(each.identifier.namespace, each.identifier.name) for each in found.inputs] == [("orders://host:1", "paid")]
+    assert found.gaps == ()
