@@ -235,7 +235,7 @@ def _sources(event: Event, output: Event, facet: Event) -> Iterator[str]:
 def _ways(facet: Event) -> Iterator[str]:
     for where, edge in _edges(facet):
         if not edge.get("transformations"):
-            yield f"{where}: {edge['field']!r} arrives in no way"
+            yield f"{where}: the edge from {edge['field']!r} has no transformation"
         for way in edge.get("transformations", []):
             if way.get("subtype") not in _VOCABULARY.get(way["type"], ()):
                 yield f"{where}: {way['type']} {way.get('subtype')} is no transformation"

@@ -45,6 +45,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         group, name, target = re.findall(r'^\[project\.entry-points\."(.*)"\]\n(\w+) = "(.*)"$', text, re.MULTILINE)[0]
         lines += [f"[{group}]", f"{name} = {target}"]
         modules.append(target.partition(":")[0])
+        # Another test may have one of this name.
+        sys.modules.pop(modules[-1], None)
         assert f"`{modules[-1]}.py`:" in text
         (tmp_path / f"{modules[-1]}.py").write_text(block(section, "python"), "utf-8")
     (metadata / "entry_points.txt").write_text("\n".join(lines), "utf-8")

@@ -1,4 +1,4 @@
-"""Facets of the user's own: found by entry point, asked once per event, checked before they are used."""
+"""Facets of other distributions: found by entry point, asked for once an event, checked before they are used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GROUP = "openlineage_pyspark.facets"
 
 @attrs.frozen
 class CustomFacets:
-    """What a provider adds to one event; a facet of a name that stands already takes its place.
+    """What a provider adds to one event; a facet of a name that the event has already takes its place.
 
     Args:
         run: facets of the run, by name.
@@ -43,13 +43,13 @@ class CustomFacets:
 
 
 class FacetProvider(Protocol):
-    """What an entry point of the group `openlineage_pyspark.facets` must name."""
+    """What an entry point of the group `openlineage_pyspark.facets` names: a function of a run's state."""
 
     def __call__(self, state: RunState) -> CustomFacets:
-        """Give the facets to add to one event.
+        """Return the facets to add to one event.
 
         Args:
-            state: of the run, all that is known when the event is made.
+            state: everything known about the run when the event is made, with secrets removed.
         """
 
 
@@ -59,7 +59,7 @@ class Provider:
 
     Args:
         name: of its entry point.
-        load: gives the provider; loading runs the user's code, so it waits for the first use.
+        load: imports and returns the provider; this runs code of others, so it waits for the first event.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Provider:
 
 @attrs.frozen
 class Contribution:
-    """What came of asking one provider about one event.
+    """The answer of one provider about one event.
 
     Args:
         provider: its name.
@@ -82,7 +82,7 @@ class Contribution:
 
 
 def providers() -> tuple[Provider, ...]:
-    """Give all providers that are installed, in the order of their names."""
+    """Return all providers that are installed, in the order of their names."""
     found = sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
     return tuple(Provider(name=entry.name, load=entry.load) for entry in found)
 
@@ -90,8 +90,8 @@ def providers() -> tuple[Provider, ...]:
 def contribute(provider: Provider, state: RunState) -> Contribution:
     """Ask one provider about one event.
 
-    This runs code that isn't ours, and raises whatever that raises: the caller guards it and goes on with
-    `failed`, so that one provider's fault costs its own facets alone.
+    This runs code of others and raises whatever that raises. The caller catches it and goes on with `failed`, so that
+    a provider's fault costs its own facets alone.
 
     Args:
         provider: to ask.
@@ -104,7 +104,7 @@ def contribute(provider: Provider, state: RunState) -> Contribution:
     """
     facets = provider.load()(state)
     if not isinstance(facets, CustomFacets):
-        raise TypeError(f"it gave a {type(facets).__qualname__}: give a {__name__}.CustomFacets")
+        raise TypeError(f"it gave a {type(facets).__qualname__}: return a CustomFacets")
     for place, name, facet, allowed in _placed(facets):
         if not isinstance(facet, allowed):
             names = " or ".join(kind.__name__ for kind in allowed)
@@ -118,17 +118,17 @@ def contribute(provider: Provider, state: RunState) -> Contribution:
 
 
 def failed(provider: Provider, error: str) -> Contribution:
-    """Give the contribution of a provider that could not be asked.
+    """Return the contribution of a provider that failed.
 
     Args:
         provider: which raised.
-        error: the class of what it raised. The message, in which anything may stand, is in the log.
+        error: the class of what it raised. Its message may hold anything, and is in the log alone.
     """
     return Contribution(provider=provider.name, failure=f"{error}, see the log")
 
 
 def _placed(facets: CustomFacets) -> Iterator[tuple[str, str, object, tuple[type, ...]]]:
-    """Give each facet with its place, its name and the classes that may stand there."""
+    """Yield each facet with its place, its name and the classes that are allowed there."""
     places: list[tuple[str, Mapping[str, object], tuple[type, ...]]] = [
         ("run", facets.run, (RunFacet,)),
         ("job", facets.job, (JobFacet,)),
