@@ -180,11 +180,13 @@ def _seconds(text: str) -> float:
 
 def _ship(delivery: FanOut, total: int, patience: float, screen: Screen) -> DeliveryCounts:
     """Ship the recovered events until each has its answer, or nothing more goes through."""
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("shipping"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    is_terminal = screen.console.is_terminal
-    with Progress(*columns, console=screen.console, transient=True, disable=not is_terminal) as progress:
+    # A bar that is only disabled leaves an empty line behind with older versions of rich.
+    console = screen.console if screen.console.is_terminal else Console(quiet=True)
+    with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("events", total=total)
         answered, since = 0, time.monotonic()
         delivery.start()

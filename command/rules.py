@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
 
 if TYPE_CHECKING:
@@ -40,10 +41,8 @@ _VOCABULARY = {
     "INDIRECT": {"FILTER", "JOIN", "GROUP_BY", "SORT", "WINDOW", "CONDITIONAL"},
 }
 
-_CREDENTIAL_NAME = (
-    r"(?:password|passwd|passphrase|pwd|secret|client[._-]?secret|secret[._-]?(?:access[._-]?)?key|access[._-]?key"
-    r"|account[._-]?key|api[._-]?key|access[._-]?token|session[._-]?token|auth[._-]?token|sig|signature)"
-)
+# Whether it is the name of a secret is judged when a pattern has found it.
+_NAME = r"(?P<name>[\w.-]{1,100})"
 # What stands in place of a secret that was taken out: ?, ***, xxxxx, <...>, ${...}, [REDACTED], (redacted).
 _TAKEN_OUT = r"(?:[?*x]+(?![^\s'\"&;,)@])|<|\$\{|[\[(*]*redacted)"
 
@@ -51,10 +50,12 @@ CREDENTIAL_KINDS: dict[str, re.Pattern[str]] = {
     # The scheme is left out: to look for its begin costs the square of a text's length.
     "a password in a URL": re.compile(rf"://[^\s/:@?#'\"]*:(?!{_TAKEN_OUT})[^\s/@'\"]+@", re.IGNORECASE),
     "a credential in a URL or connection string": re.compile(
-        rf"[?&;]{_CREDENTIAL_NAME}=(?!{_TAKEN_OUT})[^\s&;'\"]+", re.IGNORECASE
+        rf"[?&;]{_NAME}=(?!{_TAKEN_OUT})[^\s&;'\"]", re.IGNORECASE
     ),
     "a credential among options": re.compile(
-        rf"['\"`\s(,.]{_CREDENTIAL_NAME}['\"`]?\s*(?:=>?\s*|:\s*)?['\"](?!{_TAKEN_OUT})[^'\"]+['\"]", re.IGNORECASE
+        # What follows the name may be the next option, and is not consumed.
+        rf"(?<![\w.-]){_NAME}(?=['\"`]?\s{{0,99}}(?:=>?\s{{0,99}}|:\s{{0,99}})?['\"](?!{_TAKEN_OUT})[^'\"]+['\"])",
+        re.IGNORECASE,
     ),
     "an Authorization header": re.compile(r"\b(?:bearer|basic)\s+(?=\D{0,99}\d)[a-z0-9._~+/-]{16,}", re.IGNORECASE),
     "an AWS access key": re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
@@ -63,7 +64,6 @@ CREDENTIAL_KINDS: dict[str, re.Pattern[str]] = {
 }
 """What each kind of credential looks like, by its name."""
 
-_WHOLE_NAME = re.compile(rf"(?:.*[._-])?{_CREDENTIAL_NAME}", re.IGNORECASE)
 _ONLY_TAKEN_OUT = re.compile(rf"{_TAKEN_OUT}.*|", re.IGNORECASE | re.DOTALL)
 
 
@@ -235,7 +235,7 @@ def _sources(event: Event, output: Event, facet: Event) -> Iterator[str]:
 def _ways(facet: Event) -> Iterator[str]:
     for where, edge in _edges(facet):
         if not edge.get("transformations"):
-            yield f"{where}: {edge['field']!r} arrives in no way"
+            yield f"{where}: the edge from {edge['field']!r} has no transformation"
         for way in edge.get("transformations", []):
             if way.get("subtype") not in _VOCABULARY.get(way["type"], ()):
                 yield f"{where}: {way['type']} {way.get('subtype')} is no transformation"
@@ -279,8 +279,8 @@ def credentials_in(document: object) -> Iterator[str]:
     while pending:
         where, name, value = pending.pop()
         if isinstance(value, str):
-            kinds = [kind for kind, form in CREDENTIAL_KINDS.items() if form.search(value)]
-            if _WHOLE_NAME.fullmatch(name) and not _ONLY_TAKEN_OUT.fullmatch(value):
+            kinds = [kind for kind, form in CREDENTIAL_KINDS.items() if _holds(form, value)]
+            if is_secret(name) and not _ONLY_TAKEN_OUT.fullmatch(value):
                 kinds.append("the value of a credential, by its name")
             yield from (f"{where} holds what looks like {kind}" for kind in kinds)
         elif isinstance(value, dict):
@@ -288,3 +288,7 @@ def credentials_in(document: object) -> Iterator[str]:
             pending += reversed(parts)
         elif isinstance(value, list):
             pending += [(f"{where}[{place}]", name, inner) for place, inner in reversed([*enumerate(value)])]
+
+
+def _holds(form: re.Pattern[str], text: str) -> bool:
+    return any("name" not in found.groupdict() or is_secret(found["name"]) for found in form.finditer(text))

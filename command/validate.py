@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from openlineage_pyspark.command.rules import (
     event_findings,
 )
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.specification import SchemaError, Schemas, class_of, class_problems, facets_of
+from openlineage_pyspark.command.specification import SchemaError, Schemas, facets_of
 
 if TYPE_CHECKING:
     import argparse
@@ -43,8 +42,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--spec",
         type=Path,
         metavar="DIR",
-        help="the folder `spec` of the OpenLineage repository, for its JSON Schemas; needs jsonschema. "
-        "Without it the shape is checked by the classes of openlineage-python",
+        help="the folder `spec` of the OpenLineage repository, for JSON Schemas of another version than this package's",
     )
     parser.set_defaults(run=run)
 
@@ -59,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         The exit code: 1 where there is a finding or no event, 2 where the schemas can't be used.
     """
     try:
-        schemas = None if options.spec is None else Schemas(options.spec)
+        schemas = Schemas(options.spec)
         check = Check(schemas)
         for line in read_lines(options.files):
             check.add(line)
@@ -78,7 +76,7 @@ class Check:
     """The checks of some lines, which are those of whole runs in the order of their sending.
 
     Args:
-        schemas: the specification's; None for openlineage-python's classes alone.
+        schemas: the specification's.
 
     Attributes:
         events: how many lines hold an object, without repeats.
@@ -89,7 +87,7 @@ class Check:
         custom: how often each facet stands there that is none of the specification's, by its name.
     """
 
-    def __init__(self, schemas: Schemas | None = None) -> None:
+    def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
         self._runs = RunRules()
         self._found: list[Finding] = []
@@ -119,7 +117,7 @@ class Check:
             return
         run_id, job = self._runs.add(line.place, event)
         try:
-            problems = self._problems(event)
+            problems = self._schemas.problems(event)
             if not problems:
                 self._found += event_findings(line.place, event)
                 self._count_custom(event)
@@ -146,31 +144,21 @@ class Check:
         # Two events of one id that differ are both judged.
         return before == digest
 
-    def _problems(self, event: Event) -> list[str]:
-        # The classes in any case: the other rules rely on the shape that these describe.
-        of_schemas = self._schemas.problems(event) if self._schemas else []
-        return of_schemas or class_problems(event)
-
     def _count_custom(self, event: Event) -> None:
         for _, key, _ in facets_of(event):
-            known = key in self._schemas.by_facet if self._schemas else class_of(key) is not None
-            self.custom[key[1]] += not known
+            self.custom[key[1]] += key not in self._schemas.by_facet
 
 
-def _print(screen: Screen, check: Check, findings: Sequence[Finding], schemas: Schemas | None) -> None:
+def _print(screen: Screen, check: Check, findings: Sequence[Finding], schemas: Schemas) -> None:
     for finding in findings:
         of_run = f" [{finding.job}, run {finding.run_id}]" if finding.run_id else ""
         screen.line(f"{finding.place}: {finding.rule}: {finding.problem}{of_run}")
     count = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "no findings"
     screen.heading(f"{count} in {check.events} events of {check.runs} runs")
-    if schemas is None:
-        version = metadata.version("openlineage-python")
-        how = f"the classes of openlineage-python {version}: what must be there, kinds of values, run ids and times"
-        screen.line(f"  specification: checked by {how}; its JSON Schemas say more (--spec)")
-    else:
-        screen.line(f"  specification: checked by {schemas.count} JSON Schemas of {schemas.folder}")
-        if schemas.unchecked_formats:
-            screen.line(f"  not checked: {', '.join(schemas.unchecked_formats)}; pip install 'jsonschema[format]'")
+    where = f" of {schemas.folder}" if schemas.folder else ""
+    screen.line(f"  specification: checked by {schemas.count} JSON Schemas{where}")
+    if schemas.unchecked_formats:
+        screen.line(f"  not checked: {', '.join(schemas.unchecked_formats)}; pip install 'jsonschema[format]'")
     screen.line("  order, completeness, names, column lineage, transformations: checked")
     screen.line("  credentials: checked by what they look like; a password that is a plain word can't be seen")
     if check.repeats:

@@ -14,6 +14,9 @@ from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import contribute, providers
+from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, Output, Plan
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.listener.probe import readings
 from openlineage_pyspark.transport import Delivery
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         group, name, target = re.findall(r'^\[project\.entry-points\."(.*)"\]\n(\w+) = "(.*)"$', text, re.MULTILINE)[0]
         lines += [f"[{group}]", f"{name} = {target}"]
         modules.append(target.partition(":")[0])
+        # Another test may have one of this name.
+        sys.modules.pop(modules[-1], None)
         assert f"`{modules[-1]}.py`:" in text
         (tmp_path / f"{modules[-1]}.py").write_text(block(section, "python"), "utf-8")
     (metadata / "entry_points.txt").write_text("\n".join(lines), "utf-8")
@@ -100,3 +105,29 @@ def test_the_transport_of_the_page_fails_as_a_transport_must(
     with pytest.raises(TransportError) as raised:
         transport.send(Event("0190a000-0000-7000-8000-000000000002", "START", b"{}"))
     assert raised.value.retryable
+
+
+def test_the_source_of_the_page_names_what_is_read(
+    installed: None,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = pytest.importorskip("openlineage_pyspark.facets.datasets.source")
+    sources = module.SOURCES
+    for registry in ("_rules", "_full_names", "readings"):
+        monkeypatch.setattr(sources, registry, dict(getattr(sources, registry)))
+    readings.load_plugins.cache_clear()
+    relation = Described("com.example.orders.OrdersRelation", {"server": "host:1", "table": "paid"})
+    leaf = Operator(
+        "LogicalRelation",
+        "org.apache.spark.sql.execution.datasources.LogicalRelation",
+        {"relation": relation},
+        (Output(1, "id"),),
+    )
+
+    read_by_the_probe = readings.table().split("\n")
+    found = lineage_of_plan(Plan((leaf,), (), {1: Attribute("id", "int")}), module.Session("file:/warehouse"))
+    readings.load_plugins.cache_clear()
+
+    assert "describe\tcom.example.orders.OrdersRelation\tserver\toptions.server" in read_by_the_probe
+    assert [(each.identifier.namespace, each.identifier.name) for each in found.inputs] == [("orders://host:1", "paid")]
+    assert found.gaps == ()

@@ -70,7 +70,7 @@ class FacetProvider(Protocol):
         Return the facets to add to one event.
 
         Args:
-            state: the state of the run when the event is made.
+            state: the state of the run when the event is made, with secrets removed.
         """
 
 
@@ -128,7 +128,7 @@ def contribute(provider: Provider, state: RedactedState) -> Contribution:
     """
     facets = provider.load()(state)
     if not isinstance(facets, CustomFacets):
-        raise TypeError(f"it gave a {type(facets).__qualname__}: give a {__name__}.CustomFacets")
+        raise TypeError(f"it gave a {type(facets).__qualname__}: return a CustomFacets")
     for place, name, facet, allowed in _placed(facets):
         if not isinstance(facet, allowed):
             names = " or ".join(kind.__name__ for kind in allowed)

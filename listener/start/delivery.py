@@ -1,4 +1,4 @@
-"""From the settings to what ships the events: the transport, and the spool in front of it."""
+"""From the settings to the delivery: the transport, and the spool in front of it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport import Transport
 
 NO_SPOOL = "none"
-"""What `spark.openlineage.spool.path` says where events are held in memory alone."""
+"""The value of `spark.openlineage.spool.path` that keeps events in memory alone."""
 
 
 def open_delivery(settings: Settings) -> Delivery | FanOut:
-    """Make the transport that is configured, and what ships through it; nothing is sent yet.
+    """Return the delivery of the configured transport; nothing is sent yet.
 
-    A composite one whose parts are all to get everything has a delivery, and a spool, for each of them.
-
-    Where the spool can't be used, that is said once, and memory takes its place.
+    A composite transport whose parts all get everything has a delivery, and a spool, for each part. If the spool can't
+    be used, a warning says so, and events are kept in memory.
 
     Args:
         settings: with a transport's `type`.
 
     Raises:
-        TransportConfigError: there is no such transport, or an option can't be used.
+        TransportConfigError: the transport is unknown, or an option can't be used.
     """
     transport = open_transport(str(settings.transport["type"]), settings.transport)
     deliveries = [_delivery(settings, part) for part in independent_parts(transport)]
@@ -52,14 +51,14 @@ def _delivery(settings: Settings, transport: Transport) -> Delivery:
 
 
 def spool_root(settings: Settings, transport: Transport) -> Path | None:
-    """Give the directory of the spool, None where there is to be none.
+    """Return the spool's directory, None if events are not spooled.
 
     Args:
-        settings: which may name one.
-        transport: which tells whether there is one by default.
+        settings: may name the directory.
+        transport: decides whether there is a spool by default.
 
     Raises:
-        SpoolError: there is no home for the default one, or for the one that is named.
+        SpoolError: the directory is in a home directory that does not exist.
     """
     if settings.spool_path is None:
         return default_root() if transport.SPOOLED else None
@@ -67,13 +66,13 @@ def spool_root(settings: Settings, transport: Transport) -> Path | None:
 
 
 def named_root(settings: Settings) -> Path | None:
-    """Give the directory that is configured for the spool, None where none is.
+    """Return the directory that is configured for the spool, None if there is none.
 
     Args:
-        settings: which may name one.
+        settings: may name the directory.
 
     Raises:
-        SpoolError: it is named after the home of a user who is not there.
+        SpoolError: it is in the home directory of a user who does not exist.
     """
     path = settings.spool_path
     if path is None or path.lower() == NO_SPOOL:

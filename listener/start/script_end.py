@@ -37,7 +37,7 @@ class ScriptEnd:
             try:
                 original(status)
             except SystemExit as exit_:
-                self._remember(exit_, status)
+                self._remember(exit_)
                 raise
 
         sys.exit = remembering_exit
@@ -59,10 +59,10 @@ class ScriptEnd:
         message = f"the script ended with exit status {int(status)}" if isinstance(status, int) else str(status)
         return Outcome("FAIL", message)
 
-    def _remember(self, exit_: SystemExit, status: object) -> None:
+    def _remember(self, exit_: SystemExit) -> None:
         # In another thread it ends that thread alone.
         if threading.current_thread() is threading.main_thread() and os.getpid() == self._process:
-            vars(exit_)["_openlineage"] = _OnItsWay(self._asked, status)
+            vars(exit_)["_openlineage"] = _OnItsWay(self._asked, exit_.code)
 
 
 class _OnItsWay:

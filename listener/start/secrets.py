@@ -1,4 +1,4 @@
-"""What this package logs, without the secrets that the configuration holds."""
+"""The secrets that the configuration holds, and the filter that keeps them out of what this package logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST = 500
 _PLAIN = re.compile(r"(?i)\d{1,7}|true|false|default|disabled|enabled|required|optional|(?:[a-z_]\w*\.){2,}[\w$]+")
 # Named like a password, they are the working directory.
 _PLACES = ("PWD", "OLDPWD")
-# Below these, names are free and say nothing.
+# Below these options the names are the user's own, and say nothing about the values.
 _FREE = ("headers", "custom_headers", "urlParams")
 
 
@@ -28,7 +28,7 @@ def secret_values(
     conf: Mapping[str, str], environ: Mapping[str, str], arguments: Sequence[str], transport: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """
-    The values that are secret, the longest first, each also in the form that it has in a URL.
+    Return the values that are secret, the longest first, each also in the form that it has in a URL.
 
     Args:
         conf: the Spark configuration.
@@ -48,7 +48,7 @@ def secret_values(
 
 
 def _leaves(options: Mapping[str, Any], name: str = "", *, free: bool = False) -> Iterable[tuple[str, str]]:
-    """The single values of nested options with their names; where names are free, each is as good as secret."""
+    """Yield the single values of nested options with their names; where names are the user's own, `secret`."""
     for key, value in options.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{name}{key}.", free=free or key in _FREE)
@@ -62,7 +62,7 @@ class _Redacting(logging.Filter):
         self._redaction = Redaction()
 
     def hide(self, known: Iterable[str]) -> None:
-        # One application may follow another in a process, and what logs for the first may still be at it.
+        # One application may follow another in a process while the first is still logging.
         every = {*self._redaction.known, *known}
         self._redaction = Redaction(known=tuple(sorted(every, key=lambda secret: (-len(secret), secret))))
 
@@ -79,13 +79,13 @@ _REDACTING = _Redacting()
 
 def hide_in_logs(known: Iterable[str]) -> None:
     """
-    Write `***` for credentials in whatever this package logs from now on.
+    Write `***` for credentials in everything that this package logs from now on.
 
     Args:
-        known: what is secret wherever it stands, beside what a text itself says is one.
+        known: values that are secret wherever they stand, besides those that a text itself shows to be secret.
     """
     _REDACTING.hide(known)
-    # A filter on a logger is not one on those below it. They are made here, if need be: a logger is known by its name.
+    # A filter on a logger does not apply to the loggers below it.
     names = (module.name for module in pkgutil.walk_packages(transport.__path__, f"{transport.__name__}."))
     for logger in (LOG, *map(logging.getLogger, names)):
         logger.addFilter(_REDACTING)

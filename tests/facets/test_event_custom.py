@@ -90,7 +90,7 @@ def test_a_facet_of_a_provider_takes_the_place_of_one_of_the_same_name(full_run)
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        ({}, TypeError, r"it gave a dict: give a openlineage_pyspark\.facets\.events\.providers\.CustomFacets"),
+        ({}, TypeError, r"it gave a dict: return a CustomFacets"),
         (
             CustomFacets(run={"a": JobFacet()}),
             TypeError,

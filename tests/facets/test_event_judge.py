@@ -69,7 +69,7 @@ def empty_a_name(event):
         (drop_an_output_field, "column 'total' is not in the output's schema"),
         (invent_a_subtype, "INDIRECT IDENTITY is no transformation"),
         (put_direct_in_the_dataset_list, "dataset list: 'buyer.name' is DIRECT"),
-        (empty_the_transformations, "'buyer.name' arrives in no way"),
+        (empty_the_transformations, "the edge from 'buyer.name' has no transformation"),
         (spoil_a_namespace, "symlink of warehouse/orders: namespace 'a b' has characters"),
         (double_an_output, "outputs: ('file', '/data/totals') stands there more than once"),
         (empty_a_name, "job: the name is empty"),
@@ -141,9 +141,9 @@ def spoil_the_run_id(event):
     event["run"]["runId"] = "7"
 
 
-def use_an_older_facet(event):
+def name_the_schema_of_another_facet(event):
     facet = event["job"]["facets"]["jobType"]
-    facet["_schemaURL"] = facet["_schemaURL"].replace("2-0-4", "2-0-3")
+    facet["_schemaURL"] = facet["_schemaURL"].replace("JobType", "SQL")
 
 
 def put_a_facet_in_the_wrong_place(event):
@@ -166,7 +166,7 @@ def use_the_schema_of_all_events(event):
         (spoil_a_uri, "'file' is not a 'uri'"),
         (take_the_zone_off_the_time, "is not a 'date-time'"),
         (spoil_the_run_id, "'7' is not a 'uuid'"),
-        (use_an_older_facet, "jobType: _schemaURL is"),
+        (name_the_schema_of_another_facet, "jobType: _schemaURL is"),
         (put_a_facet_in_the_wrong_place, "outputStatistics: no schema for a DatasetFacet of this name"),
         (add_an_unknown_facet, "mine: no schema for a RunFacet of this name"),
         (use_the_schema_of_all_events, "schemaURL is https://openlineage.io/spec/2-0-2/OpenLineage.json"),

@@ -30,6 +30,7 @@ def test_the_handle_does_what_it_says(by_hand: Any) -> None:
         ),
         "refused: spark.openlineage.disabled is true",
         "the same handle: True",
+        "delivered by the flush: True",
         "events after the flush: 5",
         "all shipped: True True",
         "events after the closing: 6",

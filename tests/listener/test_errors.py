@@ -1,0 +1,43 @@
+"""What the public functions raise where there is no JVM to speak of."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from openlineage_pyspark import LineageError, ProbeError, RegistrationError, lineage, register
+from openlineage_pyspark.listener.probe.client import as_probe_error
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+# Of the kind of Spark Connect, whose sessions have no SparkContext; and one whose SparkContext has let go of its JVM.
+CONNECT = SimpleNamespace()
+STOPPED = SimpleNamespace(_sc=SimpleNamespace(_gateway=object(), _jsc=None))
+CASES = pytest.mark.parametrize(
+    ("session", "message"),
+    [
+        pytest.param(CONNECT, r"^this session has no driver JVM at hand \(Spark Connect\): use one on", id="connect"),
+        pytest.param(STOPPED, r"^this session is stopped: use one that runs$", id="stopped"),
+    ],
+)
+
+
+@CASES
+def test_a_session_without_a_jvm_is_not_registered(session: SimpleNamespace, message: str) -> None:
+    with pytest.raises(RegistrationError, match=message):
+        register(session)
+
+
+@CASES
+def test_a_session_without_a_jvm_has_no_lineage(session: SimpleNamespace, message: str) -> None:
+    with pytest.raises(ProbeError, match=message):
+        lineage(session, "SELECT 1")
+
+
+@pytest.mark.parametrize("error", [Py4JError, Py4JNetworkError])
+def test_what_py4j_raises_becomes_an_error_of_ours_without_credentials(error: type[Exception]) -> None:
+    with pytest.raises(LineageError) as raised, as_probe_error():
+        raise error("no answer from https://shop:s3cr3t@db/orders\nat line 1")
+
+    assert type(raised.value) is ProbeError
+    assert "s3cr3t" not in str(raised.value)
+    assert "\n" not in str(raised.value)
