@@ -83,20 +83,6 @@ def tokens(text: str) -> Iterator[Token]:
         at = end
 
 
-def outside_parentheses(text: str) -> Iterator[Token]:
-    """
-    Give the tokens that stand in no parentheses, without white space and comments.
-
-    Args:
-        text: as for `tokens`.
-    """
-    depth = 0
-    for token in tokens(text):
-        depth += (token.text == "(") - (token.text == ")")
-        if depth <= 0 and token.kind not in (TokenKind.SPACE, TokenKind.COMMENT):
-            yield token
-
-
 def content(token: Token) -> str:
     """The value of a string or the name in backticks: without its quotes, and with its escapes resolved."""
     text = token.text

@@ -55,7 +55,8 @@ def shipped_by_the_tree() -> set[str]:
         if folder.is_dir() and folder.name not in NOT_SHIPPED and not folder.name.startswith(".")
     ]
     modules = [module for folder in folders for module in folder.rglob("*.py")]
-    data = [*(ROOT / "conf").iterdir(), *(ROOT / "listener" / "probe").glob("*.java"), ROOT / "py.typed"]
+    probe = ROOT / "listener" / "probe"
+    data = [*(ROOT / "conf").iterdir(), *probe.glob("*.java"), probe / "PROTOCOL.md", ROOT / "py.typed"]
     inside = [*(ROOT / name for name in MODULES_OF_THE_ROOT), *modules, *data]
     return {f"openlineage_pyspark/{path.relative_to(ROOT).as_posix()}" for path in inside} | {HOOK}
 

@@ -1,15 +1,15 @@
 """
 The one edge to the driver's JVM.
 
-Nothing else in the package touches py4j, and only `hadoop_files` other Java objects. The probe (`Probe.java`) is
-compiled in the JVM with the Janino that Spark ships for its own code generation, gets a listener queue of its own, and
-is asked for its records: there is no callback server and no open port.
+Nothing else in the package touches py4j, and only `hadoop_files` other Java objects. The probe (`Probe.java` and the
+sources beside it) is compiled in the JVM with the Janino that Spark ships for its own code generation, gets a listener
+queue of its own, and is asked for its records: there is no callback server and no open port. What the two halves say
+to each other stands in `PROTOCOL.md`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib.resources
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.datasets.urls import without_credentials
-from openlineage_pyspark.listener.probe import class_cache, readings
+from openlineage_pyspark.listener.probe import class_cache, java_sources, readings
 
 # Root of a parsed statement that Spark runs while it analyses it -> what that is.
 _RUN_BY_ANALYSIS = {
@@ -137,21 +137,20 @@ _COMPILING = threading.Lock()
 
 
 def _probe_class(gateway: Any) -> Any:
-    """The probe's class in a JVM, made once: py4j keeps methods by the name of their class, not by the class."""
+    """Return the probe's class in a JVM, made once: py4j keeps methods by the name of their class, not by the class."""
     with _COMPILING:
         if gateway not in _CLASSES:
-            package = importlib.resources.files("openlineage_pyspark.listener.probe")
-            _CLASSES[gateway] = load_class(gateway.jvm, package.joinpath("Probe.java").read_text("utf-8"))
+            _CLASSES[gateway] = load_class(gateway.jvm, java_sources.compilation_unit())
         return _CLASSES[gateway]
 
 
 def load_class(jvm: Any, source: str) -> Any:
     """
-    The probe's class, from the cache or else compiled.
+    Return the probe's class, from the cache or else compiled.
 
     Args:
         jvm: py4j's view of the driver.
-        source: of the class.
+        source: of the class and of those that it needs, as one compilation unit.
     """
     from py4j.protocol import Py4JJavaError
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from openlineage_pyspark.facets.model.run import Failure
-from openlineage_pyspark.facets.sql_lexer import TokenKind, outside_parentheses
 
-_WRITES = frozenset("CREATE REPLACE INSERT MERGE UPDATE DELETE".split())
 # What Spark says of what it cancels when it is stopped (DAGScheduler.cleanUpAfterSchedulerStop), and of what asks
 # for more once it is (SparkContext.assertNotStopped, SparkContext.runJob).
 _STOPPED = (
@@ -17,8 +15,6 @@ _STOPPED = (
     "Cannot call methods on a stopped SparkContext",
     "SparkContext has been shutdown",
 )
-# What either a query or a statement that writes begins with: `WITH q AS (...) INSERT`, `FROM t INSERT`.
-_EITHER = frozenset(("WITH", "FROM"))
 
 
 def failure_of(record: Mapping[str, Any]) -> Failure | None:
@@ -44,28 +40,15 @@ def end_with(failure: Failure | None) -> str:
 
 
 def sql_of(record: Mapping[str, Any]) -> str | None:
-    """The text of the statement that began an execution, where it was one; the text of a mere query in it is not."""
+    """
+    Return the text of the statement that began an execution; None where it was no statement.
+
+    Args:
+        record: of its start or end. The text of its query alone is the statement's only if that statement writes.
+    """
     if "sql" in record:
         return str(record["sql"])
-    inner = record.get("querySql")
-    return str(inner) if inner is not None and _writes(str(inner)) else None
-
-
-def _writes(text: str) -> bool:
-    """Whether a text is a statement that writes, by the words outside of its parentheses."""
-    first = ""
-    for word in _words(text):
-        if word in _WRITES:
-            return True
-        first = first or word
-        if first not in _EITHER:
-            return False
-    return False
-
-
-def _words(text: str) -> Iterator[str]:
-    """The words outside of parentheses, in capitals."""
-    return (token.text.upper() for token in outside_parentheses(text) if token.kind is TokenKind.WORD)
+    return str(record["querySql"]) if record.get("statement", {}).get("writes") else None
 
 
 def time_of(milliseconds: int) -> datetime.datetime:

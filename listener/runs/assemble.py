@@ -234,7 +234,7 @@ class Runs:
         id_ = record["id"]
         execution = self._executions.setdefault(id_, Execution(id_, id_, record["time"]))
         states = self._settle(execution, record) if not execution.settled or "plan" in record else []
-        if "heckpoint" in record.get("name", "") and execution.plan_lineage is not None:
+        if record.get("checkpoint") and execution.plan_lineage is not None:
             self._reader.remember(execution.plan_lineage)
         states += self._feed_all(self._undecided.release(id_))
         run = self._run_around(execution)

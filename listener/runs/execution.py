@@ -8,15 +8,11 @@ micro-batch, or a run of their own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
-from openlineage_pyspark.facets.sql_lexer import outside_parentheses
-
-_SEVERAL = re.compile(r"(?is)\s*(?:with|from|--|/\*).*\binsert\b.*\binsert\b")
 
 
 @attrs.define(eq=False)
@@ -91,7 +87,8 @@ class Statements:
             None for an execution that is its whole statement.
         """
         text = record.get("sql") or record.get("querySql")
-        if not record.get("command") or text is None or (inserts := _inserts(text)) < 2:
+        inserts = record.get("statement", {}).get("inserts", 0)
+        if not record.get("command") or text is None or inserts < 2:
             return None
         return self._open.setdefault((record["text"], text), Statement(inserts))
 
@@ -107,20 +104,6 @@ class Statements:
             return False
         self._open = {key: other for key, other in self._open.items() if other is not statement}
         return True
-
-
-def _inserts(text: str) -> int:
-    """How often a statement inserts, by the words outside of its parentheses."""
-    if _SEVERAL.match(text) is None:
-        return 0
-    before, found = "", 0
-    for token in outside_parentheses(text):
-        word = token.text.upper()
-        if not before and word not in ("WITH", "FROM"):
-            return 0
-        found += before == "INSERT" and word in ("INTO", "OVERWRITE")
-        before = word
-    return found
 
 
 class Undecided:

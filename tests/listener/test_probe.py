@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +10,7 @@ import pyspark
 import pytest
 from openlineage_pyspark.facets.datasets.resolve import Session
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
-from openlineage_pyspark.listener.probe import class_cache
+from openlineage_pyspark.listener.probe import class_cache, java_sources
 from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan, load_class
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from py4j.java_gateway import JavaObject
@@ -107,10 +106,10 @@ class Catalyst:
     def both(self, value):
         return self._expressions.And(value, value)
 
-    def alias(self, value, like):
-        """Give an alias of an expression, of the name and exprId of another alias."""
+    def alias(self, value, like, name=None):
+        """Give an alias of an expression, of the exprId of another alias, and of its name unless there is another."""
         as_like = (like.exprId(), like.qualifier(), like.explicitMetadata(), like.nonInheritableMetadataKeys())
-        return self._expressions.Alias(value, like.name(), *as_like)
+        return self._expressions.Alias(value, like.name() if name is None else name, *as_like)
 
     def projected(self, value, child):
         return self._logical.Project(self._spark._jvm.PythonUtils.toSeq([value]), child)
@@ -337,7 +336,7 @@ def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path,
     """And compiled anew where the kept ones are no classes."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     jvm = spark._jvm
-    source = importlib.resources.files("openlineage_pyspark.listener.probe").joinpath("Probe.java").read_text("utf-8")
+    source = java_sources.compilation_unit()
     load_class(jvm, source)
     (kept,) = (tmp_path / "openlineage-pyspark").iterdir()
     classes, written = class_cache.load(kept.parent, kept.name), kept.stat().st_ino
@@ -346,6 +345,19 @@ def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path,
     class_cache.store(kept.parent, kept.name, dict.fromkeys(classes, b"no class"))
     assert load_class(jvm, source).getName() == "openlineage.pyspark.Probe"
     assert class_cache.load(kept.parent, kept.name) == classes
+
+
+@pytest.mark.parametrize("text", ["line\nbreak \u2028 \x00\x1f\x7f", 'quote " \\ /', "é 中 😀", "\ud83d alone \ude00"])
+def test_every_text_arrives_as_it_is(encode, catalyst, spark, text):
+    """Line breaks end a record, and no surrogate that stands alone can be sent as UTF-8."""
+    like = catalyst.analyzed(spark.table("emp").selectExpr("salary AS odd")).projectList().head()
+    builder = spark._jvm.java.lang.StringBuilder()
+    for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
+        builder.appendCodePoint(unit)
+    frame = catalyst.analyzed(spark.table("emp"))
+    encoded = encode(catalyst.projected(catalyst.alias(frame.output().head(), like, builder.toString()), frame))
+    assert "\n" not in encoded
+    assert decode_plan(encoded).top.output[0].name == text
 
 
 def test_encoding_starts_no_job(spark, encode):

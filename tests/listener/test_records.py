@@ -7,44 +7,24 @@ from openlineage_pyspark.facets.model.run import Failure
 from openlineage_pyspark.listener.probe.records import end_with, sql_of
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "INSERT INTO t SELECT 1",
-        "  with q AS (SELECT 1) INSERT INTO t SELECT * FROM q",
-        "FROM s INSERT INTO t SELECT a INSERT INTO u SELECT b",
-        "-- first\n/* then /* inner */ */ create TABLE t",
-    ],
-)
-def test_the_text_of_a_query_within_is_the_statements_where_it_is_one(text: str) -> None:
-    assert sql_of({"querySql": text}) == text
+def statement(*, writes: bool) -> dict[str, object]:
+    return {"class": "CreateTableAsSelect" if writes else "Project", "writes": writes, "inserts": 0}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SELECT 1",
-        "created",
-        "",
-        "/* INSERT */ SELECT 1",
-        "-- INSERT",
-        "WITH q AS (SELECT 'INSERT' AS `insert`) SELECT * FROM q",
-        "SELECT 1 AS insert",
-        "FROM s SELECT a",
-    ],
-)
-def test_the_text_of_a_mere_query_is_not(text: str) -> None:
-    assert sql_of({"querySql": text}) is None
+def test_the_text_of_a_query_within_is_the_statements_where_that_writes() -> None:
+    text = "CREATE TABLE t AS SELECT 1"
+
+    assert sql_of({"querySql": text, "statement": statement(writes=True)}) == text
+
+
+@pytest.mark.parametrize("known", [{}, {"statement": statement(writes=False)}])
+def test_the_text_of_a_mere_query_or_of_what_is_not_known_is_not(known: dict[str, object]) -> None:
+    assert sql_of({"querySql": "SELECT 1", **known}) is None
 
 
 def test_the_statements_own_text_goes_before_all() -> None:
-    assert sql_of({"sql": "SELECT 1", "querySql": "INSERT INTO t"}) == "SELECT 1"
+    assert sql_of({"sql": "SELECT 1", "statement": statement(writes=False)}) == "SELECT 1"
     assert sql_of({}) is None
-
-
-def test_many_comments_before_a_query_take_no_time() -> None:
-    """A pattern that can divide them in several ways would take years, and hold the user's thread that long."""
-    assert sql_of({"querySql": "/* a */ " * 10_000 + "SELECT 1"}) is None
 
 
 @pytest.mark.parametrize(
