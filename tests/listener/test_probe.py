@@ -125,6 +125,13 @@ class Catalyst:
         return compiler.getClassLoader().loadClass(f"strange.{name}").getConstructors()[0].newInstance(arguments)
 
 
+def terminated(jvm, problem):
+    """Give Spark's event of a streaming query that has ended with a problem."""
+    streams = jvm.org.apache.spark.sql.streaming
+    id_, no = jvm.java.util.UUID.randomUUID(), getattr(jvm.scala, "None$").__getattr__("MODULE$")
+    return getattr(streams, "StreamingQueryListener$QueryTerminatedEvent")(id_, id_, jvm.scala.Some(problem), no)
+
+
 def named(plan, name):
     return [operator for operator in plan.operators if operator.name == name]
 
@@ -347,15 +354,26 @@ def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path,
     assert class_cache.load(kept.parent, kept.name) == classes
 
 
-@pytest.mark.parametrize("text", ["line\nbreak \u2028 \x00\x1f\x7f", 'quote " \\ /', "é 中 😀", "\ud83d alone \ude00"])
+@pytest.mark.parametrize("text", ["line\nbreak \u2028 \x00\x1f\x7f", 'quote " \\ /', "é 中 😀"])
 def test_every_text_arrives_as_it_is(encode, text):
-    """Line breaks end a record, and no surrogate that stands alone can be sent as UTF-8."""
-    units = memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")
+    """Line breaks end a record."""
+    units = memoryview(text.encode("utf-16-le")).cast("H")
     literal = "".join(f"\\u{unit:04x}" for unit in units)
     encoded = encode(f"SELECT concat(name, '{literal}') AS odd FROM emp")
     assert "\n" not in encoded
     (odd,) = [expression for expression in decode_plan(encoded).expressions if expression.name == "Alias"]
     assert odd.sql.endswith(", '" + text.replace("\\", r"\\") + "')")
+
+
+def test_a_surrogate_that_stands_alone_arrives_although_it_can_not_be_sent_as_utf_8(spark):
+    jvm = spark._jvm
+    probe = Probe(spark.sparkContext._gateway, ProbeLimits())
+    text = jvm.java.lang.StringBuilder()
+    for unit in (0xD83D, ord("a"), 0xDE00):
+        text.appendCodePoint(unit)
+    probe._java.onOtherEvent(terminated(jvm, text))
+    (record,) = probe.take(0)
+    assert json.loads(record)["error"]["message"] == "\ud83da\ude00"
 
 
 def test_encoding_starts_no_job(spark, encode):
@@ -394,9 +412,7 @@ def test_what_waits_for_python_takes_a_sixteenth_of_the_drivers_heap_at_most(spa
     probe = Probe(spark.sparkContext._gateway, ProbeLimits(max_waiting=1 << 60))
     # All of the text but its first line stands in the record once.
     text = "\n" + "x" * (most // 2 - 1000)
-    streams = jvm.org.apache.spark.sql.streaming
-    id_, no = jvm.java.util.UUID.randomUUID(), getattr(jvm.scala, "None$").__getattr__("MODULE$")
-    event = getattr(streams, "StreamingQueryListener$QueryTerminatedEvent")(id_, id_, jvm.scala.Some(text), no)
+    event = terminated(jvm, text)
 
     for _ in range(3):
         probe._java.onOtherEvent(event)
