@@ -84,20 +84,6 @@ def tokens(text: str) -> Iterator[Token]:
         at = end
 
 
-def outside_parentheses(text: str) -> Iterator[Token]:
-    """
-    Yield the tokens outside parentheses, without white space and comments.
-
-    Args:
-        text: as for `tokens`.
-    """
-    depth = 0
-    for token in tokens(text):
-        depth += (token.text == "(") - (token.text == ")")
-        if depth <= 0 and token.kind not in (TokenKind.SPACE, TokenKind.COMMENT):
-            yield token
-
-
 def unquoted(token: Token) -> str:
     """Return the value of a string, or the name in backticks: without quotes, with escapes resolved."""
     text = token.text

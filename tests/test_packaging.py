@@ -67,9 +67,11 @@ def shipped_by_the_tree() -> set[str]:
         if folder.is_dir() and folder.name not in NOT_SHIPPED and not folder.name.startswith(".")
     ]
     modules = [module for folder in folders for module in folder.rglob("*.py")]
+    probe = ROOT / "listener" / "probe"
     data = [
         *(ROOT / "conf").iterdir(),
-        *(ROOT / "listener" / "probe").glob("*.java"),
+        *probe.glob("*.java"),
+        probe / "PROTOCOL.md",
         *(ROOT / "command" / "spec").rglob("*.*"),
         ROOT / "py.typed",
     ]

@@ -1,5 +1,5 @@
 """
-The probe's classes as bytecode, kept from one application to the next.
+A cache of the probe's bytecode in the user's cache directory, kept from one application to the next.
 
 Compiling them competes with the making of the SparkContext for the processor. The bytecode runs in the user's driver,
 so a file is used only if this user owns it, nobody else can access it, and its SHA-256 matches.
@@ -30,13 +30,13 @@ def directory() -> Path | None:
 
 def key(source: str, vm: str, version: str, class_path: str) -> str:
     """
-    What a set of classes is kept under: another source, JVM, or jar gives another.
+    Return the name of the file for a set of classes: another source, JVM or jar gives another name.
 
     Args:
-        source: of the classes.
+        source: of all the classes.
         vm: name of the JVM.
-        version: of the JVM.
-        class_path: that they were compiled against; its files count with their size and time.
+        version: version of the JVM.
+        class_path: class path that they were compiled against. The size and time of its files count.
     """
     digest = hashlib.sha256("\0".join((source, vm, version)).encode())
     for entry in class_path.split(os.pathsep):
@@ -46,11 +46,14 @@ def key(source: str, vm: str, version: str, class_path: str) -> str:
 
 def load(place: Path, name: str) -> dict[str, bytes] | None:
     """
-    The classes under a key, by name; None where there are none that can be trusted.
+    Return the classes of a file in the cache; None where there is none that can be trusted.
 
     Args:
-        place: the directory of the cache.
-        name: of `key`.
+        place: directory of the cache.
+        name: name of the file, as `key` gives it.
+
+    Returns:
+        bytecode by the class's name.
     """
     try:
         descriptor = os.open(place / name, os.O_RDONLY | os.O_NOFOLLOW)
@@ -67,11 +70,11 @@ def load(place: Path, name: str) -> dict[str, bytes] | None:
 
 def store(place: Path, name: str, classes: Mapping[str, bytes]) -> None:
     """
-    Keep classes; where the file can't be written they are compiled again the next time.
+    Write classes into the cache, and remove its oldest files. A file that can't be written is left out.
 
     Args:
-        place: the directory of the cache; made when absent.
-        name: of `key`.
+        place: directory of the cache, which is made if it is absent.
+        name: name of the file, as `key` gives it.
         classes: bytecode by the class's name.
     """
     content = json.dumps({class_: base64.b64encode(code).decode() for class_, code in classes.items()}).encode()
@@ -102,5 +105,5 @@ def _stamp(file: Path) -> str:
 
 
 def _is_own(found: os.stat_result) -> bool:
-    """Whether a file or directory is this user's, and closed to everybody else."""
+    """Return whether a file or directory is this user's, and closed to everybody else."""
     return found.st_uid == os.geteuid() and found.st_mode & 0o077 == 0

@@ -1,15 +1,15 @@
 """
 The one edge to the driver's JVM.
 
-Nothing else in the package touches py4j, and only `hadoop_files` other Java objects. The probe (`Probe.java`) is
-compiled in the JVM with the Janino that Spark ships for its own code generation, gets a listener queue of its own, and
-is asked for its records: there is no callback server and no open port.
+Nothing else in the package touches py4j, and only `hadoop_files` other Java objects. The probe (`Probe.java` and the
+sources beside it) is compiled in the JVM with the Janino that Spark ships for its own code generation, gets a listener
+queue of its own, and is asked for its records: there is no callback server and no open port. What the two halves say
+to each other stands in `PROTOCOL.md`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib.resources
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 from openlineage_pyspark.facets.urls import without_credentials
 from openlineage_pyspark.listener.errors import ProbeError
-from openlineage_pyspark.listener.probe import class_cache, readings
+from openlineage_pyspark.listener.probe import class_cache, java_sources, readings
 
 # Root of a parsed statement that Spark runs while it analyses it -> what that is.
 _RUN_BY_ANALYSIS = {
@@ -31,12 +31,13 @@ _RUN_BY_ANALYSIS = {
 @attrs.frozen
 class ProbeLimits:
     """
-    The bounds that the probe keeps.
+    The bounds of what the probe encodes and keeps.
 
     Args:
-        max_nodes: tree nodes of one plan; what is beyond is cut, with a mark.
+        max_nodes: tree nodes of one plan. A larger plan is cut, and marked as cut.
         max_bytes: characters of one encoded plan, likewise.
-        max_waiting: characters of records that may wait, a sixteenth of the heap at most; the rest is only counted.
+        max_waiting: characters of the records that wait to be taken, a sixteenth of the heap at most. Further records
+            are dropped and counted.
         reads: whether plans of executions without an output are wanted.
     """
 
@@ -81,7 +82,7 @@ class Probe:
 
     def attach(self, java_spark_context: Any) -> None:
         """
-        Hear the executions of a context from now on, on a queue of the probe's own.
+        Listen to the executions of a context from now on, on a listener queue of the probe's own.
 
         Args:
             java_spark_context: `SparkContext._jsc`.
@@ -95,12 +96,20 @@ class Probe:
             context.listenerBus().addToQueue(self._java, self.QUEUE)
 
     def detach(self, java_spark_context: Any) -> None:
-        """Hear nothing of a context any more."""
+        """Stop listening to a context."""
         java_spark_context.sc().listenerBus().removeListener(self._java)
 
     def take(self, wait_milliseconds: int) -> list[str]:
-        """The records that wait, oldest first, each one JSON text; empty when none came within the time."""
-        # Where the connection breaks, py4j calls once more; what the first call took comes again.
+        """
+        Return the records that wait, oldest first.
+
+        Args:
+            wait_milliseconds: how long to wait for the first one.
+
+        Returns:
+            each record as one JSON text; nothing when none came within the time.
+        """
+        # Where the connection breaks, py4j calls again, and the probe gives the same batch again.
         taken: str = self._java.take(self._acknowledged, wait_milliseconds)
         if not taken:
             return []
@@ -114,22 +123,22 @@ class Probe:
 
     def settle(self, java_spark_context: Any, seconds: float) -> None:
         """
-        Wait until the context's listener bus has told everything that has happened.
+        Wait until the context's listener bus has delivered its events.
 
         Args:
             java_spark_context: `SparkContext._jsc`.
-            seconds: at most.
+            seconds: how long to wait at most.
         """
         context = java_spark_context.sc()
         if not context.isStopped():
             context.listenerBus().waitUntilEmpty(int(max(seconds, 0.001) * 1000))
 
     def lost(self) -> int:
-        """How many records were dropped because nobody took them."""
+        """Return how many records were dropped because nobody took them in time."""
         return int(self._java.lost())
 
     def encode(self, java_plan: Any, java_session: Any) -> str:
-        """The encoding of an analyzed plan that isn't being run."""
+        """Return the encoding of an analyzed plan that is not being run."""
         return str(self._java.encode(java_plan, java_session))
 
 
@@ -139,23 +148,21 @@ _COMPILING = threading.Lock()
 
 
 def _probe_class(gateway: Any, *, cached: bool) -> Any:
-    """The probe's class in a JVM, made once: py4j keeps methods by the name of their class, not by the class."""
+    """Return the probe's class in a JVM, made once: py4j keeps methods by the name of their class, not by the class."""
     with _COMPILING:
         if gateway not in _CLASSES:
-            package = importlib.resources.files("openlineage_pyspark.listener.probe")
-            source = package.joinpath("Probe.java").read_text("utf-8")
-            _CLASSES[gateway] = load_class(gateway.jvm, source, cached=cached)
+            _CLASSES[gateway] = load_class(gateway.jvm, java_sources.compilation_unit(), cached=cached)
         return _CLASSES[gateway]
 
 
 def load_class(jvm: Any, source: str, *, cached: bool = True) -> Any:
     """
-    The probe's class, from the cache or else compiled.
+    Return the probe's class, from the cache or else compiled.
 
     Args:
         jvm: py4j's view of the driver.
-        source: of the class.
-        cached: whether it may come from the cache, and goes there.
+        source: of the class and of those that it needs, as one compilation unit.
+        cached: whether it may come from the cache, and is kept there.
     """
     from py4j.protocol import Py4JJavaError
 
@@ -204,7 +211,7 @@ class ContextFacts:
 
 
 def context_facts(java_spark_context: Any) -> ContextFacts:
-    """What a context (`SparkContext._jsc`) says of its application."""
+    """Return what a context (`SparkContext._jsc`) says of its application."""
     scala_context = java_spark_context.sc()
     ui = scala_context.uiWebUrl()
     conf = {pair._1(): pair._2() for pair in scala_context.getConf().getAll()}
@@ -224,7 +231,7 @@ def context_facts(java_spark_context: Any) -> ContextFacts:
 
 @contextlib.contextmanager
 def as_os_error() -> Iterator[None]:
-    """Raise as OSError what a call to the JVM raises, where Java refuses and where the JVM is gone."""
+    """Raise an OSError for what a call to the JVM raises: an exception in Java, or the end of the JVM."""
     from py4j.protocol import Py4JError
 
     try:
@@ -268,11 +275,15 @@ def context_of(spark: Any) -> Any:
 
 def analyzed_plan(spark: Any, query: Any) -> Any:
     """
-    The analyzed plan of a DataFrame or of an SQL text, which is not run (nor is a command, which Spark runs eagerly).
+    Return the analyzed plan of a DataFrame or of an SQL text, without running it.
+
+    Args:
+        spark: the session.
+        query: a DataFrame, or the text of one statement, which may be a command.
 
     Raises:
         ValueError: Spark runs the statement when it analyses it.
-        TypeError: for anything else.
+        TypeError: `query` is neither a DataFrame nor a text.
     """
     if isinstance(query, str):
         state = spark._jsparkSession.sessionState()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
@@ -17,7 +16,6 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Statistics
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Failure
-from openlineage_pyspark.facets.sql_lexer import TokenKind, outside_parentheses
 from openlineage_pyspark.listener.probe.decode import decode_plan
 
 T = TypeVar("T")
@@ -51,12 +49,12 @@ class ParsedStatement:
     The SQL statement of an execution, as Spark's parser saw it.
 
     Args:
-        class_name: simple name of the class of the parsed plan's root; None where the probe did not say.
+        class_name: simple name of the class of the parsed plan's root.
         writes: whether it writes, as INSERT, MERGE or CREATE TABLE AS SELECT do.
         inserts: how many INSERTs it has; `FROM t INSERT INTO a ... INSERT INTO b ...` has two.
     """
 
-    class_name: str | None
+    class_name: str
     writes: bool
     inserts: int
 
@@ -404,8 +402,6 @@ def _execution_started(raw: _Members) -> ExecutionStarted:
 
 
 def _execution_ended(raw: _Members) -> ExecutionEnded:
-    # Spark has no other mark of a checkpoint than the name of the action, which may be in a name of the user's too.
-    is_checkpoint = raw.flag("checkpoint") or "heckpoint" in (raw.optional_text("name") or "")
     scans, writes = [], []
     for entry in raw.all_inner("metrics"):
         counted = entry.inner("m")
@@ -418,7 +414,7 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
         rows = counted.optional_number("committedRows") if rows is None else rows
         writes.append(Statistics(rows, counted.optional_number("numOutputBytes"), files))
     metrics = Metrics(tuple(scans), tuple(writes), _task_metrics(raw))
-    return ExecutionEnded(raw.number("id"), raw.time(), _query(raw), _failure(raw), is_checkpoint, metrics)
+    return ExecutionEnded(raw.number("id"), raw.time(), _query(raw), _failure(raw), raw.flag("checkpoint"), metrics)
 
 
 def _stream(raw: _Members) -> StreamStarted | StreamProgressed | StreamTerminated:
@@ -500,47 +496,7 @@ def _task_metrics(raw: _Members, rows_read: int = 0) -> TaskMetrics:
 
 
 def _statement(raw: _Members) -> ParsedStatement | None:
-    if "statement" in raw:
-        said = raw.inner("statement")
-        return ParsedStatement(said.optional_text("class"), said.flag("writes"), said.optional_number("inserts") or 0)
-    sql = raw.optional_text("sql")
-    text = sql or raw.optional_text("querySql")
-    if text is None:
+    if "statement" not in raw:
         return None
-    return ParsedStatement(None, sql is None and _writes(text), _inserts(text) if raw.flag("command") else 0)
-
-
-# What Spark's parser knows, guessed from the text for a probe that does not tell it.
-_WRITES = frozenset("CREATE REPLACE INSERT MERGE UPDATE DELETE".split())
-# What either a query or a statement that writes begins with: `WITH q AS (...) INSERT`, `FROM t INSERT`.
-_EITHER = frozenset(("WITH", "FROM"))
-_SEVERAL = re.compile(r"(?is)\s*(?:with|from|--|/\*).*\binsert\b.*\binsert\b")
-
-
-def _writes(text: str) -> bool:
-    """Return whether a text is a statement that writes, by the words outside of its parentheses."""
-    first = ""
-    for token in outside_parentheses(text):
-        if token.kind is not TokenKind.WORD:
-            continue
-        word = token.text.upper()
-        if word in _WRITES:
-            return True
-        first = first or word
-        if first not in _EITHER:
-            return False
-    return False
-
-
-def _inserts(text: str) -> int:
-    """Return how often a statement inserts, by the words outside of its parentheses."""
-    if _SEVERAL.match(text) is None:
-        return 0
-    before, found = "", 0
-    for token in outside_parentheses(text):
-        word = token.text.upper()
-        if not before and word not in _EITHER:
-            return 0
-        found += before == "INSERT" and word in ("INTO", "OVERWRITE")
-        before = word
-    return found
+    said = raw.inner("statement")
+    return ParsedStatement(said.text("class"), said.flag("writes"), said.number("inserts"))

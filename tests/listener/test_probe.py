@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +10,7 @@ import pyspark
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
-from openlineage_pyspark.listener.probe import class_cache
+from openlineage_pyspark.listener.probe import class_cache, java_sources
 from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan, load_class
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from py4j.java_gateway import JavaObject
@@ -124,6 +123,13 @@ class Catalyst:
         arguments = self._spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)
         arguments[0] = like
         return compiler.getClassLoader().loadClass(f"strange.{name}").getConstructors()[0].newInstance(arguments)
+
+
+def terminated(jvm, problem):
+    """Give Spark's event of a streaming query that has ended with a problem."""
+    streams = jvm.org.apache.spark.sql.streaming
+    id_, no = jvm.java.util.UUID.randomUUID(), getattr(jvm.scala, "None$").__getattr__("MODULE$")
+    return getattr(streams, "StreamingQueryListener$QueryTerminatedEvent")(id_, id_, jvm.scala.Some(problem), no)
 
 
 def named(plan, name):
@@ -337,7 +343,7 @@ def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path,
     """And compiled anew where the kept ones are no classes."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     jvm = spark._jvm
-    source = importlib.resources.files("openlineage_pyspark.listener.probe").joinpath("Probe.java").read_text("utf-8")
+    source = java_sources.compilation_unit()
     load_class(jvm, source)
     (kept,) = (tmp_path / "openlineage-pyspark").iterdir()
     classes, written = class_cache.load(kept.parent, kept.name), kept.stat().st_ino
@@ -350,9 +356,32 @@ def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path,
 
 def test_without_the_cache_nothing_is_kept(spark, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    source = importlib.resources.files("openlineage_pyspark.listener.probe").joinpath("Probe.java").read_text("utf-8")
-    assert load_class(spark._jvm, source, cached=False).getName() == "openlineage.pyspark.Probe"
+    assert (
+        load_class(spark._jvm, java_sources.compilation_unit(), cached=False).getName() == "openlineage.pyspark.Probe"
+    )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["line\nbreak \u2028 \x00\x1f\x7f", 'quote " \\ /', "é 中 😀"])
+def test_every_text_arrives_as_it_is(encode, text):
+    """Line breaks end a record."""
+    units = memoryview(text.encode("utf-16-le")).cast("H")
+    literal = "".join(f"\\u{unit:04x}" for unit in units)
+    encoded = encode(f"SELECT concat(name, '{literal}') AS odd FROM emp")
+    assert "\n" not in encoded
+    (odd,) = [expression for expression in decode_plan(encoded).expressions if expression.name == "Alias"]
+    assert odd.sql.endswith(", '" + text.replace("\\", r"\\") + "')")
+
+
+def test_a_surrogate_that_stands_alone_arrives_although_it_can_not_be_sent_as_utf_8(spark):
+    jvm = spark._jvm
+    probe = Probe(spark.sparkContext._gateway, ProbeLimits())
+    text = jvm.java.lang.StringBuilder()
+    for unit in (0xD83D, ord("a"), 0xDE00):
+        text.appendCodePoint(unit)
+    probe._java.onOtherEvent(terminated(jvm, text))
+    (record,) = probe.take(0)
+    assert json.loads(record)["error"]["message"] == "\ud83da\ude00"
 
 
 def test_encoding_starts_no_job(spark, encode):
@@ -391,9 +420,7 @@ def test_what_waits_for_python_takes_a_sixteenth_of_the_drivers_heap_at_most(spa
     probe = Probe(spark.sparkContext._gateway, ProbeLimits(max_waiting=1 << 60))
     # All of the text but its first line stands in the record once.
     text = "\n" + "x" * (most // 2 - 1000)
-    streams = jvm.org.apache.spark.sql.streaming
-    id_, no = jvm.java.util.UUID.randomUUID(), getattr(jvm.scala, "None$").__getattr__("MODULE$")
-    event = getattr(streams, "StreamingQueryListener$QueryTerminatedEvent")(id_, id_, jvm.scala.Some(text), no)
+    event = terminated(jvm, text)
 
     for _ in range(3):
         probe._java.onOtherEvent(event)

@@ -1,0 +1,91 @@
+package openlineage.pyspark;
+
+import java.lang.reflect.Method;
+import java.util.Iterator;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+
+/** Reads what a chain of Python's table names: getters with dots, or one of the readings that need more than these. */
+final class Chain {
+  /** What a chain leads to from a value, null where it ends on the way; `session`: of the plan, for its catalog. */
+  static Object read(Object o, String chain, Object session) {
+    if (chain.equals("#defaultPath")) return defaultPath(o, session);
+    if (chain.startsWith("#table:")) return inCatalog("getTableMetadata", read(o, argument(chain), null), session);
+    if (chain.startsWith("#path:")) return inCatalog("defaultTablePath", Reflection.call(o, argument(chain)), session);
+    if (chain.equals("#sessionTable")) return inCatalog("getTableMetadata", sessionTable(o), session);
+    if (chain.equals("#sessionPath")) return inCatalog("defaultTablePath", sessionTable(o), session);
+    if (chain.equals("#rddSources")) return RddSources.of(o, false);
+    if (chain.equals("#text")) return o.toString();
+    Object at = o;
+    String[] steps = chain.split("\\.");
+    for (int i = 0; i < steps.length && at != null; i++) {
+      String step = steps[i];
+      int bracket = step.indexOf('[');
+      String name = bracket < 0 ? step : step.substring(0, bracket);
+      if (name.length() > 0) at = Reflection.call(at, name);
+      if (at instanceof scala.Option) at = ((scala.Option) at).isEmpty() ? null : ((scala.Option) at).get();
+      if (bracket < 0) continue;
+      // A key is the last step, and may hold dots itself.
+      return at == null ? null : lookUp(at, chain.substring(chain.indexOf('[') + 1, chain.indexOf(']')));
+    }
+    return at;
+  }
+
+  private static String argument(String chain) {
+    return chain.substring(chain.indexOf(':') + 1);
+  }
+
+  /** The value of a key, whatever its case. */
+  private static Object lookUp(Object map, String key) {
+    if (map instanceof scala.collection.Map) {
+      scala.collection.Iterator it = ((scala.collection.Map) map).iterator();
+      while (it.hasNext()) {
+        scala.Tuple2 pair = (scala.Tuple2) it.next();
+        if (key.equalsIgnoreCase(String.valueOf(pair._1()))) return pair._2();
+      }
+    } else if (map instanceof Map) {
+      Iterator it = ((Map) map).entrySet().iterator();
+      while (it.hasNext()) {
+        Map.Entry pair = (Map.Entry) it.next();
+        if (key.equalsIgnoreCase(String.valueOf(pair.getKey()))) return pair.getValue();
+      }
+    }
+    return null;
+  }
+
+  /** Where a managed table that is still to be made will lie, from the session's catalog. */
+  private static Object defaultPath(Object table, Object session) {
+    Object uri = Reflection.call(Reflection.call(table, "storage"), "locationUri");
+    if (uri instanceof scala.Option && !((scala.Option) uri).isEmpty()) return null;
+    if ("VIEW".equals(Reflection.call(Reflection.call(table, "tableType"), "name"))) return null;
+    return inCatalog("defaultTablePath", Reflection.call(table, "identifier"), session);
+  }
+
+  /** The session catalog's own identifier of a table that a DataSource V2 command names in `spark_catalog`. */
+  private static Object sessionTable(Object resolved) {
+    if (!"spark_catalog".equals(Reflection.call(Reflection.call(resolved, "catalog"), "name"))) return null;
+    Object identifier = Reflection.call(resolved, "identifier");
+    Object namespace = Reflection.call(identifier, "namespace");
+    if (!(namespace instanceof String[]) || ((String[]) namespace).length != 1) return null;
+    String name = String.valueOf(Reflection.call(identifier, "name"));
+    return new TableIdentifier(name, scala.Option.apply(((String[]) namespace)[0]));
+  }
+
+  /** What the session's catalog says of a table's identifier; null where there is no such table or database. */
+  private static Object inCatalog(String question, Object identifier, Object session) {
+    Object catalog = Reflection.call(Reflection.call(session, "sessionState"), "catalog");
+    if (catalog == null || identifier == null) return null;
+    Method[] methods = catalog.getClass().getMethods();
+    for (int i = 0; i < methods.length; i++) {
+      Class[] parameters = methods[i].getParameterTypes();
+      if (!methods[i].getName().equals(question) || parameters.length != 1) continue;
+      if (!parameters[0].isInstance(identifier)) continue;
+      try {
+        return methods[i].invoke(catalog, new Object[] {identifier});
+      } catch (Exception absent) {
+        return null;
+      }
+    }
+    return null;
+  }
+}

@@ -1,0 +1,461 @@
+package openlineage.pyspark;
+
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Assignment;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructType;
+
+/** Encodes one plan: every tree node once, in the order of discovery, without recursion over the tree. */
+final class Encoder {
+  private static final int DEEPEST_VALUE = 12;
+  private static final int LONGEST_TEXT = 10000;
+  private static final int LONGEST_SQL = 2000;
+  private static final int MOST_KEYS = 200;
+  private static final int LONGEST_ARRAY = 1000;
+  private final Vocabulary vocabulary;
+  private final Object session;
+  // Tree node -> its place among the nodes; those that wait are encoded in the order of their places.
+  private final IdentityHashMap places = new IdentityHashMap();
+  private final ArrayDeque work = new ArrayDeque();
+  private final ArrayList nodes = new ArrayList();
+  // The expressions whose SQL is wanted: those that an operator holds itself.
+  private final IdentityHashMap wanted = new IdentityHashMap();
+  private final HashMap placeOfClass = new HashMap();
+  private final JsonText classes;
+  // A type is looked up by the value first: to spell it takes time.
+  private final IdentityHashMap placeOfType = new IdentityHashMap();
+  private final HashMap placeOfSpelling = new HashMap();
+  private final ArrayList types = new ArrayList();
+  private final HashMap nameOfAttribute = new HashMap();
+  private final JsonText attributes;
+  // The node that is being encoded. What a fault leaves half written is thrown away.
+  private JsonText node;
+  private Throwable unread;
+  private long length = 0;
+  private boolean cut = false;
+  /** Whether the stack was too small for what Catalyst works out by recursion. */
+  boolean overflowed = false;
+
+  Encoder(Vocabulary vocabulary, Object session) throws IOException {
+    this.vocabulary = vocabulary;
+    this.session = session;
+    node = new JsonText();
+    classes = new JsonText();
+    classes.writeStartArray();
+    attributes = new JsonText();
+    attributes.writeStartObject();
+  }
+
+  /** The plan as PROTOCOL.md describes it. */
+  String encode(LogicalPlan plan) throws IOException {
+    place(plan, false);
+    while (!work.isEmpty()) {
+      if (nodes.size() >= vocabulary.maxNodes || length > vocabulary.maxBytes) {
+        cut = true;
+        break;
+      }
+      String encoded = encoded((TreeNode) work.removeFirst());
+      nodes.add(encoded);
+      length += encoded.length();
+    }
+    return join();
+  }
+
+  private String join() throws IOException {
+    node.close();
+    JsonText plan = new JsonText();
+    plan.writeStartObject();
+    plan.writeRawField("classes", classes.end());
+    plan.writeArrayFieldStart("types");
+    for (int i = 0; i < types.size(); i++) plan.writeString((String) types.get(i));
+    plan.writeEndArray();
+    plan.writeRawField("attributes", attributes.end());
+    plan.writeObjectFieldStart("session");
+    Object warehouse = Chain.read(session, "sessionState.conf.warehousePath", null);
+    plan.writeStringField("warehouse", warehouse == null ? null : warehouse.toString());
+    // Not the catalog's own class: to ask for that opens the metastore, which the job itself may have no use for.
+    Object conf = Chain.read(session, "sessionState.conf", null);
+    boolean known = conf instanceof SQLConf;
+    String catalog = known ? ((SQLConf) conf).getConfString("spark.sql.catalogImplementation") : null;
+    plan.writeStringField("catalog", catalog);
+    plan.writeEndObject();
+    plan.writeBooleanField("cut", cut);
+    plan.writeArrayFieldStart("nodes");
+    for (int i = 0; i < nodes.size(); i++) plan.writeRawValue((String) nodes.get(i));
+    for (int i = nodes.size(); i < places.size(); i++) plan.writeNull();
+    plan.writeEndArray();
+    return plan.end();
+  }
+
+  /** The place of a node, which is encoded in its turn. */
+  private int place(TreeNode node, boolean sqlWanted) {
+    Integer at = (Integer) places.get(node);
+    if (at == null) {
+      at = Integer.valueOf(places.size());
+      places.put(node, at);
+      work.addLast(node);
+      if (sqlWanted) wanted.put(node, Boolean.TRUE);
+    }
+    return at.intValue();
+  }
+
+  /** One node; where it refuses to be read, its class and the reason, with its children where it gives those. */
+  private String encoded(TreeNode tree) throws IOException {
+    Throwable problem;
+    try {
+      write(tree);
+      return node.next();
+    } catch (Exception refused) {
+      problem = refused;
+    } catch (StackOverflowError tooDeep) {
+      overflowed = true;
+      problem = tooDeep;
+    } catch (LinkageError broken) {
+      problem = broken;
+    }
+    try {
+      return broken(tree, problem, true);
+    } catch (Exception childless) {
+      return broken(tree, problem, false);
+    } catch (StackOverflowError childless) {
+      return broken(tree, problem, false);
+    } catch (LinkageError childless) {
+      return broken(tree, problem, false);
+    }
+  }
+
+  private String broken(TreeNode tree, Throwable problem, boolean children) throws IOException {
+    node = new JsonText();
+    node.writeStartArray();
+    node.writeNumber(placeOfClass(tree));
+    node.writeNull();
+    node.writeStartArray();
+    node.writeEndArray();
+    node.writeStartObject();
+    node.writeStringField("broken", problem.getClass().getName());
+    if (children) {
+      node.writeFieldName("children");
+      value(node, tree.children(), false, 0);
+    }
+    node.writeEndObject();
+    node.writeEndArray();
+    return node.next();
+  }
+
+  private void write(TreeNode tree) throws IOException {
+    // What a MERGE assigns stands one level deeper than what other operators hold.
+    boolean merges = tree instanceof Assignment || tree.getClass().getName().indexOf("MergeRows$") >= 0;
+    boolean inPlan = tree instanceof LogicalPlan || merges;
+    unread = null;
+    node.writeStartArray();
+    node.writeNumber(placeOfClass(tree));
+    if (tree instanceof LogicalPlan) output((LogicalPlan) tree);
+    else node.writeNull();
+    node.writeStartArray();
+    if (tree instanceof Literal) literal((Literal) tree);
+    else arguments(tree, inPlan);
+    node.writeEndArray();
+    node.writeStartObject();
+    if (tree instanceof NamedExpression && ((Expression) tree).resolved()) name((NamedExpression) tree);
+    String sql = wanted.containsKey(tree) ? sql((Expression) tree) : null;
+    if (sql != null) node.writeStringField("s", sql);
+    if (unread != null) node.writeStringField("broken", unread.getClass().getName());
+    readings(node, tree, inPlan, 0);
+    node.writeEndObject();
+    node.writeEndArray();
+  }
+
+  private void arguments(TreeNode tree, boolean inPlan) throws IOException {
+    HashSet skipped = (HashSet) vocabulary.skipped.get(tree.getClass().getSimpleName());
+    String[] names = skipped == null ? null : Reflection.elementNames(tree);
+    int arity = tree.productArity();
+    for (int i = 0; i < arity; i++) {
+      if (skipped != null && (i >= names.length || skipped.contains(names[i]))) node.writeNull();
+      else value(node, tree.productElement(i), inPlan, 0);
+    }
+  }
+
+  /** Only a value that decides about columns: a number may be an ordinal. */
+  private void literal(Literal literal) throws IOException {
+    Object value = literal.value();
+    if (value instanceof Integer || value instanceof Long || value instanceof Short) number(node, value);
+    else if (value instanceof Boolean) node.writeBoolean(((Boolean) value).booleanValue());
+    else node.writeNull();
+  }
+
+  private void name(NamedExpression named) throws IOException {
+    int type = placeOfTypeOf((Expression) named);
+    node.writeNumberField("id", named.exprId().id());
+    node.writeStringField("n", named.name());
+    if (type >= 0) node.writeNumberField("t", type);
+  }
+
+  private String sql(Expression expression) {
+    try {
+      Expression shown = expression instanceof Alias ? ((Alias) expression).child() : expression;
+      return JsonText.cut(shown.sql(), LONGEST_SQL);
+    } catch (Exception unprintable) {
+      return null;
+    } catch (StackOverflowError tooDeep) {
+      overflowed = true;
+      return null;
+    }
+  }
+
+  private void output(LogicalPlan plan) throws IOException {
+    if (vocabulary.transparent.contains(plan.getClass().getName())) {
+      node.writeString("=");
+      return;
+    }
+    scala.collection.Iterable output = outputOf(plan);
+    if (output == null) {
+      node.writeNull();
+      return;
+    }
+    node.writeStartArray();
+    scala.collection.Iterator it = output.iterator();
+    while (it.hasNext()) column((Attribute) it.next());
+    node.writeEndArray();
+  }
+
+  private scala.collection.Iterable outputOf(LogicalPlan plan) {
+    try {
+      return (scala.collection.Iterable) plan.output();
+    } catch (Exception problem) {
+      unread = problem;
+    } catch (StackOverflowError problem) {
+      overflowed = true;
+      unread = problem;
+    } catch (LinkageError problem) {
+      unread = problem;
+    }
+    return null;
+  }
+
+  private void column(Attribute column) throws IOException {
+    if (!column.resolved()) {
+      node.writeNull();
+      return;
+    }
+    attribute(column);
+    long id = column.exprId().id();
+    if (nameOfAttribute.get(Long.valueOf(id)).equals(column.name())) {
+      node.writeNumber(id);
+    } else {
+      node.writeStartArray();
+      node.writeNumber(id);
+      node.writeString(column.name());
+      node.writeEndArray();
+    }
+  }
+
+  /** Name and type of an attribute, once: it may have another name elsewhere. */
+  private void attribute(Attribute attribute) throws IOException {
+    Long id = Long.valueOf(attribute.exprId().id());
+    if (nameOfAttribute.containsKey(id) || !attribute.resolved()) return;
+    String name = attribute.name();
+    int type = placeOfType(attribute.dataType());
+    String comment = comment(attribute);
+    long before = attributes.length();
+    attributes.writeArrayFieldStart(id.toString());
+    attributes.writeString(name);
+    attributes.writeNumber(type);
+    if (comment != null) attributes.writeString(comment);
+    attributes.writeEndArray();
+    nameOfAttribute.put(id, name);
+    length += attributes.length() - before;
+  }
+
+  private static String comment(Attribute attribute) {
+    try {
+      return attribute.metadata().contains("comment") ? attribute.metadata().getString("comment") : null;
+    } catch (RuntimeException notText) {
+      return null;
+    }
+  }
+
+  private int placeOfClass(TreeNode tree) throws IOException {
+    Class type = tree.getClass();
+    Integer at = (Integer) placeOfClass.get(type);
+    if (at != null) return at.intValue();
+    String[] names = argumentNames(tree);
+    classes.writeStartArray();
+    classes.writeString(type.getName());
+    classes.writeString(tree instanceof LogicalPlan ? "P" : tree instanceof Expression ? "E" : "T");
+    classes.writeStartArray();
+    for (int i = 0; i < names.length; i++) classes.writeString(names[i]);
+    classes.writeEndArray();
+    classes.writeEndArray();
+    at = Integer.valueOf(placeOfClass.size());
+    placeOfClass.put(type, at);
+    return at.intValue();
+  }
+
+  /** None of who can't name its arguments: it can't give them either, and is marked then. */
+  private static String[] argumentNames(TreeNode tree) {
+    try {
+      return Reflection.elementNames(tree);
+    } catch (Exception unnamed) {
+      return new String[0];
+    } catch (LinkageError unnamed) {
+      return new String[0];
+    }
+  }
+
+  /** -1 where the type can't be told: it recurses over the expression, which may be deep. */
+  private int placeOfTypeOf(Expression expression) {
+    try {
+      return placeOfType(expression.dataType());
+    } catch (Exception unresolved) {
+      return -1;
+    } catch (StackOverflowError tooDeep) {
+      overflowed = true;
+      return -1;
+    }
+  }
+
+  private int placeOfType(DataType type) {
+    Integer at = (Integer) placeOfType.get(type);
+    if (at != null) return at.intValue();
+    boolean nested = type instanceof StructType || type instanceof ArrayType || type instanceof MapType;
+    String spelling = nested ? type.json() : type.catalogString();
+    at = (Integer) placeOfSpelling.get(spelling);
+    if (at == null) {
+      at = Integer.valueOf(types.size());
+      types.add(spelling);
+      placeOfSpelling.put(spelling, at);
+      length += spelling.length();
+    }
+    placeOfType.put(type, at);
+    return at.intValue();
+  }
+
+  /**
+   * Write a value of any class. `inPlan`: whether an operator holds it, so that the SQL of its expressions is wanted;
+   * `depth`: how many values it stands in.
+   */
+  void value(JsonText out, Object o, boolean inPlan, int depth) throws IOException {
+    if (o == null || depth > DEEPEST_VALUE) {
+      out.writeNull();
+    } else if (o instanceof Attribute && ((Attribute) o).resolved()) {
+      attribute((Attribute) o);
+      out.writeNumber(((Attribute) o).exprId().id());
+    } else if (o instanceof TreeNode) {
+      reference(out, place((TreeNode) o, inPlan && o instanceof Expression));
+    } else if (o instanceof scala.Option) {
+      value(out, ((scala.Option) o).isEmpty() ? null : ((scala.Option) o).get(), inPlan, depth);
+    } else if (o instanceof DataType) {
+      type(out, placeOfType((DataType) o));
+    } else if (o instanceof String) {
+      out.writeString(JsonText.cut((String) o, LONGEST_TEXT));
+    } else if (o instanceof Boolean) {
+      out.writeBoolean(((Boolean) o).booleanValue());
+    } else if (o instanceof Number) {
+      number(out, o);
+    } else if (o instanceof scala.collection.Map) {
+      keys(out, ((scala.collection.Map) o).keysIterator());
+    } else if (o instanceof java.util.Map) {
+      keys(out, null);
+    } else if (o instanceof scala.collection.Iterable) {
+      sequence(out, ((scala.collection.Iterable) o).iterator(), inPlan, depth);
+    } else if (o instanceof Object[]) {
+      array(out, (Object[]) o, inPlan, depth);
+    } else if (o instanceof java.net.URI || o instanceof Enum || o instanceof org.apache.hadoop.fs.Path) {
+      out.writeString(o.toString());
+    } else if (o.getClass().getName().startsWith("scala.Tuple")) {
+      tuple(out, (scala.Product) o, inPlan, depth);
+    } else {
+      describe(out, o, inPlan, depth);
+    }
+  }
+
+  private static void reference(JsonText out, int place) throws IOException {
+    out.writeStartObject();
+    out.writeNumberField("r", place);
+    out.writeEndObject();
+  }
+
+  private static void type(JsonText out, int place) throws IOException {
+    out.writeStartObject();
+    out.writeNumberField("t", place);
+    out.writeEndObject();
+  }
+
+  private static void number(JsonText out, Object number) throws IOException {
+    out.writeStartObject();
+    out.writeStringField("n", number.toString());
+    out.writeEndObject();
+  }
+
+  /** The keys of a map, or none: its values may be secret. */
+  private static void keys(JsonText out, scala.collection.Iterator keys) throws IOException {
+    out.writeStartObject();
+    out.writeArrayFieldStart("keys");
+    for (int i = 0; keys != null && keys.hasNext() && i < MOST_KEYS; i++) out.writeString(String.valueOf(keys.next()));
+    out.writeEndArray();
+    out.writeEndObject();
+  }
+
+  private void sequence(JsonText out, scala.collection.Iterator it, boolean inPlan, int depth) throws IOException {
+    out.writeStartArray();
+    long start = out.length();
+    while (it.hasNext()) {
+      Object o = it.next();
+      // Rows are never read.
+      if (o instanceof InternalRow) break;
+      if (out.length() - start > vocabulary.maxBytes) {
+        cut = true;
+        out.writeNull();
+        break;
+      }
+      value(out, o, inPlan, depth + 1);
+    }
+    out.writeEndArray();
+  }
+
+  private void array(JsonText out, Object[] values, boolean inPlan, int depth) throws IOException {
+    out.writeStartArray();
+    for (int i = 0; i < values.length && i < LONGEST_ARRAY; i++) value(out, values[i], inPlan, depth + 1);
+    out.writeEndArray();
+  }
+
+  private void tuple(JsonText out, scala.Product tuple, boolean inPlan, int depth) throws IOException {
+    out.writeStartArray();
+    for (int i = 0; i < tuple.productArity(); i++) value(out, tuple.productElement(i), inPlan, depth + 1);
+    out.writeEndArray();
+  }
+
+  private void describe(JsonText out, Object o, boolean inPlan, int depth) throws IOException {
+    out.writeStartObject();
+    out.writeStringField("o", o.getClass().getName());
+    readings(out, o, inPlan, depth + 1);
+    out.writeEndObject();
+  }
+
+  /** Write a field for each of the readings that Python asks for of this class. */
+  private void readings(JsonText out, Object o, boolean inPlan, int depth) throws IOException {
+    ArrayList rows = vocabulary.rows(o.getClass());
+    for (int i = 0; i < rows.size(); i++) {
+      String[] row = (String[]) rows.get(i);
+      Object read = Chain.read(o, row[1], session);
+      out.writeFieldName(row[0]);
+      value(out, read, inPlan, depth);
+    }
+  }
+}

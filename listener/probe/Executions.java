@@ -1,0 +1,154 @@
+package openlineage.pyspark;
+
+import java.io.IOException;
+import java.util.HashMap;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
+
+/** Writes the records of SQL executions, each with its analyzed plan at the start, or else at the end. */
+final class Executions {
+  private final Vocabulary vocabulary;
+  private final boolean reads;
+  private final Statements statements = new Statements();
+  // Execution -> identity of the plan that was sent. Not the plan itself: where Spark drops events, its end may never
+  // be heard. Touched by the listener queue's one thread only.
+  private final HashMap sent = new HashMap();
+
+  Executions(Vocabulary vocabulary, boolean reads) {
+    this.vocabulary = vocabulary;
+    this.reads = reads;
+  }
+
+  String start(SparkListenerSQLExecutionStart event) throws IOException {
+    long id = event.executionId();
+    QueryExecution execution = SQLExecution.getQueryExecution(id);
+    JsonText record = JsonText.record("start");
+    record.writeNumberField("id", id);
+    record.writeNumberField("root", root(event));
+    record.writeNumberField("time", event.time());
+    // Without any plan to show, its analysis may have failed: see `unresolved`.
+    if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(record, id, false, execution);
+    return record.end();
+  }
+
+  /** `totals`: what the execution's tasks counted, or null. */
+  String end(SparkListenerSQLExecutionEnd event, long[] totals) throws IOException {
+    Long id = Long.valueOf(event.executionId());
+    QueryExecution execution = event.qe();
+    String action = text(event.executionName());
+    boolean checkpoint = "checkpoint".equals(action) || "localCheckpoint".equals(action);
+    JsonText record = JsonText.record("end");
+    record.writeNumberField("id", event.executionId());
+    record.writeNumberField("time", event.time());
+    if (checkpoint) record.writeBooleanField("checkpoint", true);
+    boolean failed = failure(record, event);
+    Object identity = sent.remove(id);
+    if (execution != null && failed && "analyze".equals(action)) {
+      unresolved(record, execution);
+    } else if (execution != null) {
+      Object analyzed = analyzed(execution);
+      boolean another = analyzed != null && !Integer.valueOf(System.identityHashCode(analyzed)).equals(identity);
+      if (identity == null || another) plan(record, event.executionId(), checkpoint, execution);
+      sent.remove(id);
+      if (!failed) record.writeRawField("metrics", Metrics.of(execution));
+    }
+    if (totals != null) writeWritten(record, totals);
+    return record.end();
+  }
+
+  static void writeWritten(JsonText record, long[] totals) throws IOException {
+    record.writeArrayFieldStart("written");
+    record.writeNumber(totals[TaskTotals.ROWS_WRITTEN]);
+    record.writeNumber(totals[TaskTotals.BYTES_WRITTEN]);
+    record.writeEndArray();
+  }
+
+  private static long root(SparkListenerSQLExecutionStart event) {
+    scala.Option root = (scala.Option) event.rootExecutionId();
+    return root.isEmpty() ? event.executionId() : ((Long) root.get()).longValue();
+  }
+
+  private static String text(scala.Option option) {
+    return option == null || option.isEmpty() ? null : String.valueOf(option.get());
+  }
+
+  /** Write why an execution failed, and return whether it did. */
+  private static boolean failure(JsonText record, SparkListenerSQLExecutionEnd event) throws IOException {
+    scala.Option failure = event.executionFailure();
+    if (failure != null && !failure.isEmpty()) {
+      Failures.write(record, (Throwable) failure.get());
+      return true;
+    }
+    String message = text(event.errorMessage());
+    if (message == null || message.length() == 0) return false;
+    Failures.write(record, "", message, "");
+    return true;
+  }
+
+  private static Object analyzed(QueryExecution execution) {
+    try {
+      return execution.analyzed();
+    } catch (Exception unresolved) {
+      return null;
+    } catch (StackOverflowError tooDeep) {
+      return null;
+    }
+  }
+
+  /** Write what is known of an execution's plan: a fault in it costs the plan, never the record. */
+  private void plan(JsonText record, long id, boolean checkpoint, QueryExecution execution) throws IOException {
+    try {
+      describe(record, id, checkpoint, execution);
+    } catch (Throwable problem) {
+      record.writeStringField("fault", Failures.brief(problem));
+    }
+  }
+
+  /**
+   * An analysis error, which Spark 4 reports as an execution of its own. Its plan must not be asked for: Spark would
+   * put the stack of whoever asks into the exception, which the user's thread has in its hands.
+   */
+  private void unresolved(JsonText record, QueryExecution execution) throws IOException {
+    record.writeStringField("unresolved", execution.logical().getClass().getName());
+    statements.write(record, execution, true);
+  }
+
+  /** Each value is read before its field is begun, so that a fault leaves the record whole. */
+  private void describe(JsonText record, long id, boolean checkpoint, QueryExecution execution) throws IOException {
+    Object analyzed = analyzed(execution);
+    if (analyzed == null) {
+      unresolved(record, execution);
+      return;
+    }
+    LogicalPlan plan = (LogicalPlan) analyzed;
+    boolean stream = Reflection.has(execution, "currentBatchId");
+    boolean commands = hasCommands(plan);
+    record.writeBooleanField("command", plan instanceof Command);
+    record.writeStringField("class", plan.getClass().getName());
+    if (stream) record.writeStringField("stream", String.valueOf(Reflection.call(execution, "runId")));
+    statements.write(record, execution, commands);
+    // Only the result of a command is fetched: the command itself was an execution of its own.
+    boolean fetch = !stream && commands && "ALL".equals(String.valueOf(execution.mode()));
+    // A plain read is of interest only where reads are asked for, or where rows leave the plan under its own ids.
+    boolean read = !stream && !commands && !reads;
+    if (fetch || read) record.writeBooleanField("read", true);
+    if (fetch || (read && !checkpoint)) return;
+    sent.put(Long.valueOf(id), Integer.valueOf(System.identityHashCode(plan)));
+    record.writeRawField("plan", DeepEncoding.of(vocabulary, Reflection.call(execution, "sparkSession"), plan));
+  }
+
+  /** Whether the plan is a command, or several of a multi-insert, perhaps under the CTEs that they share. */
+  private static boolean hasCommands(LogicalPlan plan) {
+    for (int depth = 0; depth < 3; depth++) {
+      if (plan instanceof Command) return true;
+      scala.collection.Iterator children = ((scala.collection.Iterable) plan.children()).iterator();
+      if (!children.hasNext()) return false;
+      plan = (LogicalPlan) children.next();
+    }
+    return false;
+  }
+}

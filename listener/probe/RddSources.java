@@ -1,0 +1,147 @@
+package openlineage.pyspark;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.util.StringUtils;
+import org.apache.spark.rdd.HadoopRDD;
+import org.apache.spark.rdd.NewHadoopRDD;
+
+/** Finds what an RDD's rows come from, by what its ancestors were made of; no partition is computed. */
+final class RddSources {
+  private static final int MOST_RDDS = 5000;
+  private static final int MOST_FILES = 10000;
+  private static final int MOST_SPLITS = 1000;
+  /** The RDDs whose rows were in the driver itself. */
+  private static final String LOCAL = "ParallelCollectionRDD EmptyRDD";
+  private final ArrayList found = new ArrayList();
+  private final HashSet known = new HashSet();
+  private final ArrayDeque work = new ArrayDeque();
+
+  /**
+   * The sources: paths, pairs of a JDBC URL and a table, and `?` with the class of an RDD that is not known.
+   * `submitted`: whether Spark has worked out the partitions, so that a file can be told from a directory.
+   */
+  static Object of(Object start, boolean submitted) {
+    RddSources sources = new RddSources();
+    sources.add(start);
+    sources.walk(submitted);
+    return sources.found.toArray();
+  }
+
+  private void walk(boolean submitted) {
+    IdentityHashMap seen = new IdentityHashMap();
+    while (!work.isEmpty() && seen.size() < MOST_RDDS) {
+      Object rdd = work.removeFirst();
+      if (seen.put(rdd, Boolean.TRUE) != null) continue;
+      String simple = rdd.getClass().getSimpleName();
+      boolean leaf = !addParents(rdd);
+      if (simple.equals("FileScanRDD")) files(rdd);
+      else if (rdd instanceof HadoopRDD) hadoop(rdd, submitted ? "inputSplit" : null);
+      else if (rdd instanceof NewHadoopRDD) hadoop(rdd, submitted ? "serializableHadoopSplit" : null);
+      else if (simple.equals("JDBCRDD")) jdbc(rdd);
+      else if (leaf && LOCAL.indexOf(simple) < 0) find("?" + simple);
+    }
+  }
+
+  private void add(Object rdd) {
+    if (rdd != null) work.add(rdd);
+  }
+
+  private void find(String source) {
+    if (known.add(source)) found.add(source);
+  }
+
+  /** Whether there are any. */
+  private boolean addParents(Object rdd) {
+    int before = work.size();
+    if (Reflection.has(rdd, "rdds")) {
+      Object rdds = Reflection.call(rdd, "rdds");
+      if (rdds instanceof scala.collection.Iterable) {
+        scala.collection.Iterator it = ((scala.collection.Iterable) rdds).iterator();
+        while (it.hasNext()) add(it.next());
+      }
+    } else if (Reflection.has(rdd, "prev")) {
+      add(Reflection.call(rdd, "prev"));
+    } else {
+      Object dependencies = Reflection.call(rdd, "dependencies");
+      if (dependencies instanceof scala.collection.Iterable) {
+        scala.collection.Iterator it = ((scala.collection.Iterable) dependencies).iterator();
+        while (it.hasNext()) add(Reflection.call(it.next(), "rdd"));
+      }
+    }
+    return work.size() > before;
+  }
+
+  /** Several files are the directories that they lie in, a single file is itself. */
+  private void files(Object rdd) {
+    Object partitions = Reflection.call(rdd, "filePartitions");
+    if (!(partitions instanceof scala.collection.Iterable)) return;
+    LinkedHashSet files = new LinkedHashSet();
+    scala.collection.Iterator it = ((scala.collection.Iterable) partitions).iterator();
+    while (it.hasNext() && files.size() < MOST_FILES) {
+      Object each = Reflection.call(it.next(), "files");
+      for (int i = 0; each instanceof Object[] && i < ((Object[]) each).length; i++) {
+        Object path = Reflection.call(((Object[]) each)[i], "filePath");
+        // Its own text is that of a URL, with percent signs for whatever is no part of one.
+        boolean isSparkPath = path != null && Reflection.has(path, "toPath");
+        files.add(String.valueOf(isSparkPath ? Reflection.call(path, "toPath") : path));
+      }
+    }
+    Iterator paths = files.iterator();
+    while (paths.hasNext()) {
+      String path = (String) paths.next();
+      find(files.size() > 1 ? directory(path) : path);
+    }
+  }
+
+  private static String directory(String path) {
+    return path.substring(0, path.lastIndexOf('/'));
+  }
+
+  private void jdbc(Object rdd) {
+    Object options = Reflection.field(rdd, "options");
+    Object url = Reflection.call(options, "url");
+    Object table = Reflection.call(options, "tableOrQuery");
+    if (url != null && table != null) found.add(new Object[] {url, table});
+    else found.add("?JDBCRDD");
+  }
+
+  /** The input paths; in place of a file, where that can be told, the directory that it lies in. */
+  private void hadoop(Object rdd, String split) {
+    Object conf = Reflection.call(rdd, "getConf");
+    boolean known = conf instanceof Configuration;
+    String all = known ? ((Configuration) conf).get("mapreduce.input.fileinputformat.inputdir") : null;
+    if (all == null) {
+      find("?" + rdd.getClass().getSimpleName());
+      return;
+    }
+    HashSet files = split == null ? new HashSet() : files(Reflection.field(rdd, "partitions_"), split);
+    String[] paths = StringUtils.split(all);
+    for (int i = 0; i < paths.length; i++) {
+      String path = StringUtils.unEscapeString(paths[i]);
+      find(files.contains(path) ? directory(path) : path);
+    }
+  }
+
+  /** The files that the splits of partitions are of. */
+  private static HashSet files(Object partitions, String split) {
+    HashSet files = new HashSet();
+    if (!(partitions instanceof Object[])) return files;
+    for (int i = 0; i < ((Object[]) partitions).length && i < MOST_SPLITS; i++) {
+      Object value = Reflection.call(Reflection.call(((Object[]) partitions)[i], split), "value");
+      Object one = Reflection.call(value, "getPath");
+      if (one != null) files.add(String.valueOf(one));
+      Object several = Reflection.call(value, "getPaths");
+      if (!(several instanceof Object[])) continue;
+      for (int k = 0; k < ((Object[]) several).length && k < MOST_SPLITS; k++) {
+        files.add(String.valueOf(((Object[]) several)[k]));
+      }
+    }
+    return files;
+  }
+}

@@ -1,0 +1,128 @@
+package openlineage.pyspark;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.HashMap;
+import java.util.HashSet;
+
+/** Reads what has no common type over the Spark versions: by method name, and nothing but getters. */
+final class Reflection {
+  private static final HashMap METHODS = new HashMap();
+  private static final HashMap NAMES = new HashMap();
+  private static final Object ABSENT = new Object();
+
+  static boolean has(Object o, String name) {
+    return method(o.getClass(), name) != null;
+  }
+
+  /** What a getter gives; null where there is none, or it refuses. */
+  static Object call(Object o, String name) {
+    if (o == null) return null;
+    Method method = method(o.getClass(), name);
+    if (method == null) return null;
+    try {
+      return method.invoke(o, new Object[0]);
+    } catch (Exception refused) {
+      return null;
+    } catch (LinkageError refused) {
+      return null;
+    }
+  }
+
+  /** A constructor's parameter that a class, or one that it extends, keeps for itself. */
+  static Object field(Object o, String name) {
+    for (Class c = o == null ? null : o.getClass(); c != null; c = c.getSuperclass()) {
+      Field[] fields = c.getDeclaredFields();
+      for (int i = 0; i < fields.length; i++) {
+        if (!fields[i].getName().equals(name) && !fields[i].getName().endsWith("$$" + name)) continue;
+        try {
+          fields[i].setAccessible(true);
+          return fields[i].get(o);
+        } catch (Exception closed) {
+          return null;
+        }
+      }
+    }
+    return null;
+  }
+
+  private static synchronized Method method(Class type, String name) {
+    // Another class loader's class of this name is another class.
+    String key = type.getName() + "#" + System.identityHashCode(type) + "#" + name;
+    Object known = METHODS.get(key);
+    if (known == null) {
+      known = find(type, name);
+      METHODS.put(key, known == null ? ABSENT : known);
+    }
+    return known == ABSENT ? null : (Method) known;
+  }
+
+  private static Method find(Class type, String name) {
+    for (Class c = type; c != null; c = c.getSuperclass()) {
+      try {
+        Method found = c == type ? open(c, name) : c.getDeclaredMethod(name, new Class[0]);
+        found.setAccessible(true);
+        return found;
+      } catch (NoSuchMethodException absent) {
+        continue;
+      } catch (RuntimeException closed) {
+        continue;
+      } catch (LinkageError broken) {
+        continue;
+      }
+    }
+    return null;
+  }
+
+  private static Method open(Class type, String name) throws NoSuchMethodException {
+    try {
+      return type.getMethod(name, new Class[0]);
+    } catch (NoSuchMethodException own) {
+      return type.getDeclaredMethod(name, new Class[0]);
+    }
+  }
+
+  /** The names of the arguments of a case class. */
+  static synchronized String[] elementNames(Object product) {
+    String[] names = (String[]) NAMES.get(product.getClass());
+    if (names != null) return names;
+    names = new String[((scala.Product) product).productArity()];
+    for (int i = 0; i < names.length; i++) names[i] = "_" + i;
+    try {
+      Method byPlace = product.getClass().getMethod("productElementName", new Class[] {Integer.TYPE});
+      for (int i = 0; i < names.length; i++) names[i] = elementName(byPlace, product, i);
+    } catch (NoSuchMethodException scala212) {
+      fromFields(product, names);
+    }
+    NAMES.put(product.getClass(), names);
+    return names;
+  }
+
+  private static String elementName(Method byPlace, Object product, int place) {
+    try {
+      return String.valueOf(byPlace.invoke(product, new Object[] {Integer.valueOf(place)}));
+    } catch (Exception unnamed) {
+      return "_" + place;
+    }
+  }
+
+  /** Scala 2.12 keeps the parameters of a case class as fields in their order, behind those of its lazy values. */
+  private static void fromFields(Object product, String[] names) {
+    HashSet lazy = new HashSet();
+    Method[] methods = product.getClass().getDeclaredMethods();
+    for (int i = 0; i < methods.length; i++) {
+      String name = methods[i].getName();
+      if (name.endsWith("$lzycompute")) lazy.add(name.substring(0, name.length() - "$lzycompute".length()));
+    }
+    Field[] fields = product.getClass().getDeclaredFields();
+    int at = 0;
+    for (int i = 0; i < fields.length && at < names.length; i++) {
+      String name = fields[i].getName();
+      boolean parameter = !Modifier.isStatic(fields[i].getModifiers()) && !name.startsWith("bitmap$");
+      if (!parameter || lazy.contains(name)) continue;
+      int qualified = name.lastIndexOf("$$");
+      names[at++] = qualified < 0 ? name : name.substring(qualified + 2);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+package openlineage.pyspark;
+
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.IdentityHashMap;
+import java.util.Locale;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
+
+/** Writes the text of the statement that an execution comes from, and what kind of statement that is. */
+final class Statements {
+  /** A longer text is not parsed. */
+  private static final int LONGEST = 200000;
+  /** How many statements are remembered, with their texts. */
+  private static final int MOST = 16;
+  // Text -> its StatementKind. All executions of a statement have the very same text.
+  private final IdentityHashMap kinds = new IdentityHashMap();
+  private final ArrayDeque texts = new ArrayDeque();
+
+  /** `commands`: whether the execution is of commands, which may have been made anew, or be one of several. */
+  void write(JsonText record, QueryExecution execution, boolean commands) throws IOException {
+    LogicalPlan logical = execution.logical();
+    String text = text(logical);
+    boolean own = text != null;
+    if (!own) text = queryText(logical);
+    if (text == null) return;
+    // Where the text is the command's own, only the number of its inserts is in question.
+    boolean asked = commands && text.length() <= LONGEST && (!own || repeats(text, "insert"));
+    StatementKind kind = asked ? kind(text, execution) : StatementKind.UNKNOWN;
+    record.writeNumberField("text", System.identityHashCode(text));
+    if (own) record.writeStringField("sql", text);
+    else record.writeStringField("querySql", text);
+    if (kind == StatementKind.UNKNOWN) return;
+    record.writeObjectFieldStart("statement");
+    record.writeStringField("class", kind.root);
+    record.writeBooleanField("writes", kind.writes);
+    record.writeNumberField("inserts", kind.inserts);
+    record.writeEndObject();
+  }
+
+  private static String text(LogicalPlan plan) {
+    scala.Option text = plan.origin().sqlText();
+    return text == null || text.isEmpty() ? null : (String) text.get();
+  }
+
+  /** The text of the query in a plan: Spark may make a command anew without its text, the query in it has it still. */
+  private static String queryText(LogicalPlan plan) {
+    for (int depth = 0; depth < 3; depth++) {
+      Object children = plan.children().isEmpty() ? plan.innerChildren() : plan.children();
+      scala.collection.Iterator below = ((scala.collection.Iterable) children).iterator();
+      Object next = below.hasNext() ? below.next() : null;
+      if (!(next instanceof LogicalPlan)) return null;
+      plan = (LogicalPlan) next;
+      // A relation that Spark has kept from an earlier statement has that one's text.
+      if (plan.children().isEmpty() && !(plan instanceof Command)) return null;
+      String text = text(plan);
+      if (text != null) return text;
+    }
+    return null;
+  }
+
+  private static boolean repeats(String text, String word) {
+    String lower = text.toLowerCase(Locale.ROOT);
+    return lower.indexOf(word) != lower.lastIndexOf(word);
+  }
+
+  private StatementKind kind(String text, QueryExecution execution) {
+    StatementKind kind = (StatementKind) kinds.get(text);
+    if (kind == null) {
+      kind = StatementKind.of(text, Reflection.call(execution, "sparkSession"));
+      if (texts.size() >= MOST) kinds.remove(texts.removeFirst());
+      texts.addLast(text);
+      kinds.put(text, kind);
+    }
+    return kind;
+  }
+}

@@ -1,0 +1,65 @@
+package openlineage.pyspark;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+
+/** What Python asks the probe to read of values that are not tree nodes, and the bounds of a plan. */
+final class Vocabulary {
+  /** Simple class name -> names of the arguments that are never read. */
+  final HashMap skipped = new HashMap();
+  /** Simple class names of the operators that put out what their first child does. */
+  final HashSet transparent = new HashSet();
+  final int maxNodes;
+  final long maxBytes;
+  // Class name -> its own rows; class -> its rows and those that it inherits.
+  private final HashMap described = new HashMap();
+  private final HashMap found = new HashMap();
+
+  Vocabulary(String table, int maxNodes, long maxBytes) {
+    this.maxNodes = maxNodes;
+    this.maxBytes = maxBytes;
+    String[] lines = table.split("\n");
+    for (int i = 0; i < lines.length; i++) add(lines[i].split("\t"));
+  }
+
+  private void add(String[] line) {
+    if (line[0].equals("describe")) {
+      ArrayList rows = (ArrayList) described.get(line[1]);
+      if (rows == null) {
+        rows = new ArrayList();
+        described.put(line[1], rows);
+      }
+      rows.add(new String[] {line[2], line[3]});
+    } else if (line[0].equals("skip")) {
+      HashSet names = (HashSet) skipped.get(line[1]);
+      if (names == null) {
+        names = new HashSet();
+        skipped.put(line[1], names);
+      }
+      names.add(line[2]);
+    } else if (line[0].equals("transparent")) {
+      transparent.add(line[1]);
+    }
+  }
+
+  /** The rows of a class, of its superclasses and of its interfaces: each the name of a reading and its chain. */
+  synchronized ArrayList rows(Class type) {
+    ArrayList rows = (ArrayList) found.get(type);
+    if (rows == null) {
+      rows = new ArrayList();
+      collect(type, rows, new HashSet());
+      found.put(type, rows);
+    }
+    return rows;
+  }
+
+  private void collect(Class type, ArrayList rows, HashSet seen) {
+    if (type == null || !seen.add(type)) return;
+    ArrayList own = (ArrayList) described.get(type.getName());
+    if (own != null) rows.addAll(own);
+    collect(type.getSuperclass(), rows, seen);
+    Class[] interfaces = type.getInterfaces();
+    for (int i = 0; i < interfaces.length; i++) collect(interfaces[i], rows, seen);
+  }
+}
