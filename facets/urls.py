@@ -11,7 +11,7 @@ import re
 
 import attrs
 
-HIDDEN = "***"
+REDACTED = "***"
 
 HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:]+\]|[\w.\-]*)(?:\\\w+)?(?::(\d+)(?::(\w+))?)?:?")
 """The host of an authority, its port, and behind them a SID of Oracle."""
@@ -66,22 +66,22 @@ def reduced(url: str) -> str:
     scheme, _, rest = url.partition("://")
     login = _LOGIN.match(rest)
     if login is not None:
-        rest = f"{HIDDEN}@{rest[login.end() :]}"
+        rest = f"{REDACTED}@{rest[login.end() :]}"
     elif not _WITH_CONTAINER.search(scheme):
         authority, slash, path = rest.partition("/")
         if "@" in authority:
-            rest = f"{HIDDEN}@{authority.rpartition('@')[2]}{slash}{path}"
+            rest = f"{REDACTED}@{authority.rpartition('@')[2]}{slash}{path}"
     end = _END_OF_PATH.search(rest)
     if end is not None and end.end() < len(rest):
-        rest = f"{rest[: end.end()]}{HIDDEN}"
+        rest = f"{rest[: end.end()]}{REDACTED}"
     return f"{scheme}://{rest}"
 
 
 def _reduced_jdbc(url: str) -> str:
-    if f";{HIDDEN}" in url:  # it was reduced before
+    if f";{REDACTED}" in url:  # it was reduced before
         return url
     address = jdbc_address(url)
-    return address if address == url else f"{address};{HIDDEN}"
+    return address if address == url else f"{address};{REDACTED}"
 
 
 def _without_logins(text: str) -> str:
@@ -94,7 +94,7 @@ def _without_logins(text: str) -> str:
         piece = text[start:at]
         begin = start + max((found.end() for found in _BEFORE_LOGIN.finditer(piece)), default=0)
         if _is_login(text[begin:at], text, at + 1):
-            parts += [text[done:begin], HIDDEN]
+            parts += [text[done:begin], REDACTED]
             done = at
         else:
             parts.append(text[done:at])
@@ -104,7 +104,7 @@ def _without_logins(text: str) -> str:
 
 
 def _is_login(before: str, text: str, host: int) -> bool:
-    if "://" in before or before.endswith(HIDDEN):
+    if "://" in before or before.endswith(REDACTED):
         return False
     user, colon, password = before.partition(":")
     if colon and user and password:

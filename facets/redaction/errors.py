@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from openlineage_pyspark.facets.redaction.sql import MASK, shown_sql
-from openlineage_pyspark.facets.urls import HIDDEN
+from openlineage_pyspark.facets.urls import REDACTED
 
 _STATEMENT = re.compile(r"== SQL\b[^=]*==\s*")
 _PLAN = re.compile(r"\s*(?:== [A-Z][A-Za-z ]* Plan ==|(?:[A-Z][a-z]+ )?(?:Logical|Physical) Plan:|Streaming plan:)\s*")
@@ -83,7 +83,7 @@ def _without_queries(text: str) -> str:
     while (begin := text.find(_QUERY, done)) >= 0:
         begin += len(_QUERY)
         end = text.find(_END_OF_QUERY, begin)
-        parts += [text[done:begin], HIDDEN]
+        parts += [text[done:begin], REDACTED]
         done = len(text) if end < 0 else end
     return "".join([*parts, text[done:]])
 
@@ -93,9 +93,9 @@ def _without(text: str, hidden: Iterable[str]) -> str:
         if value not in text:
             continue
         if len(value) >= _SHORT:
-            text = text.replace(value, HIDDEN)
+            text = text.replace(value, REDACTED)
         else:
-            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", HIDDEN, text)
+            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", REDACTED, text)
     return text
 
 
@@ -110,7 +110,7 @@ def _without_quotations(lines: list[str], statements: list[str]) -> Iterator[str
         if _STATEMENT.fullmatch(line):
             end = next((n for n in range(at, len(lines)) if _GOES_ON.match(lines[n])), len(lines))
             statements.append("\n".join(part for part in lines[at:end] if not _MARKS.fullmatch(part)))
-            yield HIDDEN
+            yield REDACTED
             at = end
         elif source is not None:
             margin = len(source["indent"]) + 1

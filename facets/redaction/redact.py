@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.redaction.errors import shown_message
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.redaction.sql import SqlText, shown_sql
 from openlineage_pyspark.facets.redaction.text import phrase
-from openlineage_pyspark.facets.urls import HIDDEN
+from openlineage_pyspark.facets.urls import REDACTED
 
 
 @attrs.frozen
@@ -47,7 +47,7 @@ class Redaction:
 
     def property(self, name: str, value: str) -> str:
         """The value of a property that the user asked for by its name."""
-        return HIDDEN if is_secret(name) else self.text(value)
+        return REDACTED if is_secret(name) else self.text(value)
 
 
 def redacted(state: RunState, redaction: Redaction) -> RunState:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import attrs
 from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option, is_shown_property
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, content, quoted, tokens
-from openlineage_pyspark.facets.urls import HIDDEN, without_credentials
+from openlineage_pyspark.facets.urls import REDACTED, without_credentials
 
 _WITH_KEY = frozenset("aes_encrypt aes_decrypt try_aes_decrypt aesencrypt aesdecrypt".split())
 """Functions whose second argument is a key."""
@@ -222,11 +222,11 @@ class _Reading:
             self._show(at, MASK)
         elif token.kind is TokenKind.STRING:
             value = content(token)
-            shown = self._phrase(value) if token.whole else HIDDEN
+            shown = self._phrase(value) if token.whole else REDACTED
             if shown != value:
                 self._show(at, quoted(shown))
         elif token.kind is TokenKind.NAME and not token.whole:
-            self._show(at, f"`{HIDDEN}`")
+            self._show(at, f"`{REDACTED}`")
 
     def _show(self, at: int, text: str) -> None:
         self.shown[self._places[at]] = text
@@ -240,7 +240,7 @@ class _Reading:
         if end - begin > 1 or not values:
             values.append("".join(token.text for token in self.all[first:last]))
         self.hidden.update(value for value in values if len(value) >= _SHORTEST_SECRET)
-        self.shown[first:last] = [MASK if self._mask else quoted(HIDDEN), *[""] * (last - first - 1)]
+        self.shown[first:last] = [MASK if self._mask else quoted(REDACTED), *[""] * (last - first - 1)]
 
     def _options(self, begin: int) -> int:
         """A list of names and values in brackets."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
 from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option
-from openlineage_pyspark.facets.urls import HIDDEN, without_credentials
+from openlineage_pyspark.facets.urls import REDACTED, without_credentials
 
 _KEY = re.compile(
     r"""(?<![\w.\-])(?P<name>[\w.\-]{1,200})
@@ -68,10 +68,10 @@ def phrase(text: str, known: Iterable[str] = ()) -> str:
     """
     for secret in known:
         if secret in text:
-            text = text.replace(secret, HIDDEN)
-    text = _PRIVATE_KEY.sub(HIDDEN, text)
+            text = text.replace(secret, REDACTED)
+    text = _PRIVATE_KEY.sub(REDACTED, text)
     text = without_credentials(_MAP.sub(_map, text))
-    return _SCHEMA.sub(HIDDEN, _FORMS.sub(HIDDEN, _without_values(text)))
+    return _SCHEMA.sub(REDACTED, _FORMS.sub(REDACTED, _without_values(text)))
 
 
 def _map(found: re.Match[str]) -> str:
@@ -82,7 +82,7 @@ def _map(found: re.Match[str]) -> str:
     if any(entry is None for entry in parsed):
         return found.group()
     shown = ", ".join(
-        entry.group() if _is_shown(entry["name"], entry["value"]) else f"{entry['name']}{entry['sign']}{HIDDEN}"
+        entry.group() if _is_shown(entry["name"], entry["value"]) else f"{entry['name']}{entry['sign']}{REDACTED}"
         for entry in parsed
         if entry is not None
     )
@@ -110,7 +110,7 @@ def _without_values(text: str) -> str:
     parts: list[str] = []
     done = 0
     for _, start, end in _values(text):
-        parts += [text[done:start], HIDDEN]
+        parts += [text[done:start], REDACTED]
         done = end
     return "".join([*parts, text[done:]]) if parts else text
 
