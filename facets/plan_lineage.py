@@ -104,10 +104,10 @@ def lineage_of_plan(
     Returns:
         All of it; whatever has no rule is in `gaps`, with what was assumed instead.
     """
-    return _Reading(plan, session, memory or Memory()).plan_lineage(is_command=is_command)
+    return _Analysis(plan, session, memory or Memory()).plan_lineage(is_command=is_command)
 
 
-class _Reading:
+class _Analysis:
     def __init__(self, plan: Plan, session: Session, memory: Memory) -> None:
         self.plan = plan
         self.session = session

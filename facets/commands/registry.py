@@ -1,5 +1,5 @@
 """
-What a command writes: the dataset, the query whose columns go in, and what becomes of the dataset.
+What a command writes: the dataset, the query whose columns go in, and the change of its lifecycle.
 
 `WRITES` has the commands that are supported, `QUIET` those that write no dataset. A command in neither is named in the
 event.
@@ -81,7 +81,7 @@ _SAME_JOB = {
     "AlterColumns": "AlterColumn",
     "AlterTableChangeColumnCommentsCommand": "AlterTableChangeColumnCommand",
 }
-"""Commands that another Spark version calls otherwise: a job keeps its name over an upgrade."""
+"""Commands that have another name in another Spark version: a job keeps its name over an upgrade."""
 
 
 def sinks(plan: Plan) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""From the probe's JSON to frozen values. Pure: what comes in is text, what goes out is a `Plan`."""
+"""From the probe's JSON to frozen values. Pure: it takes text and returns a `Plan`."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class _Decoding:
         return Keys(tuple(keys)) if isinstance(keys, list) else Keys(())
 
     def _pass_through(self, operators: list[Operator]) -> None:
-        """Give the operators whose output the probe left out (`=`) the output of their first child."""
+        """Set the output of operators whose output the probe left out (`=`) to that of their first child."""
         for at in list(self._same_as_child):
             chain = [at]
             while chain[-1] in self._same_as_child and (below := _first_child(operators[chain[-1]])) is not None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openlineage_pyspark.facets.redaction.text import redact_text, secrets_in
 
-HIDDEN = [
+REDACTED = [
     ("no login with password=s3cr3t at once", "no login with password=*** at once"),
     ("password: s3cr3t", "password: ***"),
     ("password => s3cr3t", "password => ***"),
@@ -49,7 +49,7 @@ HIDDEN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "shown"), HIDDEN)
+@pytest.mark.parametrize(("text", "shown"), REDACTED)
 def test_what_stands_behind_the_name_of_a_secret_is_hidden(text, shown):
     assert redact_text(text) == shown
     assert redact_text(shown) == shown
@@ -81,7 +81,7 @@ def test_what_is_known_to_be_secret_is_hidden_wherever_it_stands():
     assert redact_text("of s3cr3t/x and s3cr3t", ["s3cr3t/x", "s3cr3t"]) == "of *** and ***"
 
 
-@given(st.lists(st.tuples(st.sampled_from([text for text, _ in HIDDEN]), st.sampled_from([" ", "\n", ", ", "; "]))))
+@given(st.lists(st.tuples(st.sampled_from([text for text, _ in REDACTED]), st.sampled_from([" ", "\n", ", ", "; "]))))
 def test_no_secret_survives_among_others(parts):
     shown = redact_text("".join(f"{text}{between}" for text, between in parts))
 
