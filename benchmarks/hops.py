@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import openlineage_pyspark
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.run import Engine, RunReference
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline
@@ -62,7 +62,7 @@ def drive(record: str, place: Path, calls: Calls | None) -> None:
     started = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
     application = Application("app-1", started, "team", "app", run, run, Engine("4.3.0"))
     delivery = Delivery(open_transport("file", {"location": str(place)}))
-    pipeline = Pipeline(application, DescribeOptions(), (), delivery, Guard())
+    pipeline = Pipeline(application, EventOptions(), (), delivery, Guard())
     if calls is not None:
         threading.setprofile(calls.note)
         sys.setprofile(calls.note)

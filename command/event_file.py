@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Iterator, Sequence
 
-Event = dict[str, Any]
+EventJson = dict[str, Any]
 
 STANDARD_INPUT = "-"
 """What is written in place of a file for standard input."""
@@ -55,7 +55,7 @@ class Line:
     """
 
     place: Place
-    event: Event | None = attrs.field(default=None, repr=False)
+    event: EventJson | None = attrs.field(default=None, repr=False)
     problem: str = ""
 
 
@@ -106,7 +106,7 @@ def _line(place: Place, text: bytes) -> Line:
     return Line(place, event)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> Event:
+def _object(pairs: list[tuple[str, Any]]) -> EventJson:
     """Make an object, and refuse what two readers would read differently."""
     made = dict(pairs)
     if len(made) < len(pairs):

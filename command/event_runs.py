@@ -12,7 +12,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openlineage_pyspark.command.event_file import Event
+    from openlineage_pyspark.command.event_file import EventJson
 
 EVERY_ROW = "(every row)"
 """What stands in place of a column for the sources that decide about all rows."""
@@ -104,7 +104,7 @@ class Run:
         return None if begin is None or end is None else (end - begin).total_seconds()
 
 
-def state_of(event: Event) -> State:
+def state_of(event: EventJson) -> State:
     """Read a run event.
 
     Args:
@@ -172,16 +172,16 @@ class Names:
         return f"{dataset.namespace}/{dataset.name}"
 
 
-def _facets(holder: Event) -> dict[str, Any]:
+def _facets(holder: EventJson) -> dict[str, Any]:
     facets: dict[str, Any] = holder.get("facets", {})
     return facets
 
 
-def _dataset(document: Event) -> DatasetName:
+def _dataset(document: EventJson) -> DatasetName:
     return DatasetName(str(document["namespace"]), str(document["name"]))
 
 
-def _output(document: Event) -> ReportedOutput:
+def _output(document: EventJson) -> ReportedOutput:
     links = _facets(document).get("symlinks", {}).get("identifiers", ())
     rows = document.get("outputFacets", {}).get("outputStatistics", {}).get("rowCount")
     return ReportedOutput(
@@ -192,7 +192,7 @@ def _output(document: Event) -> ReportedOutput:
     )
 
 
-def _columns(facets: Event) -> Iterator[tuple[str, tuple[SourceColumn, ...]]]:
+def _columns(facets: EventJson) -> Iterator[tuple[str, tuple[SourceColumn, ...]]]:
     lineage = facets["columnLineage"]
     fields = lineage["fields"]
     schema = [field["name"] for field in facets.get("schema", {}).get("fields", ())]
@@ -203,7 +203,7 @@ def _columns(facets: Event) -> Iterator[tuple[str, tuple[SourceColumn, ...]]]:
         yield EVERY_ROW, tuple(_edge(edge) for edge in lineage["dataset"])
 
 
-def _edge(document: Event) -> SourceColumn:
+def _edge(document: EventJson) -> SourceColumn:
     kinds: dict[str, None] = {}
     expression = ""
     for step in document.get("transformations", ()):

@@ -16,7 +16,7 @@ from openlineage_pyspark.transport.event import TERMINAL_TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openlineage_pyspark.command.event_file import Event, Place
+    from openlineage_pyspark.command.event_file import EventJson, Place
 
 ORDER = "order"
 """A run begins with its only START, has one terminal event and nothing after it; its parent started before it."""
@@ -112,7 +112,7 @@ class RunRules:
         """How many runs there are."""
         return len(self._runs)
 
-    def add(self, place: Place, event: Event) -> tuple[str, str]:
+    def add(self, place: Place, event: EventJson) -> tuple[str, str]:
         """Take the next event; one that lacks a run, a job or a type is of no run.
 
         Args:
@@ -179,7 +179,7 @@ def _one_job(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
         yield COMPLETENESS, other, f"is of several jobs: {jobs}"
 
 
-def event_findings(place: Place, event: Event) -> Iterator[Finding]:
+def event_findings(place: Place, event: EventJson) -> Iterator[Finding]:
     """Yield what is wrong with one event by itself.
 
     Args:
@@ -197,7 +197,7 @@ def event_findings(place: Place, event: Event) -> Iterator[Finding]:
         yield Finding(place, rule, event["run"]["runId"], event["job"]["name"], problem)
 
 
-def _names(event: Event) -> Iterator[str]:
+def _names(event: EventJson) -> Iterator[str]:
     identities = [("job", event["job"])]
     for kind in ("inputs", "outputs"):
         datasets = event.get(kind, [])
@@ -215,7 +215,7 @@ def _names(event: Event) -> Iterator[str]:
             yield f"{where}: the name is empty"
 
 
-def _sources(event: Event, output: Event, facet: Event) -> Iterator[str]:
+def _sources(event: EventJson, output: EventJson, facet: EventJson) -> Iterator[str]:
     # The output itself too: a statement such as UPDATE reads what it writes.
     fields = {
         (dataset["namespace"], dataset["name"]): set(_paths(_schema(dataset)))
@@ -232,7 +232,7 @@ def _sources(event: Event, output: Event, facet: Event) -> Iterator[str]:
             yield f"{where}: field {edge['field']!r} is not in the schema of {source}"
 
 
-def _ways(facet: Event) -> Iterator[str]:
+def _ways(facet: EventJson) -> Iterator[str]:
     for where, edge in _edges(facet):
         if not edge.get("transformations"):
             yield f"{where}: the edge from {edge['field']!r} has no transformation"
@@ -246,7 +246,7 @@ def _ways(facet: Event) -> Iterator[str]:
 _DATASET_LIST = "dataset list"
 
 
-def _edges(facet: Event) -> Iterator[tuple[str, Event]]:
+def _edges(facet: EventJson) -> Iterator[tuple[str, EventJson]]:
     for column, value in facet["fields"].items():
         for edge in value["inputFields"]:
             yield f"column {column!r}", edge
@@ -254,12 +254,12 @@ def _edges(facet: Event) -> Iterator[tuple[str, Event]]:
         yield _DATASET_LIST, edge
 
 
-def _schema(dataset: Event) -> list[Event]:
-    fields: list[Event] = dataset.get("facets", {}).get("schema", {}).get("fields", [])
+def _schema(dataset: EventJson) -> list[EventJson]:
+    fields: list[EventJson] = dataset.get("facets", {}).get("schema", {}).get("fields", [])
     return fields
 
 
-def _paths(fields: list[Event]) -> Iterator[str]:
+def _paths(fields: list[EventJson]) -> Iterator[str]:
     """Yield each dotted path to a field; the levels of arrays and maps may be left out of it."""
     for field in fields:
         yield field["name"]

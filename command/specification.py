@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jsonschema import Draft202012Validator
-    from openlineage_pyspark.command.event_file import Event
+    from openlineage_pyspark.command.event_file import EventJson
 
 FacetKey = tuple[str, str]
 """The entity that a facet is of, such as `RunFacet`, and the facet's name."""
@@ -32,7 +32,7 @@ class SchemaError(Exception):
     """The specification's schemas can't be used; the text says why and what to do."""
 
 
-def facets_of(event: Event) -> Iterator[tuple[str, FacetKey, Any]]:
+def facets_of(event: EventJson) -> Iterator[tuple[str, FacetKey, Any]]:
     """Yield each facet of an event: where it stands, its key and itself.
 
     Args:
@@ -100,7 +100,7 @@ class Schemas:
         """The formats of the specification that need a further package to be checked, which is not installed."""
         return sorted(_FORMATS - self._validator.FORMAT_CHECKER.checkers.keys())
 
-    def problems(self, event: Event) -> list[str]:
+    def problems(self, event: EventJson) -> list[str]:
         """Return what the schemas have against a run event; nothing where it is right.
 
         A facet that has no schema is judged by that of its entity, unless it says to have one of these schemas. The
@@ -153,7 +153,7 @@ def _without_version(url: str) -> str:
     return _VERSION.sub("/", url)
 
 
-def _definitions(document: Event, core: str) -> Iterator[tuple[FacetKey, str]]:
+def _definitions(document: EventJson, core: str) -> Iterator[tuple[FacetKey, str]]:
     """Yield entity and name of each facet in a schema file, with the reference to its definition."""
     for name, body in document.get("properties", {}).items():
         pending = [body]

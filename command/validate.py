@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from openlineage_pyspark.command.event_file import Event, Line
+    from openlineage_pyspark.command.event_file import EventJson, Line
 
 _DESCRIPTION = """\
 Checks events, each run whole and in the order of its sending: a run begins with its only START, has one terminal event
@@ -132,7 +132,7 @@ class Check:
         found = [*self._found, *self._runs.findings()]
         return sorted(found, key=lambda finding: (self._files[finding.place.file], finding.place.line))
 
-    def _is_repeat(self, event: Event) -> bool:
+    def _is_repeat(self, event: EventJson) -> bool:
         try:
             event_id = event["run"]["facets"]["pyspark_event"]["id"]
             digest = hashlib.sha256(json.dumps(event, sort_keys=True).encode()).digest()
@@ -144,7 +144,7 @@ class Check:
         # Two events of one id that differ are both judged.
         return before == digest
 
-    def _count_custom(self, event: Event) -> None:
+    def _count_custom(self, event: EventJson) -> None:
         for _, key, _ in facets_of(event):
             self.custom[key[1]] += key not in self._schemas.by_facet
 

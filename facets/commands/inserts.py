@@ -40,7 +40,7 @@ _PATH_KEEPERS = ("delta", "hudi", "iceberg", "spark.xml", "spark.avro", "spark.c
 
 @command({DATASOURCES: "InsertIntoHadoopFsRelationCommand"})
 def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Target:
-    """A file format's write: to a path, or to a table that lies there."""
+    """A write of a file format, to a path or to a table stored there."""
     query, names = operator.operator("query"), texts(operator.sequence("outputColumnNames"))
     table = operator.described("catalogTable")
     lifecycle = "OVERWRITE" if operator.text("mode") == "Overwrite" else None
@@ -116,7 +116,7 @@ def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) ->
 
 @command({DATASOURCES: "InsertIntoDataSourceCommand"})
 def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Target:
-    """INSERT into a relation that takes rows itself."""
+    """INSERT into a data source that writes the rows itself."""
     target, query = operator.operator("logicalRelation"), operator.operator("query")
     lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
     return write_to_relation(plan, target, query, session, lifecycle)
@@ -132,7 +132,7 @@ def _insert_into_source(plan: Plan, operator: Operator, session: Session) -> Tar
     },
 )
 def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Target:
-    """df.write to a source that takes rows itself: JDBC, Kafka, a path."""
+    """df.write to a data source that writes the rows itself, such as JDBC or Kafka."""
     query = operator.operator("query")
     lifecycle = "OVERWRITE" if operator.text("mode") == "Overwrite" else mode_lifecycle(operator)
     if operator.text("url") and operator.text("dbtable"):

@@ -99,7 +99,7 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
 
 @command({LOGICAL: "MergeIntoTable"})
 def _merge(plan: Plan, operator: Operator, session: Session) -> Target:
-    """MERGE: each action's assignments, which its own condition decides about; the merge condition joins."""
+    """MERGE: the assignments of each action, under its own condition; the merge condition is a JOIN influence."""
     target, source = operator.operator("targetTable"), operator.operator("sourceTable")
     found = write_to_relation(plan, target, None, session, None)
     if target is None or source is None or not isinstance(found, Write):

@@ -173,7 +173,7 @@ def _is_older(existing: Described, table: Described) -> bool:
     reads={**named_only("target", "targetTable"), "sourceMetadata": "#table:sourceTable"},
 )
 def _create_like(_: Plan, operator: Operator, session: Session) -> Target:
-    """CREATE TABLE LIKE: the columns of another table, none of its rows."""
+    """CREATE TABLE LIKE: the columns of another table, without its rows."""
     return _existing(operator, session, "CREATE", "target", "source")
 
 
@@ -253,7 +253,7 @@ def _truncate(_: Plan, operator: Operator, session: Session) -> Target:
     }
 )
 def _alter(_: Plan, operator: Operator, session: Session) -> Target:
-    """ALTER TABLE: with the columns that it adds."""
+    """ALTER TABLE, with the columns that it adds."""
     found = _named(operator, session, "ALTER")
     if not isinstance(found, Write):
         return found
@@ -268,7 +268,7 @@ def _alter(_: Plan, operator: Operator, session: Session) -> Target:
 
 @command({COMMAND: "AlterTableSetLocationCommand"}, reads=named_only("table", "tableName"))
 def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
-    """ALTER TABLE SET LOCATION: the table is what lies there from now on; a partition's changes nothing of that."""
+    """ALTER TABLE SET LOCATION: the table is at the new place; a partition's location does not move it."""
     found, location = _named(operator, session, "ALTER"), operator.text("location")
     if not isinstance(found, Write) or not location or operator.arguments.get("partitionSpec") is not None:
         return found
@@ -283,7 +283,7 @@ def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
     reads={**named_only("old", "oldName"), **named_only("new", "newName")},
 )
 def _rename(_: Plan, operator: Operator, session: Session) -> Target:
-    """ALTER TABLE RENAME: the new identity, with the old one beside it."""
+    """ALTER TABLE RENAME: the new name, with the old one as the previous identifier."""
     before, after = operator.described("oldIdentifier"), operator.described("newIdentifier")
     if before is None or after is None:
         return unnamed(None, None)

@@ -235,7 +235,7 @@ def _aggregate(_: Plan, expression: Expression) -> list[Part]:
 
 
 def _python_aggregate(plan: Plan, expression: Expression) -> list[Part]:
-    """A grouped aggregate in Python stands without an AggregateExpression around it."""
+    """A grouped aggregate function in Python, which has no AggregateExpression around it."""
     return [(value, compose(Kind.AGGREGATION, kind)) for value, kind in _function(plan, expression)]
 
 

@@ -199,14 +199,14 @@ def _aggregate(plan: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Distinct"}, output="child")
 def _distinct(_: Plan, operator: Operator) -> OperatorLineage:
-    """DISTINCT: a grouping by every column."""
+    """DISTINCT: a GROUP BY over every column."""
     keys = tuple(AttributeRef(column.id) for column in operator.output)
     return OperatorLineage(passes_through=operator.children, influences=((keys, Kind.GROUP_BY),))
 
 
 @rule({_LOGICAL: "Deduplicate DeduplicateWithinWatermark"}, output="child")
 def _deduplicate(_: Plan, operator: Operator) -> OperatorLineage:
-    """dropDuplicates: a grouping by its keys."""
+    """dropDuplicates: a GROUP BY over its keys."""
     return OperatorLineage(
         passes_through=operator.children, influences=((operator.arguments.get("keys"), Kind.GROUP_BY),)
     )
@@ -461,11 +461,11 @@ def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
     }
 )
 def _leaf(_plan: Plan, _operator: Operator) -> OperatorLineage:
-    """A source of rows, or rows that the plan itself holds."""
+    """A source of rows, or rows that the plan itself contains."""
     return OperatorLineage()
 
 
 @rule({f"{_EXECUTION}.datasources.v2": "DataSourceV2ScanRelation StreamingDataSourceV2ScanRelation"})
 def _scan(_: Plan, operator: Operator) -> OperatorLineage:
-    """A scan of a DataSource V2 table: the columns of the relation in it."""
+    """A scan of a DataSource V2 table: the columns of its relation."""
     return OperatorLineage(passes_through=operator.children[:1])

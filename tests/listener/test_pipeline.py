@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 from openlineage.client.facet_v2 import documentation_job
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import CustomFacets, Provider
 from openlineage_pyspark.facets.model.run import Engine, Gap, RunReference, RunState
 from openlineage_pyspark.facets.redaction.redact import Redaction
@@ -61,10 +61,10 @@ class Way:
             self.pipeline.take(json.dumps(record))
 
 
-def way(*providers: Provider, options: DescribeOptions | None = None, **more: Any) -> Way:
+def way(*providers: Provider, options: EventOptions | None = None, **more: Any) -> Way:
     application = Application("app-1", NOW, "team", "app", RUN, RUN, Engine("4.3.0"), **more)
     submitted, guard = Submitted(), Guard()
-    pipeline = Pipeline(application, options or DescribeOptions(), providers, submitted, guard)
+    pipeline = Pipeline(application, options or EventOptions(), providers, submitted, guard)
     return Way(pipeline, submitted, guard)
 
 
@@ -118,7 +118,7 @@ def test_the_record_of_a_started_insert_becomes_one_event_with_its_columns() -> 
 
 
 def test_an_event_has_the_same_id_where_the_facet_that_shows_it_is_left_out() -> None:
-    shown, hidden = way(), way(options=DescribeOptions(disabled=frozenset({"pyspark_event"})))
+    shown, hidden = way(), way(options=EventOptions(disabled=frozenset({"pyspark_event"})))
     shown.pipeline.take(RECORD)
     hidden.pipeline.take(RECORD)
 
@@ -137,7 +137,7 @@ def test_no_provider_and_no_event_sees_a_state_that_is_not_redacted() -> None:
     sql = f"INSERT INTO t SELECT '{CANARY}' AS password"
     error = {"class": "x.Problem", "message": f"password={CANARY}", "stack": f"x.Problem: {CANARY}"}
     for providers in ((), (provider(copying),)):
-        found = way(*providers, options=DescribeOptions(redaction=Redaction(known=(CANARY,))))
+        found = way(*providers, options=EventOptions(redaction=Redaction(known=(CANARY,))))
         found.take(start(3, **save("/out", sql=sql)), end(3, error=error))
 
         assert [event.event_type for event in found.submitted.events] == ["START", "FAIL"]
@@ -180,7 +180,7 @@ def errors(body: dict[str, Any]) -> list[Gap]:
 
 @pytest.mark.parametrize("max_bytes", [1_000_000, 2_400])
 def test_the_gaps_that_are_kept_are_those_that_the_events_admit(max_bytes: int) -> None:
-    found = way(options=DescribeOptions(max_bytes=max_bytes))
+    found = way(options=EventOptions(max_bytes=max_bytes))
     found.take(start(3, **UNKNOWN, sql="INSERT INTO t SELECT " + ", ".join(f"column_{n}" for n in range(100))))
     (body,) = found.submitted.bodies
 
@@ -190,7 +190,7 @@ def test_the_gaps_that_are_kept_are_those_that_the_events_admit(max_bytes: int) 
 
 
 def test_where_events_admit_nothing_no_gap_is_kept() -> None:
-    found = way(options=DescribeOptions(disabled=frozenset({"extractionError"})))
+    found = way(options=EventOptions(disabled=frozenset({"extractionError"})))
     found.take(start(3, **UNKNOWN))
 
     assert (errors(found.submitted.bodies[0]), found.pipeline.gaps) == ([], {})

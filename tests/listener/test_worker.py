@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import CustomFacets, Provider
 from openlineage_pyspark.facets.model.run import Engine, Outcome, RunReference, RunState
 from openlineage_pyspark.listener.guard import Guard
@@ -79,7 +79,7 @@ class Listener:
         self.transport = MemoryTransport()
         delivery, guard = Delivery(self.transport), Guard()
         application = Application("app-1", NOW, "team", "app", RUN, RUN, Engine("4.3.0"))
-        pipeline = Pipeline(application, DescribeOptions(), providers, delivery, guard)
+        pipeline = Pipeline(application, EventOptions(), providers, delivery, guard)
         self.worker = Worker(self.records, application, pipeline, delivery, guard)
         self.settled: list[float] = []
 
