@@ -16,6 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.any_spark
+
 ROOT = Path(__file__).parents[2]
 LOCAL = "local[2]"
 EXECUTORS = {

@@ -3,11 +3,11 @@
 import re
 import struct
 import zipfile
-from importlib.util import find_spec
-from pathlib import Path
 
+import pytest
 from openlineage_pyspark.facets.commands import registry
 from openlineage_pyspark.facets.trace import operators
+from support.spark_jobs import pyspark_folder
 
 ROOT, ABSTRACT = "org/apache/spark/sql/catalyst/plans/logical/LogicalPlan", 0x0600
 # Bytes behind the tag of a constant in a class file (JVM specification, 4.4); any other has four.
@@ -45,9 +45,10 @@ def header(data):
     return flags, [texts[classes[name]] for name in names if name]
 
 
+@pytest.mark.spark
 def test_every_operator_of_the_installed_spark_has_a_rule_or_a_reason():
     above, concrete = {}, set()
-    for jar in (Path(find_spec("pyspark").origin).parent / "jars").glob("spark-*.jar"):
+    for jar in (pyspark_folder() / "jars").glob("spark-*.jar"):
         with zipfile.ZipFile(jar) as archive:
             for name in re.findall(r"org/apache/spark/sql/\S+\.class", "\n".join(archive.namelist())):
                 flags, (own, *above[own]) = header(archive.read(name))

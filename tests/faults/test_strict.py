@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from typing import Any
 
 import pytest
 
-ONCE = pytest.mark.skipif(
-    importlib.metadata.version("pyspark").startswith("3."),
-    reason="which faults count, and what becomes of the status, does not depend on Spark: one version is enough",
-)
+# Which faults count, and what becomes of the status, does not depend on Spark: one version is enough.
+ONCE = pytest.mark.any_spark
 STRICT = {"spark.openlineage.strict": "true"}
 WELL = ["rows 10", "atexit, after the session", "atexit, before the session", "let go of"]
 
