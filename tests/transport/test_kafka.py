@@ -21,6 +21,8 @@ from openlineage_pyspark.transport import Event, TransportConfigError, Transport
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 PREFIX = "spark.openlineage.transport"
 VERSION = "3.9.0"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openlineage-pyspark-tests" / "kafka"
