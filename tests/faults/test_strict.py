@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-# Which faults count, and what becomes of the status, does not depend on Spark: one version is enough.
-ONCE = pytest.mark.any_spark
+# Which faults count, and what becomes of the status, does not depend on Spark.
+pytestmark = pytest.mark.any_spark
+
 STRICT = {"spark.openlineage.strict": "true"}
 WELL = ["rows 10", "atexit, after the session", "atexit, before the session", "let go of"]
 
@@ -53,7 +54,6 @@ def test_a_job_without_a_fault_is_as_it_was(faults: Any) -> None:
     assert listed(job) == []
 
 
-@ONCE
 def test_a_job_that_fails_by_itself_keeps_its_status(faults: Any) -> None:
     job = faults.run("strict.py", "operator", "exit", conf=STRICT)
 
@@ -61,7 +61,6 @@ def test_a_job_that_fails_by_itself_keeps_its_status(faults: Any) -> None:
     assert listed(job)[0] == "strict: 1 lineage faults, the exit status stays"
 
 
-@ONCE
 def test_what_is_not_delivered_is_a_fault(faults: Any, tmp_path: Any) -> None:
     conf = {
         **STRICT,
@@ -77,7 +76,6 @@ def test_what_is_not_delivered_is_a_fault(faults: Any, tmp_path: Any) -> None:
     assert "delivery: 4 events were not delivered" in listed(job)
 
 
-@ONCE
 def test_a_listener_that_can_not_be_put_on_is_a_fault(faults: Any) -> None:
     conf = {**STRICT, "spark.openlineage.transport.type": "filo"}
 
