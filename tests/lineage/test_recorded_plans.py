@@ -84,6 +84,61 @@ def test_every_case_has_an_id_of_its_own() -> None:
     assert len(ids) > 300
 
 
+def encoded(first: int, warehouse: str, value: str = "1") -> str:
+    """Return a plan as the probe sends it, where Spark's counters stand at a number."""
+    table = {"o": "CatalogTable", "locationUri": f"{warehouse}/emp", "created": {"n": str(first)}}
+    frame = f"_pyspark_{first:032x}"
+    classes = [["CTERelationDef", "P", ["child", "id"]], ["Relation", "P", ["table"]], ["Alias", "E", ["child"]]]
+    return json.dumps(
+        {
+            "classes": classes,
+            "types": ["int"],
+            "attributes": {str(first + 1): ["a", 0], str(first): ["b", 0]},
+            "session": {"warehouse": warehouse, "catalog": "in-memory"},
+            "cut": False,
+            "nodes": [
+                [0, [first, [first + 1, "c"]], [{"r": 1}, {"n": str(first + 7)}], {}],
+                [1, "=", [table], {"id": {"n": str(first + 7)}}],
+                [2, None, [first + 1], {"id": first, "t": 0, "s": f"{frame}.id > {value}"}],
+                None,
+            ],
+        }
+    )
+
+
+def test_what_differs_from_run_to_run_is_not_recorded() -> None:
+    """Numbers of Spark's counters, times, the warehouse's place, and the names that PySpark gives to frames."""
+    plan = recorded_plans.normalised(encoded(40, "file:/tmp/one"))
+
+    assert plan == recorded_plans.normalised(encoded(1070, "file:/tmp/another"))
+    assert plan["attributes"] == {"0": ["b", 0], "1": ["a", 0]}
+    table = {"o": "CatalogTable", "locationUri": "file:/warehouse/emp", "created": {"n": "0"}}
+    assert plan["nodes"] == [
+        [0, [0, [1, "c"]], [{"r": 1}, {"n": "0"}], {}],
+        [1, "=", [table], {"id": {"n": "0"}}],
+        [2, None, [1], {"id": 0, "t": 0, "s": "_pyspark_0.id > 1"}],
+        None,
+    ]
+
+
+def test_what_a_plan_says_is_recorded() -> None:
+    """The comparison can fail."""
+    plans = [recorded_plans.normalised(encoded(40, "file:/tmp/one", value)) for value in ("1", "2")]
+
+    assert plans[0] != plans[1]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_recording_again_changes_nothing(version: str) -> None:
+    """Each file is as it would be written, and each plan as it would be normalised."""
+    for theme in {case.theme for case in CASES}:
+        plans = read(version, theme)
+        again = {id_: recorded_plans.normalised(json.dumps(plan)) for id_, plan in plans.items()}
+        assert again == plans
+        file = recorded_plans.file_of(version, theme)
+        assert recorded_plans.text(plans) == file.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(("version", "case"), RECORDED)
 def test_a_recorded_plan_has_the_lineage_of_its_case(version: str, case: cases.Case) -> None:
     """All edges and no others, as on a real Spark."""

@@ -42,11 +42,16 @@ def read(version: str, theme: str) -> dict[str, Plan]:
 
 
 def write(version: str, theme: str, plans: Mapping[str, Plan]) -> None:
-    """Write the plans of a theme: valid JSON, one line for each node of a plan, so that a difference is readable."""
+    """Write the plans of a theme."""
     file = file_of(version, theme)
     file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text(plans), encoding="utf-8")
+
+
+def text(plans: Mapping[str, Plan]) -> str:
+    """Return plans as JSON with one line for each node, so that a difference is readable."""
     cases = [f"{json.dumps(id_)}: {_text(plan)}" for id_, plan in plans.items()]
-    file.write_text("{\n" + ",\n".join(cases) + "\n}\n", encoding="utf-8")
+    return "{\n" + ",\n".join(cases) + "\n}\n"
 
 
 def _text(plan: Plan) -> str:
@@ -115,9 +120,9 @@ class _Normalising:
 
     def _further(self, kind: str, key: str, value: Any) -> Any:
         """Return what is said of an expression: `t` is the position of a type, `id` an exprId."""
-        if key == "t":
+        if key == "t" or isinstance(value, bool):
             return value
-        return self._number("expression", value) if key == "id" and isinstance(value, int) else self._value(value, kind)
+        return self._number("expression", value) if isinstance(value, int) else self._field(kind, key, value)
 
     def _field(self, kind: str, field: str, value: Any) -> Any:
         counter = _COUNTERS.get(field)
