@@ -221,7 +221,7 @@ def _sources(event: EventJson, output: EventJson, facet: EventJson) -> Iterator[
         (dataset["namespace"], dataset["name"]): set(_paths(_schema(dataset)))
         for dataset in [output, *event.get("inputs", [])]
     }
-    columns = {field["name"] for field in _schema(output)}
+    columns = set(_paths(_schema(output)))
     for column in sorted(facet["fields"].keys() - columns):
         yield f"column {column!r} is not in the output's schema"
     for where, edge in _edges(facet):

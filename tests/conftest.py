@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import importlib.util
 import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,20 +30,8 @@ from openlineage_pyspark.facets.model.run import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
-    from types import ModuleType
 
 HERE = Path(__file__).parent
-
-
-def _load(name: str) -> ModuleType:
-    """Load a plain module beside this file, which the importlib mode leaves off the path."""
-    spec = importlib.util.spec_from_file_location(f"openlineage_pyspark_tests_{name}", HERE / f"{name}.py")
-    if spec is None or spec.loader is None:
-        raise ImportError(f"there is no module {name} in {HERE}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,7 +44,14 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if "real_spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+        if HERE / "transport" in item.path.parents:
+            # Threads, certificates and sockets are what a new Python changes.
+            item.add_marker(pytest.mark.every_python)
     on_marquez = [item for item in items if item.get_closest_marker("marquez")]
     if config.getoption("--marquez"):
         config.hook.pytest_deselected(items=[item for item in items if item not in on_marquez])
@@ -68,9 +62,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def spark_jobs() -> ModuleType:
-    """Give the module tests/spark_jobs.py, whose `Jobs` starts scripts on a real Spark."""
-    return _load("spark_jobs")
+def real_spark() -> None:
+    """Mark as `spark` the tests that ask for it; each fixture that starts a Spark, or imports PySpark, does."""
+    if importlib.util.find_spec("pyspark") is None:
+        pytest.fail("PySpark is not installed: `./run test` has it, `./run test --fast` has not")
 
 
 @pytest.fixture(scope="session")

@@ -222,16 +222,18 @@ class Shop:
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+def shop(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Shop:
     """Run the examples once."""
     return Shop(tmp_path_factory.mktemp("shop"))
 
 
+@pytest.mark.any_spark
 def test_the_job_makes_eight_events(shop: Shop):
     assert [event["eventType"] for event in shop.events] == ["START", *["START", "COMPLETE"] * 3, "COMPLETE"]
     assert "The job above makes eight events" in README
 
 
+@pytest.mark.any_spark
 def test_the_event_is_that_of_a_real_run(shop: Shop):
     shown = json.loads(only(fences("json")))
     real = [e for e in shop.events if (e["job"]["name"], e["eventType"]) == (shown["job"]["name"], shown["eventType"])]
@@ -247,6 +249,7 @@ def test_a_shortened_event_that_says_something_else_is_found():
     assert differences({"d": 1}, real) == ["event.d is not there"]
 
 
+@pytest.mark.any_spark
 def test_the_table_of_lineage_is_what_it_prints(shop: Shop):
     assert shop.printed.rstrip("\n").endswith(
         only([block for block in fences("text", "docs/lineage.md") if "source column" in block]).rstrip("\n")

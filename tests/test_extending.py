@@ -64,7 +64,7 @@ def test_an_example_fits_on_a_page(section: str) -> None:
 
 
 def test_the_provider_of_the_page_adds_its_facets(
-    installed: None,  # noqa: ARG001
+    installed: None,
     full_run,
     specification,
     monkeypatch: pytest.MonkeyPatch,
@@ -81,7 +81,7 @@ def test_the_provider_of_the_page_adds_its_facets(
 
 
 def test_the_transport_of_the_page_is_opened_by_its_name_and_gets_the_events(
-    installed: None,  # noqa: ARG001
+    installed: None,
     tmp_path: Path,
 ) -> None:
     box = tmp_path / "box"
@@ -96,7 +96,7 @@ def test_the_transport_of_the_page_is_opened_by_its_name_and_gets_the_events(
 
 
 def test_the_transport_of_the_page_fails_as_a_transport_must(
-    installed: None,  # noqa: ARG001
+    installed: None,
     tmp_path: Path,
 ) -> None:
     with pytest.raises(DeliveryError, match=r"^spark\.openlineage\.transport\.directory is missing\. Name a directory"):
@@ -108,7 +108,7 @@ def test_the_transport_of_the_page_fails_as_a_transport_must(
 
 
 def test_the_source_of_the_page_names_what_is_read(
-    installed: None,  # noqa: ARG001
+    installed: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     module = pytest.importorskip("openlineage_pyspark.facets.datasets.source")

@@ -167,6 +167,7 @@ def test_an_interpreter_starts_without_any_of_our_modules() -> None:
     assert modules & HEAVY == set()
 
 
+@pytest.mark.spark
 @needs_wheel
 def test_an_import_of_pyspark_brings_the_activation_and_nothing_heavy_of_ours() -> None:
     """Whoever imports pyspark need not want lineage."""
@@ -177,6 +178,7 @@ def test_an_import_of_pyspark_brings_the_activation_and_nothing_heavy_of_ours() 
     assert modules & {"openlineage", "requests", "yaml", "attrs"} == set()
 
 
+@pytest.mark.spark
 @needs_wheel
 @pytest.mark.parametrize(
     "variable",

@@ -10,15 +10,15 @@ import subprocess
 import time
 import venv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import pytest
 import requests
+from support.spark_jobs import FOREIGN, QUICK, Jobs, spark_submit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from types import ModuleType
 
 JOBS = Path(__file__).parent / "jobs"
 SECONDS = 300
@@ -49,13 +49,13 @@ class Cluster:
 
 
 @pytest.fixture(scope="module")
-def jobs_in(spark_jobs: ModuleType) -> Callable[[Path], Any]:
+def jobs_in(real_spark: None) -> Callable[[Path], Jobs]:
     """Give what starts jobs in one folder, all of them in that one."""
-    return lambda folder: spark_jobs.Jobs(JOBS, lambda _name: folder)
+    return lambda folder: Jobs(JOBS, lambda _name: folder)
 
 
 @pytest.fixture(scope="module")
-def cluster(spark_jobs: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Give a master and two workers of one core each, every one a Java process of its own."""
     folder = tmp_path_factory.mktemp("cluster")
     port, web = free_ports(2)
@@ -64,9 +64,9 @@ def cluster(spark_jobs: ModuleType, tmp_path_factory: pytest.TempPathFactory) ->
     for name in WORKERS:
         limits = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / name)]
         own[name] = [f"{DEPLOY}.worker.Worker", *limits, "--webui-port", "0", made.master]
-    program = str(spark_jobs.spark_submit().with_name("spark-class"))
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(spark_jobs.FOREIGN)}
-    java = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_JAVA_OPTS": spark_jobs.QUICK["spark.driver.extraJavaOptions"]}
+    program = str(spark_submit().with_name("spark-class"))
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    java = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_JAVA_OPTS": QUICK["spark.driver.extraJavaOptions"]}
     processes: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for name, arguments in own.items():

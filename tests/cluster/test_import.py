@@ -17,6 +17,8 @@ from packaging.utils import canonicalize_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.any_spark
+
 ROOT = Path(__file__).parents[2]
 DISTRIBUTION = "openlineage-pyspark"
 NOT_SHIPPED = {"tests", "benchmarks", "demo", "docs", "build", "setup.py"}

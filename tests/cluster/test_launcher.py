@@ -16,6 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.any_spark
+
 SCRIPT = Path(__file__).parents[2] / "listener" / "launch" / "openlineage-pyspark-python"
 PYTHON = f"python3.{sys.version_info[1]}"
 HOOKED = "import sys; print([f.__name__ for f in sys.meta_path if isinstance(f, type)][0])"

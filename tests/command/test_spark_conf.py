@@ -8,6 +8,7 @@ import pytest
 from openlineage_pyspark.command.spark_conf import find_spark, properties
 
 
+@pytest.mark.spark
 def test_the_spark_that_pyspark_would_start_is_found(tmp_path):
     own = find_spark({})
     assert own.home == own.package

@@ -7,15 +7,14 @@ a connector.
 import re
 import struct
 import zipfile
-from importlib.util import find_spec
-from pathlib import Path
+from importlib import metadata
 
-import pyspark
 import pytest
 from openlineage_pyspark.facets.commands import registry
 from openlineage_pyspark.facets.datasets.source import SOURCES
 from openlineage_pyspark.facets.model.plan import expression_name
 from openlineage_pyspark.facets.trace import expressions, operators, struct_fields
+from support.spark_jobs import pyspark_folder
 
 ROOT, ABSTRACT = "org/apache/spark/sql/catalyst/plans/logical/LogicalPlan", 0x0600
 # Bytes behind the tag of a constant in a class file (JVM specification, 4.4); any other has four.
@@ -83,7 +82,7 @@ def header(data):
 def classes():
     """Give each class of the installed Spark with what it extends, and those that are not abstract."""
     above, concrete = {}, set()
-    for jar in (Path(find_spec("pyspark").origin).parent / "jars").glob("spark-*.jar"):
+    for jar in (pyspark_folder() / "jars").glob("spark-*.jar"):
         with zipfile.ZipFile(jar) as archive:
             for name in re.findall(r"org/apache/spark/sql/\S+\.class", "\n".join(archive.namelist())):
                 flags, (own, *above[own]) = header(archive.read(name))
@@ -97,7 +96,7 @@ def version(text):
 
 def is_here(name):
     """Tell whether the installed Spark has a class, as far as the lists above say."""
-    here = version(pyspark.__version__)
+    here = version(metadata.version("pyspark"))
     late = [since for since, ends in SINCE.items() if here < version(since) and is_among(name, ends)]
     gone = [until for until, ends in UNTIL.items() if here > version(until) and is_among(name, ends)]
     return not late and not gone and not re.fullmatch(OF_DELTA, name)
@@ -111,6 +110,7 @@ def known_operators():
     return [name for rules in (operators.RULES, registry.WRITES, registry.QUIET, SOURCES) for name, _ in rules.items()]
 
 
+@pytest.mark.spark
 def test_every_operator_of_the_installed_spark_has_a_rule_or_a_reason(classes):
     above, concrete = classes
     plans = {ROOT}
@@ -123,11 +123,13 @@ def test_every_operator_of_the_installed_spark_has_a_rule_or_a_reason(classes):
     assert sorted(name for name in found - known if not reason.fullmatch(name)) == []
 
 
+@pytest.mark.spark
 def test_every_class_with_a_rule_is_one_of_the_installed_spark_or_of_another_that_is_named(classes):
     names = {name.rstrip("$").replace("/", ".") for name in classes[0]}
     assert [name for name in known_operators() if (name in names) != is_here(name)] == []
 
 
+@pytest.mark.spark
 def test_every_expression_with_a_rule_is_one_of_catalyst(classes):
     names = {expression_name(name.replace("/", ".")) for name in classes[0]}
     known = {

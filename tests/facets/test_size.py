@@ -141,6 +141,7 @@ def test_the_steps_come_in_the_documented_order_and_each_takes_the_ones_before_i
         assert list(remarks(event)) == ["event.maxBytes", *ORDER[: number + 1]], name
 
 
+@pytest.mark.slow
 def test_at_every_limit_the_event_is_within_it_and_valid(large_event, specification, violations):
     size = len(serialise(large_event))
     smallest = len(serialise_within(large_event, attrs.evolve(OPTIONS, max_bytes=1)).body)

@@ -175,6 +175,7 @@ def test_no_literal_is_left_in_any_text_where_literals_are_masked(text):
     assert not kinds & {TokenKind.STRING, TokenKind.NUMBER, TokenKind.COMMENT}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mask", [False, True])
 @pytest.mark.parametrize(
     "text",

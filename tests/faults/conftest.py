@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from support.spark_jobs import Ended, Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import ModuleType
 
 
 @attrs.frozen
@@ -28,8 +28,8 @@ class Pair:
         alone: without.
     """
 
-    heard: Any
-    alone: Any
+    heard: Ended
+    alone: Ended
 
     def same(self) -> bool:
         """Whether the listener has changed neither the exit code nor what the job says; the texts are shown if so."""
@@ -46,9 +46,9 @@ class Faults:
         jobs: what starts them.
     """
 
-    jobs: Any
+    jobs: Jobs
 
-    def run(self, script: str, *arguments: str, conf: dict[str, str] | None = None, **how: Any) -> Any:
+    def run(self, script: str, *arguments: str, conf: dict[str, str] | None = None, **how: Any) -> Ended:
         """Run a job with the listener; the arguments are those of `Jobs.run`."""
         return self.jobs.run(script, *arguments, conf=conf, **{"submit": False, **how})
 
@@ -61,9 +61,9 @@ class Faults:
 
 
 @pytest.fixture(scope="session")
-def faults(spark_jobs: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Faults:
+def faults(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Faults:
     """Give what runs jobs of the folder `jobs`, on a real Spark."""
-    return Faults(spark_jobs.Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp))
+    return Faults(Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp))
 
 
 @attrs.frozen

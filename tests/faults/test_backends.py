@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import json
 import shutil
 import socket
@@ -23,10 +22,8 @@ from openlineage_pyspark.transport.spool.store import Spool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = pytest.mark.skipif(
-    importlib.metadata.version("pyspark").startswith("3."),
-    reason="what ships events knows nothing of Spark: one version of it is enough, and a minute less",
-)
+# What ships events knows nothing of Spark: one version of it is enough, and a minute less.
+pytestmark = pytest.mark.any_spark
 
 FLUSH_SECONDS = 1.0
 # Whatever hangs here hangs for longer: a receiver for 30 s, which is when its silence ends in an error.
@@ -206,7 +203,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def report(faults: Any, away: dict[str, Fault], spools: dict[str, Fault]) -> Report:
     """Give the report of one job that bears one fault after the other."""
     both = away | spools
-    entries = [{"name": "none", "options": None}]
+    entries: list[dict[str, Any]] = [{"name": "none", "options": None}]
     entries += [{"name": name, "options": fault.options, "damage": fault.damage} for name, fault in both.items()]
     job = faults.run("backends.py", "faults.json", lineage=False, files={"faults.json": json.dumps(entries)})
     lines = (job.folder / "times.ndjson").read_text().splitlines()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import shutil
 import subprocess
@@ -13,10 +12,8 @@ from typing import Any
 import pytest
 
 pytestmark = [
-    pytest.mark.skipif(
-        importlib.metadata.version("pyspark").startswith("3."),
-        reason="what ships events knows nothing of Spark: one version of it is enough",
-    ),
+    # What ships events knows nothing of Spark: one version of it is enough.
+    pytest.mark.any_spark,
     pytest.mark.skipif(sys.platform != "linux", reason="the clock is set by LD_PRELOAD, which is of Linux"),
     pytest.mark.skipif(shutil.which("cc") is None, reason="the clock is written in C, and there is no compiler"),
 ]

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.any_spark
+
 
 def test_hooks_of_the_users_own_are_called_with_the_same_and_in_the_same_order(faults: Any) -> None:
     pair = faults.pair("hooks.py")

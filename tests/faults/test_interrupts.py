@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import signal
 import time
@@ -13,10 +12,8 @@ import pytest
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import directories
 
-pytestmark = pytest.mark.skipif(
-    importlib.metadata.version("pyspark").startswith("3."),
-    reason="how an interrupt reaches the interpreter is the same with every Spark: one version is enough",
-)
+# How an interrupt reaches the interpreter is the same with every Spark: one version is enough.
+pytestmark = pytest.mark.any_spark
 
 
 def test_an_interrupt_that_the_job_catches_does_not_concern_the_listener(faults: Any) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.any_spark
+
 
 @pytest.fixture(scope="module")
 def late(faults: Any) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from typing import Any
 
 import pytest
+
+# How the listener shares out the time at the end does not depend on Spark.
+pytestmark = pytest.mark.any_spark
 
 CAPACITY = "spark.scheduler.listenerbus.eventqueue.openlineage.capacity"
 
@@ -24,10 +26,6 @@ def test_what_spark_drops_is_counted_and_said_and_the_job_is_the_same(faults: An
     assert len([line for line in pair.heard.said() if CAPACITY in line]) == 1
 
 
-@pytest.mark.skipif(
-    importlib.metadata.version("pyspark").startswith("3."),
-    reason="how the listener shares out the time at the end does not depend on Spark: one version is enough",
-)
 def test_an_application_that_ends_before_spark_has_told_all_of_it_has_its_terminal_event(faults: Any) -> None:
     job = faults.run("overflow.py", "0", conf={"spark.openlineage.flush.timeoutInMillis": "1000"})
 

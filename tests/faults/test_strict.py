@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from typing import Any
 
 import pytest
 
-ONCE = pytest.mark.skipif(
-    importlib.metadata.version("pyspark").startswith("3."),
-    reason="which faults count, and what becomes of the status, does not depend on Spark: one version is enough",
-)
+# Which faults count, and what becomes of the status, does not depend on Spark.
+pytestmark = pytest.mark.any_spark
+
 STRICT = {"spark.openlineage.strict": "true"}
 # What the interpreter does behind the functions of `atexit` is left out where strict mode ends the process.
 FAILED = ["rows 10", "atexit, after the session", "atexit, before the session"]
@@ -57,7 +55,6 @@ def test_a_job_without_a_fault_is_as_it_was(faults: Any) -> None:
     assert listed(job) == []
 
 
-@ONCE
 def test_a_job_that_fails_by_itself_keeps_its_status(faults: Any) -> None:
     job = faults.run("strict.py", "operator", "exit", conf=STRICT)
 
@@ -65,7 +62,6 @@ def test_a_job_that_fails_by_itself_keeps_its_status(faults: Any) -> None:
     assert listed(job)[0] == "strict: 1 lineage faults, the exit status stays"
 
 
-@ONCE
 def test_what_is_not_delivered_is_a_fault(faults: Any, tmp_path: Any) -> None:
     conf = {
         **STRICT,
@@ -81,7 +77,6 @@ def test_what_is_not_delivered_is_a_fault(faults: Any, tmp_path: Any) -> None:
     assert "delivery: 4 events were not delivered" in listed(job)
 
 
-@ONCE
 def test_a_listener_that_can_not_be_put_on_is_a_fault(faults: Any) -> None:
     conf = {**STRICT, "spark.openlineage.transport.type": "filo"}
 

@@ -6,20 +6,25 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import pyspark
 import pytest
-import yaml
-from pyspark.sql import SparkSession
+from support.cases import TABLES
 
-TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text(encoding="utf-8"))
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openlineage-pyspark-tests"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory):
+def session(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Give a session whose tables are empty."""
+    from pyspark.sql import SparkSession
+
     spark = (
         SparkSession.builder.master("local[1]")
         .appName("golden cases")
@@ -28,6 +33,8 @@ def session(tmp_path_factory):
         .config("spark.sql.legacy.createHiveTableByDefault", "false")
         .config("spark.sql.catalog.shop", "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
         .config("spark.sql.catalog.shop.url", "jdbc:derby:memory:shop;create=true")
+        # What is recorded of a plan must not depend on where the machine stands.
+        .config("spark.sql.session.timeZone", "Etc/UTC")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
@@ -38,8 +45,9 @@ def session(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def packaged(tmp_path_factory):
+def packaged(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """Give what fetches the jars that a format needs on the installed Spark: `spark.jars`, or a skip that says why."""
+    import pyspark
 
     def fetch(by_spark: dict[str, tuple[str, ...]]) -> str:
         artifacts = by_spark.get(pyspark.__version__[:3])
@@ -67,22 +75,22 @@ def fetched(artifact: str, folder: Path) -> Path:
     return ready
 
 
-def _short(dataset):
+def _short(dataset: dict[str, Any]) -> str:
     return dataset["name"].rpartition("/")[2]
 
 
 @pytest.fixture(scope="session")
-def said():
+def said() -> Callable[[dict[str, Any]], tuple[list[str], dict[str, list[str]], list[str]]]:
     """Give what tells an event in short: what is read, the edges of each column, and those of all rows."""
 
-    def short(event):
+    def short(event: dict[str, Any]) -> tuple[list[str], dict[str, list[str]], list[str]]:
         (output,) = event["outputs"]
         facet = output["facets"]["columnLineage"]
 
-        def edges(fields):
+        def edges(fields: list[dict[str, Any]]) -> list[str]:
             return sorted(f"{_short(f)}.{f['field']} {t['subtype']}" for f in fields for t in f["transformations"])
 
         columns = {name: edges(column["inputFields"]) for name, column in facet["fields"].items()}
-        return sorted(map(_short, event["inputs"])), columns, edges(facet.get("dataset", []))
+        return sorted(_short(dataset) for dataset in event["inputs"]), columns, edges(facet.get("dataset", []))
 
     return short

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.spark_jobs import Jobs
 
 # Spark's version -> the Delta Lake that is tested with it.
 JARS = {
@@ -22,8 +23,8 @@ CATALOG = {
 
 
 @pytest.fixture(scope="module")
-def job(packaged, spark_jobs, tmp_path_factory):
-    jobs = spark_jobs.Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
+def job(packaged, tmp_path_factory):
+    jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
     done = jobs.run("delta.py", str(tmp_path_factory.mktemp("lake")), conf={**CATALOG, "spark.jars": packaged(JARS)})
     assert done.code == 0
     return done

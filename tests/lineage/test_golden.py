@@ -18,99 +18,79 @@ The cases stand in cases/*.yaml, one list a theme, over the tables of tables.yam
 from __future__ import annotations
 
 import runpy
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
-import yaml
 from openlineage_pyspark import lineage
-from pyspark.sql import Window, functions
+from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan
+from support import cases, recorded_plans
 
-CASES = sorted(Path(__file__).parent.joinpath("cases").glob("*.yaml"))
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
+    from pyspark.sql import DataFrame, SparkSession
 
-def _cases() -> list:
-    return [
-        pytest.param(case, id=f"{file.stem}-{case['id']}")
-        for file in CASES
-        for case in yaml.safe_load(file.read_text(encoding="utf-8"))
-    ]
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".")[:2])
+CASES = cases.all_cases()
+THEMES = sorted({case.theme for case in CASES})
 
 
-def _short(name: str) -> str:
-    return name.rstrip("/").rpartition("/")[2]
+@pytest.fixture
+def query(session: SparkSession, case: cases.Case, tmp_path: Path) -> tuple[SparkSession, str | DataFrame]:
+    """Give a session of the case's own, prepared, and what the case asks."""
+    from pyspark.sql import Window, functions
 
-
-def _words(edge) -> str:
-    masked = " masked" if edge.masking else ""
-    return f"{_short(edge.source)}.{edge.source_column} {edge.subtype}{masked}"
-
-
-def _outputs_of(result) -> dict:
-    """What each output has, by its name; a query's by None."""
-    found = {}
-    for at, names in enumerate(result.to_dict()["columns"]):
-        dataset, column_lineage = result.outputs[at]
-        columns: dict = {name: [] for name in names}
-        part = attrs.evolve(result, outputs=((dataset, column_lineage),))
-        rows = []
-        for edge in part.edges:
-            (rows if edge.column is None else columns[edge.column]).append(_words(edge))
-        name = _short(dataset.identifier.name) if dataset is not None else None
-        found[name] = {"columns": [(n, sorted(e)) for n, e in columns.items()], "rows": sorted(rows)}
-    return found
-
-
-def _expected_of(case) -> dict:
-    return {
-        name: {
-            "columns": [(column, sorted(edges)) for column, edges in output["columns"].items()],
-            "rows": sorted(output.get("rows", [])),
-        }
-        for name, output in _outputs(case).items()
-    }
-
-
-def _outputs(case) -> dict:
-    return case["outputs"] if "outputs" in case else {case.get("output"): case}
-
-
-def _read_by(case) -> list[str]:
-    """The datasets that the expected edges name, and those that are read without one."""
-    named = {
-        edge.partition(".")[0]
-        for output in _outputs(case).values()
-        for edges in (*output["columns"].values(), output.get("rows", []))
-        for edge in edges
-    }
-    return sorted(named | set(case.get("reads", [])))
-
-
-@pytest.mark.parametrize("case", _cases())
-def test_every_edge_of_a_case_is_found_and_no_other(session, case, tmp_path):
-    """Sources, kinds, masking, what decides about rows, and the datasets that are read and written."""
-    if _version(session.version) < _version(case.get("min_spark", "3.5")):
-        pytest.skip(f"Spark {session.version} doesn't know the syntax: it came with {case['min_spark']}")
+    if not case.runs_on(session.version):
+        pytest.skip(f"Spark {session.version} doesn't know the syntax: it came with {case.content['min_spark']}")
     spark = session.newSession()
-    for statement in case.get("setup", []):
+    for statement in case.content.get("setup", []):
         spark.sql(statement)
-    query = case.get("sql")
-    if query is None:
-        snippet = tmp_path / "snippet.py"
-        snippet.write_text(case["python"], encoding="utf-8")
-        scope = {"spark": spark, "F": functions, "Window": Window}
-        query = runpy.run_path(str(snippet), scope, "__main__")["query"]
-    result = lineage(spark, query)
-    assert _outputs_of(result) == _expected_of(case)
-    assert sorted(_short(dataset.identifier.name) for dataset in result.inputs) == _read_by(case)
-    assert [f"{remark.task}: {remark.message}" for remark in result.gaps] == []
+    if "sql" in case.content:
+        return spark, case.content["sql"]
+    snippet = tmp_path / "snippet.py"
+    snippet.write_text(case.content["python"], encoding="utf-8")
+    scope = {"spark": spark, "F": functions, "Window": Window}
+    return spark, runpy.run_path(str(snippet), scope, "__main__")["query"]
 
 
-def test_every_case_has_an_id_of_its_own():
-    ids = [case.values[0]["id"] for case in _cases()]
-    assert len(ids) == len(set(ids))
-    assert len(ids) > 300
+@pytest.fixture(scope="module")
+def encode(session: SparkSession) -> Callable[[SparkSession, Any], str]:
+    """Give what encodes a plan as the listener's probe does."""
+    probe = Probe(session.sparkContext._gateway, ProbeLimits())
+    return lambda spark, query: probe.encode(analyzed_plan(spark, query), spark._jsparkSession)
+
+
+@pytest.fixture(scope="module")
+def recording(session: SparkSession, request: pytest.FixtureRequest) -> Iterator[dict[str, dict[str, Any]]]:
+    """Give the plans recorded on this version of Spark, by theme and case; `--regold` writes what they became."""
+    recorded = {theme: recorded_plans.read(session.version, theme) for theme in THEMES}
+    yield recorded
+    if request.config.getoption("--regold"):
+        for theme, plans in recorded.items():
+            there = [case.id for case in CASES if case.theme == theme]
+            recorded_plans.write(session.version, theme, {id_: plans[id_] for id_ in there if id_ in plans})
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_edge_of_a_case_is_found_and_no_other(
+    case: cases.Case, query: tuple[SparkSession, str | DataFrame]
+) -> None:
+    """Sources, kinds, masking, what decides about rows, and the datasets that are read and written."""
+    assert cases.comparable(lineage(*query)) == case.expected()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_probe_sends_the_plan_that_is_recorded(
+    case: cases.Case,
+    query: tuple[SparkSession, str | DataFrame],
+    encode: Callable[[SparkSession, Any], str],
+    recording: dict[str, dict[str, Any]],
+    request: pytest.FixtureRequest,
+) -> None:
+    """What `test_recorded_plans` shows without a Spark is true of this one; `--regold` records anew."""
+    plan = recorded_plans.normalised(encode(*query))
+    if request.config.getoption("--regold"):
+        recording[case.theme][case.id] = plan
+    if not any(recording.values()):
+        pytest.skip("no plans are recorded of this version of Spark: --regold records them")
+    assert plan == recording[case.theme].get(case.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.spark_jobs import Jobs
 
 # Spark's version -> the Iceberg that is tested with it.
 JARS = {
@@ -19,8 +20,8 @@ CATALOG = {
 
 
 @pytest.fixture(scope="module")
-def job(packaged, spark_jobs, tmp_path_factory):
-    jobs = spark_jobs.Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
+def job(packaged, tmp_path_factory):
+    jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
     lake = tmp_path_factory.mktemp("lake")
     conf = {**CATALOG, "spark.sql.catalog.ice.warehouse": str(lake), "spark.jars": packaged(JARS)}
     return jobs.run("iceberg.py", conf=conf)

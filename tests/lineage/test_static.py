@@ -6,7 +6,6 @@ import json
 
 import pytest
 from openlineage_pyspark import lineage
-from pyspark.errors import AnalysisException, ParseException
 
 
 def test_a_statement_is_not_run(session):
@@ -41,11 +40,15 @@ def test_a_statement_that_spark_runs_when_it_analyses_it_is_refused(session, sta
 
 
 def test_a_text_that_is_no_sql_is_refused_as_running_it_would_be(session):
+    from pyspark.errors import ParseException
+
     with pytest.raises(ParseException, match=r"(?i)syntax error"):
         lineage(session, "SELEC id FROM emp")
 
 
 def test_a_table_that_is_not_there_is_named(session):
+    from pyspark.errors import AnalysisException
+
     with pytest.raises(AnalysisException, match="no_such_table"):
         lineage(session, "SELECT id FROM no_such_table")
 

@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.every_python
+
 BEGIN = """
 import atexit, sys, threading
 from openlineage_pyspark.listener.start.script_end import ScriptEnd, on_terminate

@@ -212,7 +212,7 @@ def masked(jobs: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]
 
 
 @pytest.fixture(params=["by_default", "masked"])
-def ran(request: pytest.FixtureRequest) -> Ran:
+def ran(real_spark: None, request: pytest.FixtureRequest) -> Ran:
     """Each of the two jobs."""
     return request.getfixturevalue(request.param)
 

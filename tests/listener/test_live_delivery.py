@@ -9,8 +9,12 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.any_spark
 
 # START and COMPLETE of three writes, and START of the application.
 HANDED_OVER = 7

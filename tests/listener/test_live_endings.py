@@ -13,6 +13,8 @@ from openlineage_pyspark.facets.events.ids import run_id
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.every_python
+
 
 @pytest.fixture(scope="module")
 def plain(jobs: Any) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyspark
 import pytest
+from support.spark_jobs import SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SPARK_4 = not pyspark.__version__.startswith("3.")
+SPARK_4 = not SPARK_VERSION.startswith("3.")
 
 
 @pytest.fixture(scope="module")

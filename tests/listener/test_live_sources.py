@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.any_spark
+
 PARENT = {
     "run": {"runId": "01941f29-7c00-7000-8000-000000000002"},
     "job": {"namespace": "airflow", "name": "sales.load"},

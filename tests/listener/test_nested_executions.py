@@ -168,6 +168,7 @@ def test_a_long_stream_keeps_sums_and_counts_every_batch() -> None:
     assert (state.outputs[0].statistics.rows, state.outputs[0].statistics.bytes) == (400, 9000)
 
 
+@pytest.mark.slow
 def test_a_streams_memory_does_not_grow_with_its_batches() -> None:
     found = runs()
 
@@ -186,6 +187,7 @@ def test_a_streams_memory_does_not_grow_with_its_batches() -> None:
     assert grown < 100_000
 
 
+@pytest.mark.slow
 def test_a_run_of_very_many_different_writes_tells_the_first_and_that_there_are_more() -> None:
     found = runs()
     fed(found, start(0, **plan(STREAMED), stream="s"))

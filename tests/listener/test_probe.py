@@ -6,19 +6,17 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pyspark
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.probe import class_cache, java_sources
 from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan, load_class
 from openlineage_pyspark.listener.probe.decode import decode_plan
-from py4j.java_gateway import JavaObject
-from pyspark.sql import SparkSession
+from support.spark_jobs import SPARK_VERSION
 
 CANARY = "canary-5f1c9e"
 # PySpark 3 comes with Scala 2.12.
-SEQUENCE = "scala.collection.Seq" if pyspark.__version__.startswith("3.") else "scala.collection.immutable.Seq"
+SEQUENCE = "scala.collection.Seq" if SPARK_VERSION.startswith("3.") else "scala.collection.immutable.Seq"
 STRANGE = """
 package strange;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -30,8 +28,10 @@ public class %(name)s extends Project {
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory):
+def spark(real_spark, tmp_path_factory):
     """Give a session with one table."""
+    from pyspark.sql import SparkSession
+
     session = (
         SparkSession.builder.master("local[1]")
         .appName("probe")
@@ -53,6 +53,8 @@ def encode(spark):
     Each probe is a class of its own in the JVM and has a thread of its own here, as a listener has: py4j keeps what it
     found of a class by the class's name, one memory for each thread.
     """
+    from py4j.java_gateway import JavaObject
+
     probes = {}
 
     def encoding(query, **limits):
@@ -347,6 +349,7 @@ def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path,
     load_class(jvm, source)
     (kept,) = (tmp_path / "openlineage-pyspark").iterdir()
     classes, written = class_cache.load(kept.parent, kept.name), kept.stat().st_ino
+    assert classes is not None
     assert load_class(jvm, source).getName() == "openlineage.pyspark.Probe"
     assert kept.stat().st_ino == written
     class_cache.store(kept.parent, kept.name, dict.fromkeys(classes, b"no class"))

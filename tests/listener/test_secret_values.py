@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 from openlineage_pyspark.facets.redaction.redact import Redaction
@@ -10,8 +11,8 @@ from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.start.secrets import secret_values
 
 
-def values(**given: object) -> tuple[str, ...]:
-    sources = {"conf": {}, "environ": {}, "arguments": [], "transport": {}}
+def values(**given: Any) -> tuple[str, ...]:
+    sources: dict[str, Any] = {"conf": {}, "environ": {}, "arguments": [], "transport": {}}
     return secret_values(**sources | given)
 
 

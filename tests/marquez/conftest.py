@@ -14,10 +14,10 @@ from urllib.parse import quote
 import attrs
 import pytest
 import requests
+from support.spark_jobs import Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import ModuleType
 
 HERE = Path(__file__).parent
 SCRIPTS = HERE.parents[2] / "shared" / "marquez"
@@ -64,7 +64,7 @@ class Marquez:
         """Send an event, as another integration does."""
         requests.post(f"{self.url}/api/v1/lineage", json=event, timeout=60).raise_for_status()
 
-    def get(self, path: str, **query: object) -> Any:
+    def get(self, path: str, **query: str | int) -> Any:
         """Give the answer of the API to a question below `/api/v1`."""
         answer = requests.get(f"{self.url}/api/v1/{path}", params=query, timeout=60)
         assert answer.status_code == 200, f"{answer.status_code} for {answer.url}: {answer.text[:500]}"
@@ -198,6 +198,6 @@ class Sending:
 
 
 @pytest.fixture(scope="session")
-def sending(spark_jobs: ModuleType, marquez: Marquez, tmp_path_factory: pytest.TempPathFactory) -> Sending:
+def sending(real_spark: None, marquez: Marquez, tmp_path_factory: pytest.TempPathFactory) -> Sending:
     """Give what starts jobs that send to the server."""
-    return Sending(spark_jobs.Jobs(HERE / "jobs", tmp_path_factory.mktemp), marquez.url)
+    return Sending(Jobs(HERE / "jobs", tmp_path_factory.mktemp), marquez.url)

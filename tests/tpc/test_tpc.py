@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from openlineage_pyspark import register
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from pyspark.sql import SparkSession
 
 SHARED = Path(__file__).parents[3] / "shared"
 DIVIDES_BY_ZERO = {"q90"}
@@ -31,6 +33,8 @@ def _benchmark(name: str) -> ModuleType:
 
 
 def _fails(spark: SparkSession, module: ModuleType, name: str, sql: str) -> bool:
+    from pyspark.errors import PySparkException
+
     try:
         spark.sql(module.as_ctas(sql, f"out_{name}", len(spark.sql(sql).columns)))
     except PySparkException:
@@ -39,8 +43,10 @@ def _fails(spark: SparkSession, module: ModuleType, name: str, sql: str) -> bool
 
 
 @pytest.fixture(scope="module", params=["tpcds", "tpch"])
-def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def runs(request: pytest.FixtureRequest, real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Run each query as CTAS; give by query the events of its run and the columns of its result."""
+    from pyspark.sql import SparkSession
+
     module = _benchmark(request.param)
     work = tmp_path_factory.mktemp(request.param)
     spark = (

@@ -144,7 +144,8 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def _client(self) -> str | None:
         certificate = self.connection.getpeercert() if isinstance(self.connection, ssl.SSLSocket) else None
-        names = (dict(part) for part in (certificate or {}).get("subject", ()))
+        subject: Any = (certificate or {}).get("subject", ())
+        names: Iterator[dict[str, str]] = (dict(part) for part in subject)
         return next((name["commonName"] for name in names if "commonName" in name), None)
 
     def log_message(self, *_: object) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PREFIX = "spark.openlineage.transport"
 RUN = "0190a1b2-0000-7000-8000-000000000001"
-PARENT = {
+PARENT: dict[str, Any] = {
     "_producer": "https://example.com/p",
     "_schemaURL": "https://openlineage.io/spec/facets/1-1-0/ParentRunFacet.json#/$defs/ParentRunFacet",
     "run": {"runId": "0190a1b2-0000-7000-8000-000000000002"},

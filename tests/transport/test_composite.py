@@ -167,6 +167,7 @@ def test_a_first_one_that_fails_ends_the_way_without_a_second_where_both_are_set
     assert ([each.events for each in (a, b)]) == [[EVENT], []]
 
 
+@pytest.mark.slow
 def test_what_is_remembered_is_bounded() -> None:
     a, b = Scripted(), Scripted(*[AWAY] * 10_002)
     transport = composite(a, b)

@@ -28,6 +28,7 @@ def error_of(options: dict[str, object]) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_lines_of_several_processes_stay_whole_and_each_in_order(tmp_path: Path) -> None:
     path = tmp_path / "shared.ndjson"
     writers = [

@@ -74,6 +74,7 @@ def wait_for(condition) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compress", ["false", "true"])
 def test_of_several_processes_that_rotate_one_file_no_line_is_lost_or_torn(tmp_path: Path, compress: str) -> None:
     """One of them knows nothing of rotation."""

@@ -29,12 +29,12 @@ def gives(answer: Any, fields: dict[str, object]) -> Any:
     return answer(status=200, text=json.dumps(fields))
 
 
-def options(receiver: Any, endpoint: Any, **auth: object) -> dict[str, object]:
+def options(receiver: Any, endpoint: Any, **auth: object) -> dict[str, Any]:
     given = {"type": "jwt", "apiKey": "key-canary", "tokenEndpoint": f"{endpoint.url}/token?tenant=secret-tenant"}
     return {"url": receiver.url, "auth": {**given, **auth}}
 
 
-def oauth(receiver: Any, endpoint: Any, **auth: object) -> dict[str, object]:
+def oauth(receiver: Any, endpoint: Any, **auth: object) -> dict[str, Any]:
     given = {"type": "oauth2", "clientId": "me&co", "clientSecret": "s:cret canary"}
     return {"url": receiver.url, "auth": {**given, "tokenEndpoint": f"{endpoint.url}/token", **auth}}
 
@@ -273,7 +273,8 @@ def test_no_failure_shows_a_token_or_what_it_is_fetched_with(
         receiver.answers.append(answer(status=403, text=echo))
         error = failure(given)
         shown = f"{error!r} {error} {error.__dict__} {error.__cause__!r}"
-        own = ["token-canary", "key-canary"] if given["auth"]["type"] == "jwt" else ["token-canary", "cret", basic]
+        is_jwt = given["auth"]["type"] == "jwt"
+        own = ["token-canary", "key-canary"] if is_jwt else ["token-canary", "cret", basic]
         assert [secret for secret in own if secret in shown] == []
     assert "canary" not in caplog.text
     assert "secret-tenant" not in caplog.text

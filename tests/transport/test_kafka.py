@@ -21,6 +21,8 @@ from openlineage_pyspark.transport import Event, TransportConfigError, Transport
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 PREFIX = "spark.openlineage.transport"
 VERSION = "3.9.0"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openlineage-pyspark-tests" / "kafka"
@@ -197,7 +199,7 @@ def test_the_key_is_the_job_at_the_top_or_the_one_that_is_set(broker: Broker) ->
     task = {"run": {"runId": "t"}, "job": {"namespace": "dags", "name": "daily.load"}}
     java = {"topicName": "keys", "properties": {"bootstrap": {"servers": broker.address}}}
     python = {"topic": "keys", "config": {"bootstrap.servers": broker.address}, "flush": True}
-    sent = [
+    sent: list[tuple[dict[str, Any], Any]] = [
         (java, event("r", 1)),
         (python, event("r", 2, parent=task)),
         (java, event("r", 3, parent={**task, "root": dag})),

@@ -109,6 +109,7 @@ def test_dead_letters_for_any_receiver_go_after_thirty_days(tmp_path: Path) -> N
         assert len(directories(tmp_path)) == left
 
 
+@pytest.mark.slow
 def test_a_new_directory_is_held_before_anybody_looks_at_it(tmp_path: Path) -> None:
     """Twenty applications that start together look for what others left while each makes its own."""
     program = f"""
@@ -194,6 +195,7 @@ def test_the_next_application_ships_first_what_one_that_was_killed_left(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_many_directories_are_taken_over_one_after_the_other(tmp_path: Path) -> None:
     """A driver has but so many descriptors, and its job needs them."""
     for n in range(50):
@@ -340,6 +342,7 @@ def test_while_the_database_is_locked_memory_holds_the_events(tmp_path: Path, ca
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_memory_held_while_the_disk_failed_is_written_before_what_comes_then(tmp_path: Path) -> None:
     spool = Spool.create(tmp_path, HERE)
     blocker = sqlite3.connect(spool.directory / DATABASE, isolation_level=None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from hypothesis import given
 from hypothesis import strategies as st
 from openlineage_pyspark.transport.delivery.order import Entry, RunQueue
@@ -127,7 +129,7 @@ def test_runs_of_two_spools_have_no_order() -> None:
     queue = RunQueue()
     queue.put(entry("new", "START", reads="t"))
     old = entry("old", "COMPLETE", writes="t")
-    old.spool = object()
+    old.spool = cast("Any", object())
     queue.put(old, first=True)
     taken = [queue.take(0.0), queue.take(0.0)]
     assert [one.run_id for one in taken if one is not None] == ["old", "new"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -28,6 +29,7 @@ QUICK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
+SPARK_VERSION = importlib.metadata.version("pyspark") if importlib.util.find_spec("pyspark") else "none"
 FOREIGN = ("OPENLINEAGE", "SPARK_", "PYSPARK_", "PYTHONPATH")
 
 
@@ -195,12 +197,17 @@ class Jobs:
                 _end_group(process)
 
 
-def spark_submit() -> Path:
-    """Give the launcher of the PySpark that is installed, without importing it."""
+def pyspark_folder() -> Path:
+    """Give the folder of the PySpark that is installed, without importing it."""
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
         raise ImportError("PySpark is not installed")
-    return Path(found.origin).parent / "bin" / "spark-submit"
+    return Path(found.origin).parent
+
+
+def spark_submit() -> Path:
+    """Give the launcher of the PySpark that is installed."""
+    return pyspark_folder() / "bin" / "spark-submit"
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

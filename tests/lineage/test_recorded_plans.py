@@ -1,0 +1,186 @@
+"""From the plans that a real probe sent for the cases to lineage and to events, without Java and without Spark."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.encode import serialise
+from openlineage_pyspark.facets.events.options import DescribeOptions
+from openlineage_pyspark.facets.model.run import Engine, Input, Job, Output, RunState
+from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
+from openlineage_pyspark.facets.report import lineage_of
+from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.listener.runs.memory import session_of
+from support import cases, recorded_plans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CASES = cases.all_cases()
+VERSIONS = recorded_plans.versions()
+RECORDED = [
+    pytest.param(version, case, id=f"{version}-{case.name}")
+    for version in VERSIONS
+    for case in CASES
+    if case.runs_on(version)
+]
+WHEN = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
+RUN = "0190a000-0000-7000-8000-000000000002"
+read = functools.cache(recorded_plans.read)
+
+
+def replayed(version: str, case: cases.Case) -> PlanLineage:
+    """Return what the recorded plan of a case says."""
+    plan = decode_plan(read(version, case.theme)[case.id])
+    return lineage_of_plan(plan, session_of(plan, None))
+
+
+def event_of(version: str, case: cases.Case) -> bytes:
+    """Return the event that a run of a case would end with, without figures of rows and bytes."""
+    found = replayed(version, case)
+    outputs = tuple(Output(w.write.dataset, w.write.lifecycle, lineage=w.lineage) for w in found.outputs)
+    state = RunState(
+        event_type="COMPLETE",
+        event_time=WHEN,
+        run_id=RUN,
+        job=Job("cases", case.name, "SQL_JOB"),
+        engine=Engine(version, application=()),
+        inputs=tuple(Input(dataset) for dataset in found.inputs),
+        outputs=outputs,
+        gaps=found.gaps,
+        operators=found.operators,
+    )
+    return serialise(describe(state, DescribeOptions()))
+
+
+def test_there_are_plans_of_the_oldest_and_of_the_default_spark() -> None:
+    """Another version has them as soon as `--regold` is run on it."""
+    assert {"3.5", "4.3"} <= set(VERSIONS)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_there_is_a_plan_of_every_case_that_the_version_knows_and_of_no_other(version: str) -> None:
+    """A new case is recorded, and an old one goes with its plan."""
+    recorded = [(theme, id_) for theme in sorted({case.theme for case in CASES}) for id_ in read(version, theme)]
+
+    assert recorded == [(case.theme, case.id) for case in CASES if case.runs_on(version)]
+
+
+def test_every_case_has_an_id_of_its_own() -> None:
+    """So that a plan is of one case."""
+    ids = [case.id for case in CASES]
+
+    assert len(ids) == len(set(ids))
+    assert len(ids) > 300
+
+
+def encoded(first: int, warehouse: str, value: str = "1") -> str:
+    """Return a plan as the probe sends it, where Spark's counters stand at a number."""
+    table = {"o": "CatalogTable", "locationUri": f"{warehouse}/emp", "created": {"n": str(first)}}
+    frame = f"_pyspark_{first:032x}"
+    classes = [["CTERelationDef", "P", ["child", "id"]], ["Relation", "P", ["table"]], ["Alias", "E", ["child"]]]
+    return json.dumps(
+        {
+            "classes": classes,
+            "types": ["int"],
+            "attributes": {str(first + 1): ["a", 0], str(first): ["b", 0]},
+            "session": {"warehouse": warehouse, "catalog": "in-memory"},
+            "cut": False,
+            "nodes": [
+                [0, [first, [first + 1, "c"]], [{"r": 1}, {"n": str(first + 7)}], {}],
+                [1, "=", [table], {"id": {"n": str(first + 7)}}],
+                [2, None, [first + 1], {"id": first, "t": 0, "s": f"{frame}.id > {value}"}],
+                None,
+            ],
+        }
+    )
+
+
+def test_what_differs_from_run_to_run_is_not_recorded() -> None:
+    """Numbers of Spark's counters, times, the warehouse's place, and the names that PySpark gives to frames."""
+    plan = recorded_plans.normalised(encoded(40, "file:/tmp/one"))
+
+    assert plan == recorded_plans.normalised(encoded(1070, "file:/tmp/another"))
+    assert plan["attributes"] == {"0": ["b", 0], "1": ["a", 0]}
+    table = {"o": "CatalogTable", "locationUri": "file:/warehouse/emp", "created": {"n": "0"}}
+    assert plan["nodes"] == [
+        [0, [0, [1, "c"]], [{"r": 1}, {"n": "0"}], {}],
+        [1, "=", [table], {"id": {"n": "0"}}],
+        [2, None, [1], {"id": 0, "t": 0, "s": "_pyspark_0.id > 1"}],
+        None,
+    ]
+
+
+def test_what_a_plan_says_is_recorded() -> None:
+    """The comparison can fail."""
+    plans = [recorded_plans.normalised(encoded(40, "file:/tmp/one", value)) for value in ("1", "2")]
+
+    assert plans[0] != plans[1]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_recording_again_changes_nothing(version: str) -> None:
+    """Each file is as it would be written, and each plan as it would be normalised."""
+    for theme in {case.theme for case in CASES}:
+        plans = read(version, theme)
+        again = {id_: recorded_plans.normalised(json.dumps(plan)) for id_, plan in plans.items()}
+        assert again == plans
+        file = recorded_plans.file_of(version, theme)
+        assert recorded_plans.text(plans) == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("version", "case"), RECORDED)
+def test_a_recorded_plan_has_the_lineage_of_its_case(version: str, case: cases.Case) -> None:
+    """All edges and no others, as on a real Spark."""
+    assert cases.comparable(lineage_of(replayed(version, case))) == case.expected()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_event_of_every_recorded_plan_is_valid(
+    version: str, specification: Any, violations: Callable[[list[dict[str, Any]]], list[str]]
+) -> None:
+    """By the JSON Schemas, and by the rules that they can't say."""
+    for case in CASES:
+        if case.runs_on(version):
+            event = json.loads(event_of(version, case))
+            assert specification.violations([event]) == [], case.name
+            start = {**event, "eventType": "START"}
+            assert violations([start, event]) == [], case.name
+
+
+def digest() -> str:
+    """Return one checksum of the events of all plans."""
+    found = hashlib.sha256()
+    for version in VERSIONS:
+        for case in CASES:
+            if case.runs_on(version):
+                found.update(event_of(version, case))
+    return found.hexdigest()
+
+
+def test_every_process_makes_the_same_events() -> None:
+    """No event depends on the order of a set, which each process chooses anew."""
+    paths = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+    code = f"import sys; sys.path[:0] = {paths}; import test_recorded_plans; print(test_recorded_plans.digest())"
+    others = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    ]
+
+    assert others == [digest()] * 2

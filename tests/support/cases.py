@@ -1,0 +1,109 @@
+"""The cases of tests/lineage/cases, and what a lineage is compared by; `test_golden` says what stands in a case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import yaml
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.report import Lineage, LineageEdge
+
+FOLDER = Path(__file__).parents[1] / "lineage"
+TABLES: dict[str, str] = yaml.safe_load((FOLDER / "tables.yaml").read_text(encoding="utf-8"))
+
+
+@attrs.frozen
+class Case:
+    """
+    One case.
+
+    Args:
+        theme: name of the file that it stands in, without its ending.
+        content: its keys and values.
+    """
+
+    theme: str
+    content: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """Return its id, which no other case has."""
+        return str(self.content["id"])
+
+    @property
+    def name(self) -> str:
+        """Return its name as a test."""
+        return f"{self.theme}-{self.id}"
+
+    def runs_on(self, version: str) -> bool:
+        """Return whether a version of Spark knows its syntax."""
+        return _numbers(version) >= _numbers(self.content.get("min_spark", "3.5"))
+
+    def expected(self) -> dict[str, Any]:
+        """Return its lineage, in the form that `comparable` gives."""
+        outputs = self._outputs()
+        named = {
+            edge.partition(".")[0]
+            for output in outputs.values()
+            for edges in (*output["columns"].values(), output.get("rows", []))
+            for edge in edges
+        }
+        return {
+            "outputs": {
+                name: {
+                    "columns": [(column, sorted(edges)) for column, edges in output["columns"].items()],
+                    "rows": sorted(output.get("rows", [])),
+                }
+                for name, output in outputs.items()
+            },
+            "inputs": sorted(named | set(self.content.get("reads", []))),
+            "gaps": [],
+        }
+
+    def _outputs(self) -> dict[str | None, dict[str, Any]]:
+        if "outputs" in self.content:
+            return dict(self.content["outputs"])
+        return {self.content.get("output"): self.content}
+
+
+def all_cases() -> list[Case]:
+    """Return every case, file by file."""
+    return [
+        Case(file.stem, content)
+        for file in sorted(FOLDER.joinpath("cases").glob("*.yaml"))
+        for content in yaml.safe_load(file.read_text(encoding="utf-8"))
+    ]
+
+
+def comparable(lineage: Lineage) -> dict[str, Any]:
+    """Return a lineage with short names, its edges as words: what is written by its name, a query's result by None."""
+    outputs: dict[str | None, Any] = {}
+    for at, names in enumerate(lineage.to_dict()["columns"]):
+        dataset, column_lineage = lineage.outputs[at]
+        columns: dict[str, list[str]] = {name: [] for name in names}
+        rows: list[str] = []
+        for edge in attrs.evolve(lineage, outputs=((dataset, column_lineage),)).edges:
+            (rows if edge.column is None else columns[edge.column]).append(_words(edge))
+        name = _short(dataset.identifier.name) if dataset is not None else None
+        outputs[name] = {"columns": [(n, sorted(e)) for n, e in columns.items()], "rows": sorted(rows)}
+    return {
+        "outputs": outputs,
+        "inputs": sorted(_short(dataset.identifier.name) for dataset in lineage.inputs),
+        "gaps": [f"{gap.task}: {gap.message}" for gap in lineage.gaps],
+    }
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2])
+
+
+def _short(name: str) -> str:
+    return name.rstrip("/").rpartition("/")[2]
+
+
+def _words(edge: LineageEdge) -> str:
+    masked = " masked" if edge.masking else ""
+    return f"{_short(edge.source)}.{edge.source_column} {edge.subtype}{masked}"
