@@ -99,7 +99,7 @@ def encoded(first: int, warehouse: str, value: str = "1") -> str:
             "nodes": [
                 [0, [first, [first + 1, "c"]], [{"r": 1}, {"n": str(first + 7)}], {}],
                 [1, "=", [table], {"id": {"n": str(first + 7)}}],
-                [2, None, [first + 1], {"id": first, "t": 0, "s": f"{frame}.id > {value}"}],
+                [2, None, [first + 1], {"id": first, "t": 0, "s": f"{frame}.id#{first + 1} > {value}"}],
                 None,
             ],
         }
@@ -116,7 +116,7 @@ def test_what_differs_from_run_to_run_is_not_recorded() -> None:
     assert plan["nodes"] == [
         [0, [0, [1, "c"]], [{"r": 1}, {"n": "0"}], {}],
         [1, "=", [table], {"id": {"n": "0"}}],
-        [2, None, [1], {"id": 0, "t": 0, "s": "_pyspark_0.id > 1"}],
+        [2, None, [1], {"id": 0, "t": 0, "s": "_pyspark_0.id#0 > 1"}],
         None,
     ]
 

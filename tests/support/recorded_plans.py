@@ -18,6 +18,8 @@ WAREHOUSE = "file:/warehouse"
 _COUNTERS = {"id": "id", "cteId": "id", "loopId": "id", "dataframeId": "dataframe"}
 # The view of a frame that SQL text names in braces.
 _FRAME = re.compile(r"_pyspark_[0-9a-f]{32}")
+# The exprId of an attribute, in the texts of what Spark has no SQL for.
+_MENTION = re.compile(r"(?<=#)\d+")
 
 
 def versions() -> list[str]:
@@ -139,7 +141,8 @@ class _Normalising:
         if isinstance(value, int):
             return self._number("expression", value)
         if isinstance(value, str):
-            return _FRAME.sub(self._frame, value.replace(self._warehouse, WAREHOUSE))
+            named = _FRAME.sub(self._frame, value.replace(self._warehouse, WAREHOUSE))
+            return _MENTION.sub(lambda match: str(self._number("mention", match[0])), named)
         if isinstance(value, list):
             return [self._value(item, kind) for item in value]
         return self._object(value, kind)
