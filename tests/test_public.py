@@ -124,10 +124,10 @@ def test_a_transport_is_written_from_these() -> None:
 
 
 def test_errors_have_one_root_for_users_and_one_for_authors_of_transports() -> None:
-    for error in (openlineage_pyspark.RegistrationError, openlineage_pyspark.ProbeError):
-        assert issubclass(error, openlineage_pyspark.LineageError)
-    for error in (openlineage_pyspark.TransportError, openlineage_pyspark.TransportConfigError):
-        assert issubclass(error, openlineage_pyspark.DeliveryError)
+    of_users = (openlineage_pyspark.RegistrationError, openlineage_pyspark.ProbeError)
+    of_authors = (openlineage_pyspark.TransportError, openlineage_pyspark.TransportConfigError)
+    assert all(issubclass(error, openlineage_pyspark.LineageError) for error in of_users)
+    assert all(issubclass(error, openlineage_pyspark.DeliveryError) for error in of_authors)
 
 
 def modules_after(statement: str) -> set[str]:

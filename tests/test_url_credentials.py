@@ -1,7 +1,7 @@
 """
 Credentials in addresses: one table for the two places that remove them.
 
-`transport.address` handles a single address, `facets.datasets.urls` the URLs inside any text. They share no code,
+`transport.address` handles a single address, `facets.urls` the URLs inside any text. They share no code,
 because `transport` imports nothing from `facets`, but must agree on what remains.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from openlineage_pyspark.facets.datasets.urls import without_credentials
+from openlineage_pyspark.facets.urls import without_credentials
 from openlineage_pyspark.transport.address import holds_login, without_secrets
 
 LOGINS = [

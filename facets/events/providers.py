@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import metadata
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 from openlineage.client.facet_v2 import (
@@ -26,20 +26,6 @@ GROUP = "openlineage_pyspark.facets"
 """The entry point group in which a distribution names its facet providers."""
 
 
-_K = TypeVar("_K")
-_V = TypeVar("_V")
-
-
-def _read_only(facets: Mapping[_K, _V]) -> Mapping[_K, _V]:
-    """Return an immutable copy."""
-    return MappingProxyType(dict(facets))
-
-
-def _read_only_each(facets: Mapping[_K, Mapping[str, _V]]) -> Mapping[_K, Mapping[str, _V]]:
-    """Return an immutable copy of a mapping and of the mappings in it."""
-    return MappingProxyType({key: _read_only(by_name) for key, by_name in facets.items()})
-
-
 @attrs.frozen
 class CustomFacets:
     """
@@ -52,14 +38,18 @@ class CustomFacets:
         outputs: facets of outputs, by dataset and name; an OutputDatasetFacet goes to `outputFacets`.
     """
 
-    run: Mapping[str, RunFacet] = attrs.field(factory=dict, converter=_read_only)
-    job: Mapping[str, JobFacet] = attrs.field(factory=dict, converter=_read_only)
-    inputs: Mapping[Identifier, Mapping[str, DatasetFacet | InputDatasetFacet]] = attrs.field(
-        factory=dict, converter=_read_only_each
-    )
-    outputs: Mapping[Identifier, Mapping[str, DatasetFacet | OutputDatasetFacet]] = attrs.field(
-        factory=dict, converter=_read_only_each
-    )
+    run: Mapping[str, RunFacet] = attrs.Factory(dict)
+    job: Mapping[str, JobFacet] = attrs.Factory(dict)
+    inputs: Mapping[Identifier, Mapping[str, DatasetFacet | InputDatasetFacet]] = attrs.Factory(dict)
+    outputs: Mapping[Identifier, Mapping[str, DatasetFacet | OutputDatasetFacet]] = attrs.Factory(dict)
+
+    def __attrs_post_init__(self) -> None:
+        # Not by converters: those hide the fields' types from type checkers.
+        for name in ("run", "job"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        for name in ("inputs", "outputs"):
+            each = {dataset: MappingProxyType(dict(facets)) for dataset, facets in getattr(self, name).items()}
+            object.__setattr__(self, name, MappingProxyType(each))
 
 
 class FacetProvider(Protocol):

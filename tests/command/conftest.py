@@ -22,13 +22,13 @@ from openlineage_pyspark.command.main import main
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
+from openlineage_pyspark.facets.model.run import RedactedState, RunState
 from openlineage_pyspark.transport import Event as Shipped
 from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openlineage_pyspark.facets.model.run import RunState
 
 Event = dict[str, Any]
 
@@ -110,7 +110,7 @@ def nobody() -> Iterator[str]:
 @pytest.fixture
 def events(full_run: tuple[RunState, RunState]) -> list[Event]:
     """Give the events of one run that has something in every facet."""
-    return [json.loads(serialise(build_event(state, EventOptions()))) for state in full_run]
+    return [json.loads(serialise(build_event(RedactedState(state), EventOptions()))) for state in full_run]
 
 
 _APPLICATION = "0190a000-0000-7000-8000-000000000001"

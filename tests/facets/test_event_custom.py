@@ -77,7 +77,7 @@ def test_the_facets_of_a_provider_do_not_change_once_they_are_given():
     facets.clear()
     assert (list(given.run), list(given.inputs[ORDERS])) == (["a"], ["a"])
     with pytest.raises(TypeError, match="does not support item assignment"):
-        given.run["b"] = RunFacet()
+        given.run["b"] = RunFacet()  # type: ignore[index]
 
 
 def test_a_facet_of_a_provider_takes_the_place_of_one_of_the_same_name(full_run):

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openlineage_pyspark.facets.events.build import describe
+from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.options import DescribeOptions
-from openlineage_pyspark.facets.model.run import Engine, Input, Job, Output, RunState
+from openlineage_pyspark.facets.events.options import EventOptions
+from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
 from openlineage_pyspark.facets.report import lineage_of
+from openlineage_pyspark.listener.analyses import session_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
-from openlineage_pyspark.listener.runs.memory import session_of
 from support import cases, recorded_plans
 
 if TYPE_CHECKING:
@@ -48,19 +48,19 @@ def replayed(version: str, case: cases.Case) -> PlanLineage:
 def event_of(version: str, case: cases.Case) -> bytes:
     """Return the event that a run of a case would end with, without figures of rows and bytes."""
     found = replayed(version, case)
-    outputs = tuple(Output(w.write.dataset, w.write.lifecycle, lineage=w.lineage) for w in found.outputs)
+    outputs = tuple(RunOutput(w.write.dataset, w.write.lifecycle, lineage=w.lineage) for w in found.outputs)
     state = RunState(
         event_type="COMPLETE",
         event_time=WHEN,
         run_id=RUN,
         job=Job("cases", case.name, "SQL_JOB"),
         engine=Engine(version, application=()),
-        inputs=tuple(Input(dataset) for dataset in found.inputs),
+        inputs=tuple(RunInput(dataset) for dataset in found.inputs),
         outputs=outputs,
         gaps=found.gaps,
         operators=found.operators,
     )
-    return serialise(describe(state, DescribeOptions()))
+    return serialise(build_event(RedactedState(state), EventOptions()))
 
 
 def test_there_are_plans_of_the_oldest_and_of_the_default_spark() -> None:

@@ -63,7 +63,8 @@ class Way:
 
 def way(*providers: Provider, options: EventOptions | None = None, **more: Any) -> Way:
     application = Application("app-1", NOW, "team", "app", RUN, RUN, Engine("4.3.0"), **more)
-    submitted, guard = Submitted(), Guard()
+    submitted: Any = Submitted()
+    guard = Guard()
     pipeline = Pipeline(application, options or EventOptions(), providers, submitted, guard)
     return Way(pipeline, submitted, guard)
 
@@ -169,7 +170,7 @@ def test_a_provider_that_fails_costs_its_own_facets_and_is_a_gap() -> None:
     assert dict(found.guard.caught) == {"facets of mine: KeyError": 1}
 
 
-UNKNOWN = {"plan": UNREADABLE, "class": "x.Save", "command": True}
+UNKNOWN: dict[str, Any] = {"plan": UNREADABLE, "class": "x.Save", "command": True}
 
 
 def errors(body: dict[str, Any]) -> list[Gap]:
@@ -219,7 +220,7 @@ def test_a_plan_that_no_run_needs_is_not_read() -> None:
     assert dict(found.guard.caught) == {}
 
 
-CHECKPOINT = {
+CHECKPOINT: dict[str, Any] = {
     "class": RELATION,
     "plan": {
         "classes": [[RELATION, "P", ["relation"]]],
@@ -229,7 +230,7 @@ CHECKPOINT = {
         "nodes": [[0, [1], [{"o": FILES, "rootPaths": ["file:/in"]}], {}]],
     },
 }
-LATER = {
+LATER: dict[str, Any] = {
     "class": SAVE,
     "command": True,
     "plan": {
@@ -245,8 +246,7 @@ LATER = {
 @pytest.mark.parametrize(
     ("records", "reads"),
     [
-        ((start(1), end(1, name="localCheckpoint", **CHECKPOINT)), ["/in"]),
-        ((start(1, **CHECKPOINT), end(1, name="checkpoint")), ["/in"]),
+        ((start(1), end(1, checkpoint=True, **CHECKPOINT)), ["/in"]),
         ((start(1, **CHECKPOINT), end(1, checkpoint=True)), ["/in"]),
         ((start(1, stream="s", **CHECKPOINT), end(1)), ["/in"]),
         ((start(1, **CHECKPOINT), end(1, name="collect")), []),

@@ -140,7 +140,7 @@ def test_what_is_seen_of_a_query_is_typed_and_its_plan_is_decoded_only_when_it_i
 def test_a_record_can_not_be_changed() -> None:
     record = end(metrics=[{"w": False, "ids": [1], "m": {"numOutputRows": 2}}])
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        record.metrics.scans[0].read.rows = 5
+        record.metrics.scans[0].read.rows = 5  # type: ignore[misc]
     assert hash(record) == hash(end(metrics=[{"w": False, "ids": [1], "m": {"numOutputRows": 2}}]))
 
 

@@ -80,7 +80,8 @@ class Listener:
         delivery, guard = Delivery(self.transport), Guard()
         application = Application("app-1", NOW, "team", "app", RUN, RUN, Engine("4.3.0"))
         pipeline = Pipeline(application, EventOptions(), providers, delivery, guard)
-        self.worker = Worker(self.records, application, pipeline, delivery, guard)
+        records: Any = self.records
+        self.worker = Worker(records, application, pipeline, delivery, guard)
         self.settled: list[float] = []
 
     def begin(self) -> threading.Thread:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def event(event_type: str, number: int, **facets: object) -> Event:
-    document = {
+    document: dict[str, Any] = {
         "eventTime": "2026-11-21T10:00:00.123Z",
         "producer": "https://example.com/p",
         "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
@@ -142,7 +142,7 @@ def foreign(request: pytest.FixtureRequest) -> Case:
 
     taken: list[bytes] = []
 
-    class Mailbox(PythonTransport):  # type: ignore[misc]
+    class Mailbox(PythonTransport):
         kind = "mailbox"
 
         def __init__(self, _config: object) -> None:
