@@ -1,19 +1,19 @@
 """
-The specification, as its own JSON Schemas tell it.
+Events against the specification, by JSON Schemas and the package jsonschema.
 
-Those of the version that this package is made for lie in the folder `spec`; the user may name a folder of another one.
+The specification's own schemas are no part of this package: the user names a folder of them. Without one, events are
+checked against `SHAPE`, which says what the core of the specification requires of every event, and what the rules of
+`openlineage_pyspark.command.rules` read.
 """
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from importlib.abc import Traversable
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from jsonschema import Draft202012Validator
@@ -28,8 +28,94 @@ _FORMATS = frozenset({"date-time", "uri", "uuid"})
 _VERSION = re.compile(r"/\d+-\d+-\d+/")
 
 
+def _object(*required: str, **properties: object) -> EventJson:
+    """Return the schema of an object by its properties, of which some are required."""
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def _map(values: EventJson, **known: object) -> EventJson:
+    """Return the schema of an object whose values are alike; for some keys more is known."""
+    return {"type": "object", "properties": known, "additionalProperties": values}
+
+
+def _list(items: EventJson) -> EventJson:
+    return {"type": "array", "items": items}
+
+
+def _part(name: str) -> EventJson:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+_TEXT = {"type": "string"}
+_URI = {"type": "string", "format": "uri"}
+_UUID = {"type": "string", "format": "uuid"}
+_DATE_TIME = {"type": "string", "format": "date-time"}
+_EVENT_TYPE = {"type": "string", "enum": ["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]}
+
+SHAPE: EventJson = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "$id": "urn:openlineage-pyspark:shape",
+    "$defs": {
+        "RunEvent": _object(
+            "eventTime",
+            "producer",
+            "schemaURL",
+            "run",
+            "job",
+            eventTime=_DATE_TIME,
+            producer=_URI,
+            schemaURL=_URI,
+            eventType=_EVENT_TYPE,
+            run=_object("runId", runId=_UUID, facets=_map(_part("Facet"))),
+            job=_object("namespace", "name", namespace=_TEXT, name=_TEXT, facets=_map(_part("Facet"))),
+            inputs=_list(_part("Dataset")),
+            outputs=_list(_part("Dataset")),
+        ),
+        "Dataset": _object(
+            "namespace",
+            "name",
+            namespace=_TEXT,
+            name=_TEXT,
+            facets=_map(
+                _part("Facet"),
+                schema=_part("Schema"),
+                symlinks=_part("Symlinks"),
+                columnLineage=_part("ColumnLineage"),
+            ),
+            inputFacets=_map(_part("Facet")),
+            outputFacets=_map(_part("Facet")),
+        ),
+        "Facet": _object("_producer", "_schemaURL", _producer=_URI, _schemaURL=_URI),
+        "Schema": {**_part("Facet"), **_object(fields=_list(_part("Field")))},
+        "Field": _object("name", name=_TEXT, fields=_list(_part("Field"))),
+        "Symlinks": {
+            **_part("Facet"),
+            **_object(identifiers=_list(_object("namespace", "name", namespace=_TEXT, name=_TEXT))),
+        },
+        "ColumnLineage": {
+            **_part("Facet"),
+            **_object(
+                "fields",
+                fields=_map(_object("inputFields", inputFields=_list(_part("Edge")))),
+                dataset=_list(_part("Edge")),
+            ),
+        },
+        "Edge": _object(
+            "namespace",
+            "name",
+            "field",
+            namespace=_TEXT,
+            name=_TEXT,
+            field=_TEXT,
+            transformations=_list(_object("type", type=_TEXT, subtype=_TEXT)),
+        ),
+    },
+}
+"""The shape of a run event: what every event must have, and the parts of facets that other rules read."""
+
+
 class SchemaError(Exception):
-    """The specification's schemas can't be used; the text says why and what to do."""
+    """Events can't be checked against JSON Schemas; the text says why and what to do."""
 
 
 def facets_of(event: EventJson) -> Iterator[tuple[str, FacetKey, Any]]:
@@ -51,54 +137,74 @@ def facets_of(event: EventJson) -> Iterator[tuple[str, FacetKey, Any]]:
             yield where, (entity, name), facet
 
 
+class Shape:
+    """Checks events against `SHAPE` alone.
+
+    Attributes:
+        checked: what is checked, for the command's summary.
+
+    Raises:
+        SchemaError: jsonschema is not installed.
+    """
+
+    checked = "only the shape of events; --spec DIR checks every facet"
+
+    def __init__(self) -> None:
+        self._definitions = _Definitions([SHAPE])
+
+    @property
+    def unchecked_formats(self) -> list[str]:
+        """The formats that need a further package to be checked, which is not installed."""
+        return self._definitions.unchecked_formats
+
+    def problems(self, event: EventJson) -> list[str]:
+        """Return where an event is not of the shape.
+
+        Args:
+            event: as parsed from JSON.
+        """
+        return list(self._definitions.messages(f"{SHAPE['$id']}#/$defs/RunEvent", event))
+
+    def custom_facets(self, event: EventJson) -> list[str]:  # noqa: ARG002
+        """Return no names: which facets the specification has is not known here."""
+        return []
+
+
 class Schemas:
-    """The JSON Schemas of one folder, each compiled once.
+    """Checks events and their facets against the JSON Schemas of one folder.
 
     Args:
         folder: a copy of the folder `spec` of the OpenLineage repository: `OpenLineage.json`, with `facets`
-            and `registry` beside it. None for the schemas of this package.
+            and `registry` beside it.
 
     Attributes:
-        folder: that folder.
-        count: how many files there are.
+        checked: what is checked, for the command's summary.
         by_facet: the reference to the definition of each facet.
 
     Raises:
-        SchemaError: it holds no such files, or the package that reads them is missing.
+        SchemaError: the folder holds no such files, or jsonschema is not installed.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         try:
-            from jsonschema import Draft202012Validator
-            from referencing import Registry, Resource
-        except ImportError as problem:
-            raise SchemaError(
-                f"validate needs {problem.name}, which is not installed: pip install 'openlineage-pyspark[validate]'"
-            ) from problem
-        root = folder or importlib.resources.files("openlineage_pyspark.command").joinpath("spec")
-        try:
-            documents = [json.loads(file.read_text(encoding="utf-8")) for file in _files(root)]
-            resources = [(document["$id"], Resource.from_contents(document)) for document in documents]
+            documents = [json.loads(file.read_text(encoding="utf-8")) for file in _files(folder)]
+            self._core = f"{documents[0]['$id']}#/$defs/"
+            self.by_facet = {
+                key: reference for document in documents[1:] for key, reference in _facets_in(document, self._core)
+            }
+            self._definitions = _Definitions(documents)
         except (OSError, ValueError, TypeError, KeyError) as problem:
             raise SchemaError(
                 f"{folder} holds no OpenLineage schemas ({type(problem).__name__}: {problem}): "
                 f"name the folder that has {_CORE_FILE} and facets/"
             ) from problem
-        self.folder = folder
-        self.count = len(documents)
-        self._core = f"{documents[0]['$id']}#/$defs/"
-        self._registry: Registry[Any] = Registry().with_resources(resources).crawl()
-        self._validator = Draft202012Validator
-        self._compiled: dict[str, Draft202012Validator] = {}
-        self.by_facet = {
-            key: reference for document in documents[1:] for key, reference in _definitions(document, self._core)
-        }
+        self.checked = f"{len(documents)} JSON Schemas of {folder}"
         self._references = {_without_version(reference) for reference in self.by_facet.values()}
 
     @property
     def unchecked_formats(self) -> list[str]:
-        """The formats of the specification that need a further package to be checked, which is not installed."""
-        return sorted(_FORMATS - self._validator.FORMAT_CHECKER.checkers.keys())
+        """The formats that need a further package to be checked, which is not installed."""
+        return self._definitions.unchecked_formats
 
     def problems(self, event: EventJson) -> list[str]:
         """Return what the schemas have against a run event; nothing where it is right.
@@ -109,7 +215,7 @@ class Schemas:
         Args:
             event: as parsed from JSON.
         """
-        found = list(self._messages(f"{self._core}RunEvent", event, ""))
+        found = list(self._definitions.messages(f"{self._core}RunEvent", event))
         if found:
             return found
         if _without_version(event["schemaURL"]) != _without_version(f"{self._core}RunEvent"):
@@ -121,12 +227,49 @@ class Schemas:
             if reference is None and named in self._references:
                 found.append(f"{place}no schema for a {key[0]} of this name")
                 continue
-            found += self._messages(reference or f"{self._core}{key[0]}", facet, place)
+            found += self._definitions.messages(reference or f"{self._core}{key[0]}", facet, place)
             if reference is not None and named != _without_version(reference):
                 found.append(f"{place}_schemaURL is {facet['_schemaURL']}, not {reference}")
         return found
 
-    def _messages(self, reference: str, value: object, place: str) -> Iterator[str]:
+    def custom_facets(self, event: EventJson) -> list[str]:
+        """Return the names of an event's facets that have no schema of their own.
+
+        Args:
+            event: as parsed from JSON, without problems.
+        """
+        return [key[1] for _, key, _ in facets_of(event) if key not in self.by_facet]
+
+
+class _Definitions:
+    """The definitions in some JSON Schemas, each compiled when it is first needed.
+
+    Args:
+        documents: the schemas, each with its `$id`.
+
+    Raises:
+        SchemaError: jsonschema is not installed.
+    """
+
+    def __init__(self, documents: Sequence[EventJson]) -> None:
+        try:
+            from jsonschema import Draft202012Validator
+            from referencing import Registry, Resource
+        except ImportError as problem:
+            raise SchemaError(
+                f"validate needs {problem.name}, which is not installed: pip install 'openlineage-pyspark[validate]'"
+            ) from problem
+        resources = [(document["$id"], Resource.from_contents(document)) for document in documents]
+        self._registry: Registry[Any] = Registry().with_resources(resources).crawl()
+        self._validator = Draft202012Validator
+        self._compiled: dict[str, Draft202012Validator] = {}
+
+    @property
+    def unchecked_formats(self) -> list[str]:
+        return sorted(_FORMATS - self._validator.FORMAT_CHECKER.checkers.keys())
+
+    def messages(self, reference: str, value: object, place: str = "") -> Iterator[str]:
+        """Yield what a definition has against a value, each with a text before it that says where the value stands."""
         from referencing.exceptions import Unresolvable
 
         if reference not in self._compiled:
@@ -140,7 +283,7 @@ class Schemas:
             raise SchemaError(f"a schema refers to one that is not there: {problem.ref}") from problem
 
 
-def _files(root: Path | Traversable) -> list[Path | Traversable]:
+def _files(root: Path) -> list[Path]:
     """Return the files of schemas, the core's first."""
     registries = root.joinpath("registry")
     folders = [root.joinpath("facets")]
@@ -153,8 +296,8 @@ def _without_version(url: str) -> str:
     return _VERSION.sub("/", url)
 
 
-def _definitions(document: EventJson, core: str) -> Iterator[tuple[FacetKey, str]]:
-    """Yield entity and name of each facet in a schema file, with the reference to its definition."""
+def _facets_in(document: EventJson, core: str) -> Iterator[tuple[FacetKey, str]]:
+    """Yield the key of each facet that a schema file defines, with the reference to its definition."""
     for name, body in document.get("properties", {}).items():
         pending = [body]
         while pending:

@@ -18,7 +18,7 @@ from openlineage_pyspark.command.rules import (
     event_findings,
 )
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.specification import SchemaError, Schemas, facets_of
+from openlineage_pyspark.command.specification import SchemaError, Schemas, Shape
 
 if TYPE_CHECKING:
     import argparse
@@ -30,8 +30,9 @@ _DESCRIPTION = """\
 Checks events, each run whole and in the order of its sending: a run begins with its only START, has one terminal event
 and nothing after it; its parent has started before it; each source of the column lineage is an input that has the
 field; transformations are those of the specification; nothing looks like a credential; and every event has the
-specification's shape. An event that was sent again, with the same id, is counted and not judged. One line a finding:
-file and line, rule, what is wrong, run. Exit code 1 where there is one."""
+specification's shape, or with --spec is valid against its JSON Schemas. An event that was sent again, with the same id,
+is counted and not judged. One line a finding: file and line, rule, what is wrong, run. Exit code 1 where there is one.
+Needs openlineage-pyspark[validate]."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,7 +43,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--spec",
         type=Path,
         metavar="DIR",
-        help="the folder `spec` of the OpenLineage repository, for JSON Schemas of another version than this package's",
+        help="the folder `spec` of the OpenLineage repository, to check every facet against its JSON Schemas",
     )
     parser.set_defaults(run=run)
 
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         The exit code: 1 where there is a finding or no event, 2 where the schemas can't be used.
     """
     try:
-        schemas = Schemas(options.spec)
+        schemas = Schemas(options.spec) if options.spec else Shape()
         check = Check(schemas)
         for line in read_lines(options.files):
             check.add(line)
@@ -76,7 +77,7 @@ class Check:
     """The checks of some lines, which are those of whole runs in the order of their sending.
 
     Args:
-        schemas: the specification's.
+        schemas: what each event is checked against.
 
     Attributes:
         events: how many lines hold an object, without repeats.
@@ -84,10 +85,10 @@ class Check:
             at least once. They are not checked.
         without_run: how many of the events are of a job or a dataset alone, and are not checked.
         misshapen: how many break the specification, so that their names and lineage are not checked.
-        custom: how often each facet stands there that is none of the specification's, by its name.
+        custom: how many facets of each name have no schema of their own.
     """
 
-    def __init__(self, schemas: Schemas) -> None:
+    def __init__(self, schemas: Schemas | Shape) -> None:
         self._schemas = schemas
         self._runs = RunRules()
         self._found: list[Finding] = []
@@ -120,7 +121,7 @@ class Check:
             problems = self._schemas.problems(event)
             if not problems:
                 self._found += event_findings(line.place, event)
-                self._count_custom(event)
+                self.custom.update(self._schemas.custom_facets(event))
         except RecursionError:
             problems = ["it is nested too deep to be checked"]
         self.misshapen += bool(problems)
@@ -144,19 +145,14 @@ class Check:
         # Two events of one id that differ are both judged.
         return before == digest
 
-    def _count_custom(self, event: EventJson) -> None:
-        for _, key, _ in facets_of(event):
-            self.custom[key[1]] += key not in self._schemas.by_facet
 
-
-def _print(screen: Screen, check: Check, findings: Sequence[Finding], schemas: Schemas) -> None:
+def _print(screen: Screen, check: Check, findings: Sequence[Finding], schemas: Schemas | Shape) -> None:
     for finding in findings:
         of_run = f" [{finding.job}, run {finding.run_id}]" if finding.run_id else ""
         screen.line(f"{finding.place}: {finding.rule}: {finding.problem}{of_run}")
     count = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "no findings"
     screen.heading(f"{count} in {check.events} events of {check.runs} runs")
-    where = f" of {schemas.folder}" if schemas.folder else ""
-    screen.line(f"  specification: checked by {schemas.count} JSON Schemas{where}")
+    screen.line(f"  specification: {schemas.checked}")
     if schemas.unchecked_formats:
         screen.line(f"  not checked: {', '.join(schemas.unchecked_formats)}; pip install 'jsonschema[format]'")
     screen.line("  order, completeness, names, column lineage, transformations: checked")
@@ -167,7 +163,6 @@ def _print(screen: Screen, check: Check, findings: Sequence[Finding], schemas: S
         screen.line(f"  not checked: names and lineage of {check.misshapen} events that break the specification")
     if check.without_run:
         screen.line(f"  not checked: {check.without_run} events of a job or a dataset alone")
-    custom = +check.custom
-    if custom:
-        names = ", ".join(f"{name} ({count})" for name, count in sorted(custom.items()))
+    if check.custom:
+        names = ", ".join(f"{name} ({count})" for name, count in sorted(check.custom.items()))
         screen.line(f"  checked as any facet is, since the specification has none of these: {names}")

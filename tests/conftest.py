@@ -12,7 +12,7 @@ import attrs
 import pytest
 from openlineage_pyspark.command.event_file import Line, Place
 from openlineage_pyspark.command.rules import COMPLETENESS, ORDER
-from openlineage_pyspark.command.specification import Schemas, facets_of
+from openlineage_pyspark.command.specification import Schemas, Shape, facets_of
 from openlineage_pyspark.command.validate import Check
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Statistics, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 HERE = Path(__file__).parent
+SPECIFICATION = HERE.parents[1] / "shared" / "spec"
+"""The folder `spec` of the OpenLineage repository. It is no part of this one, so it may be absent."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -71,10 +73,10 @@ def real_spark() -> None:
 @pytest.fixture(scope="session")
 def violations() -> Callable[[list[dict]], list[str]]:
     """Give the check of the command `validate`: events of whole runs in, what breaks a rule out."""
-    schemas = Schemas()
+    shape = Shape()
 
     def broken(events: list[dict]) -> list[str]:
-        check = Check(schemas)
+        check = Check(shape)
         for number, event in enumerate(events, 1):
             check.add(Line(Place("events", number), event))
         # The command allows them; whoever expects them takes them out before.
@@ -90,14 +92,14 @@ def violations() -> Callable[[list[dict]], list[str]]:
 
 
 class Specification:
-    """The JSON Schemas, and what facets are expected to have none."""
+    """The specification's JSON Schemas, and what facets are expected to have none."""
 
     WITHOUT_SCHEMA = frozenset(
         ("RunFacet", name) for name in ("spark_properties", "spark_applicationDetails", "pyspark_event")
     )
 
     def __init__(self) -> None:
-        self.schemas = Schemas()
+        self.schemas = Schemas(SPECIFICATION)
 
     def violations(self, events: list[dict], custom: Collection[tuple[str, str]] = ()) -> list[str]:
         """Give what the schemas have against some events; nothing where they are right.
@@ -117,7 +119,15 @@ class Specification:
 
 
 @pytest.fixture(scope="session")
-def specification() -> Specification:
+def specification_folder() -> Path:
+    """Give the folder of the specification's JSON Schemas; skip where it is absent."""
+    if not SPECIFICATION.is_dir():
+        pytest.skip("there is no ../shared/spec: a copy of the folder `spec` of the OpenLineage repository")
+    return SPECIFICATION
+
+
+@pytest.fixture(scope="session")
+def specification(specification_folder: Path) -> Specification:
     """Give the JSON Schemas; `specification.violations(events)` is empty where events are valid."""
     return Specification()
 

@@ -109,7 +109,7 @@ def test_every_class_with_a_rule_stands_in_a_table(rules: dict):
     assert [name for name in rules if f"`{name}`" not in text_of("docs/operators.md")] == []
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "listener/probe/PROTOCOL.md"])
 def test_every_link_to_a_file_or_a_heading_leads_somewhere(page: str):
     text = (REPOSITORY / page).read_text("utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openlineage_pyspark import DeliveryError, Event, TransportError, open_transport
+from openlineage_pyspark.facets.datasets.source import SOURCES, Session
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
@@ -99,7 +100,7 @@ def test_the_transport_of_the_page_fails_as_a_transport_must(
     installed: None,
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(DeliveryError, match=r"^spark\.openlineage\.transport\.directory is missing\. Name a directory"):
+    with pytest.raises(DeliveryError, match=r"^spark\.openlineage\.transport\.directory is not set\. Name a directory"):
         open_transport("mailbox", {})
     transport = open_transport("mailbox", {"directory": str(tmp_path / "absent")})
     with pytest.raises(TransportError) as raised:
@@ -111,10 +112,8 @@ def test_the_source_of_the_page_names_what_is_read(
     installed: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    module = pytest.importorskip("openlineage_pyspark.facets.datasets.source")
-    sources = module.SOURCES
     for registry in ("_rules", "_full_names", "readings"):
-        monkeypatch.setattr(sources, registry, dict(getattr(sources, registry)))
+        monkeypatch.setattr(SOURCES, registry, dict(getattr(SOURCES, registry)))
     readings.load_plugins.cache_clear()
     relation = Described("com.example.orders.OrdersRelation", {"server": "host:1", "table": "paid"})
     leaf = Operator(
@@ -125,7 +124,7 @@ def test_the_source_of_the_page_names_what_is_read(
     )
 
     read_by_the_probe = readings.table().split("\n")
-    found = lineage_of_plan(Plan((leaf,), (), {1: Attribute("id", "int")}), module.Session("file:/warehouse"))
+    found = lineage_of_plan(Plan((leaf,), (), {1: Attribute("id", "int")}), Session("file:/warehouse"))
     readings.load_plugins.cache_clear()
 
     assert "describe\tcom.example.orders.OrdersRelation\tserver\toptions.server" in read_by_the_probe

@@ -72,7 +72,6 @@ def shipped_by_the_tree() -> set[str]:
         *(ROOT / "conf").iterdir(),
         *probe.glob("*.java"),
         probe / "PROTOCOL.md",
-        *(ROOT / "command" / "spec").rglob("*.*"),
         ROOT / "py.typed",
     ]
     inside = [*(ROOT / name for name in MODULES_OF_THE_ROOT), *modules, *data]

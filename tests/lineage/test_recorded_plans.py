@@ -146,16 +146,22 @@ def test_a_recorded_plan_has_the_lineage_of_its_case(version: str, case: cases.C
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_event_of_every_recorded_plan_is_valid(
-    version: str, specification: Any, violations: Callable[[list[dict[str, Any]]], list[str]]
+def test_the_event_of_every_recorded_plan_is_valid(version: str, specification: Any) -> None:
+    """By the JSON Schemas of the specification."""
+    for case in CASES:
+        if case.runs_on(version):
+            assert specification.violations([json.loads(event_of(version, case))]) == [], case.name
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_event_of_every_recorded_plan_keeps_the_rules(
+    version: str, violations: Callable[[list[dict[str, Any]]], list[str]]
 ) -> None:
-    """By the JSON Schemas, and by the rules that they can't say."""
+    """By the rules that no schema can say."""
     for case in CASES:
         if case.runs_on(version):
             event = json.loads(event_of(version, case))
-            assert specification.violations([event]) == [], case.name
-            start = {**event, "eventType": "START"}
-            assert violations([start, event]) == [], case.name
+            assert violations([{**event, "eventType": "START"}, event]) == [], case.name
 
 
 def digest() -> str:
