@@ -94,6 +94,7 @@ def reflection():
     yield Reflection(gateway)
     gateway.shutdown()
     gateway.proc.stdin.close()
+    gateway.proc.wait(60)
 
 
 def version(text):
