@@ -36,7 +36,8 @@ for number in range(1000):
 
 
 def kill_one(folder: Path, seconds: float) -> Counter[str]:
-    """Start a driver, kill it so long after its first write, replay what it left, and count.
+    """
+    Start a driver, kill it so long after its first write, replay what it left, and count.
 
     Args:
         folder: of this driver alone.
@@ -81,7 +82,8 @@ def kill_one(folder: Path, seconds: float) -> Counter[str]:
 
 
 def judge(returned: list[int], outputs: dict[str, str], taken: list[list[str]]) -> Counter[str]:
-    """Count what is missing and what is wrong.
+    """
+    Count what is missing and what is wrong.
 
     Args:
         returned: the writes that had returned, by number.

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Configured:
-    """What is configured.
+    """
+    What is configured.
 
     Args:
         spark: the Spark whose defaults were read.
@@ -50,7 +51,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read(options: argparse.Namespace, environ: Mapping[str, str]) -> Configured:
-    """Read the configuration.
+    """
+    Read the configuration.
 
     Args:
         options: what `add_options` has added.
@@ -63,7 +65,8 @@ def read(options: argparse.Namespace, environ: Mapping[str, str]) -> Configured:
 
 
 def open_without_driver(options: Mapping[str, Any]) -> Transport:
-    """Make a transport as a job would, with all of its parts, though some take the driver to send.
+    """
+    Make a transport as a job would, with all of its parts, though some take the driver to send.
 
     Args:
         options: the transport's, `type` among them.

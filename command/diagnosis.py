@@ -15,7 +15,8 @@ PROBLEM = "problem"
 
 @attrs.frozen
 class Diagnosis:
-    """One thing that was looked at.
+    """
+    One thing that was looked at.
 
     Args:
         level: OK, NOTE, WARNING or PROBLEM.

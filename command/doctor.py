@@ -33,7 +33,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look at everything, and say what was found.
+    """
+    Look at everything, and say what was found.
 
     Args:
         options: those of `configured.add_options`.
@@ -49,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def examine(configured: Configured, environ: Mapping[str, str], opened: OpenedTransport) -> list[Diagnosis]:
-    """Look at everything.
+    """
+    Look at everything.
 
     Args:
         configured: what a job would get.

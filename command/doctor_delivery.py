@@ -53,7 +53,8 @@ _CLOSE_SECONDS = 1.0
 
 @attrs.frozen
 class OpenedTransport:
-    """The transport that is configured, as far as it can be made.
+    """
+    The transport that is configured, as far as it can be made.
 
     Args:
         transport: None where none is configured, or its options can't be used.
@@ -73,7 +74,8 @@ class OpenedTransport:
 
 @contextmanager
 def opened_transport(settings: Settings) -> Iterator[OpenedTransport]:
-    """Give the configured transport; it is closed afterwards.
+    """
+    Give the configured transport; it is closed afterwards.
 
     Args:
         settings: which name it; without a type there is none.
@@ -95,7 +97,8 @@ def opened_transport(settings: Settings) -> Iterator[OpenedTransport]:
 
 @attrs.frozen
 class SetKey:
-    """A key that is set.
+    """
+    A key that is set.
 
     Args:
         name: dotted, without prefix.
@@ -109,7 +112,8 @@ class SetKey:
 
 
 def set_keys(configured: Configured, environ: Mapping[str, str], opened: OpenedTransport) -> list[SetKey]:
-    """Return the keys of the lineage that are set, by name; of one that is set twice what holds.
+    """
+    Return the keys of the lineage that are set, by name; of one that is set twice what holds.
 
     Args:
         configured: what a job would get.
@@ -149,7 +153,8 @@ def _shown(name: str, value: object, opened: OpenedTransport) -> str:
 
 
 def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTransport) -> Iterator[Diagnosis]:
-    """Look at the keys: whether lineage is asked for, and what has no effect.
+    """
+    Look at the keys: whether lineage is asked for, and what has no effect.
 
     Args:
         conf: the Spark configuration.
@@ -177,7 +182,8 @@ def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTra
 
 
 def look_at_java_listener(conf: SparkConf) -> Iterator[Diagnosis]:
-    """Look whether the Java integration is configured too.
+    """
+    Look whether the Java integration is configured too.
 
     Args:
         conf: the Spark configuration.
@@ -193,7 +199,8 @@ def look_at_java_listener(conf: SparkConf) -> Iterator[Diagnosis]:
 
 
 def look_at_delivery(settings: Settings, opened: OpenedTransport) -> Iterator[Diagnosis]:
-    """Look at the transport, at its receiver, and at the spool in front of it.
+    """
+    Look at the transport, at its receiver, and at the spool in front of it.
 
     Args:
         settings: which name them.

@@ -33,7 +33,8 @@ _DRIVER_VARIABLES = ("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON")
 
 
 def look_at_python(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
-    """Look at this interpreter, and whether it is the one that the driver runs in.
+    """
+    Look at this interpreter, and whether it is the one that the driver runs in.
 
     Args:
         spark: which it would start.
@@ -69,7 +70,8 @@ def _is_this_python(command: str) -> bool:
 
 
 def look_at_package(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
-    """Look at this package, and at the hook that puts the listener to a new SparkContext.
+    """
+    Look at this package, and at the hook that puts the listener to a new SparkContext.
 
     Args:
         spark: which the hook acts on.
@@ -112,7 +114,8 @@ def _hook_is_active(package: Path) -> bool:
 
 
 def look_at_spark(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
-    """Look at Spark: which one, and whether the probe can be put into it.
+    """
+    Look at Spark: which one, and whether the probe can be put into it.
 
     Args:
         spark: where it is.
@@ -159,7 +162,8 @@ def _of_version(spark: SparkPlace, version: str) -> Diagnosis:
 
 
 def look_at_java(spark: SparkPlace, environ: Mapping[str, str]) -> Diagnosis:
-    """Look at the Java that Spark would start.
+    """
+    Look at the Java that Spark would start.
 
     Args:
         spark: which says what Java it needs.

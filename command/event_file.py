@@ -29,7 +29,8 @@ class EventFileError(Exception):
 
 @attrs.frozen
 class Place:
-    """Where an event stands.
+    """
+    Where an event stands.
 
     Args:
         file: as it was named, `-` for standard input.
@@ -46,7 +47,8 @@ class Place:
 
 @attrs.frozen
 class Line:
-    """One line of a file.
+    """
+    One line of a file.
 
     Args:
         place: where it stands.
@@ -60,7 +62,8 @@ class Line:
 
 
 def read_lines(files: Sequence[str]) -> Iterator[Line]:
-    """Yield the lines of some files, in their order and without the blank ones.
+    """
+    Yield the lines of some files, in their order and without the blank ones.
 
     Args:
         files: paths, or `-` for standard input; what begins like gzip is unpacked, whatever its name.

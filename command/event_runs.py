@@ -28,7 +28,8 @@ class DatasetName:
 
 @attrs.frozen
 class SourceColumn:
-    """A column that reaches another one.
+    """
+    A column that reaches another one.
 
     Args:
         dataset: where it is read.
@@ -45,7 +46,8 @@ class SourceColumn:
 
 @attrs.frozen
 class ReportedOutput:
-    """A dataset that a run wrote.
+    """
+    A dataset that a run wrote.
 
     Args:
         dataset: which.
@@ -63,7 +65,8 @@ class ReportedOutput:
 
 @attrs.frozen
 class State:
-    """What one event says of its run.
+    """
+    What one event says of its run.
 
     Args:
         run_id: of the run.
@@ -105,7 +108,8 @@ class Run:
 
 
 def state_of(event: EventJson) -> State:
-    """Read a run event.
+    """
+    Read a run event.
 
     Args:
         event: as parsed from JSON.
@@ -151,7 +155,8 @@ def latest_outputs(runs: Iterable[Run]) -> list[tuple[Run, ReportedOutput]]:
 
 
 class Names:
-    """Short names for datasets: a path is named from the deepest directory that holds all of its namespace.
+    """
+    Short names for datasets: a path is named from the deepest directory that holds all of its namespace.
 
     Args:
         runs: whose datasets there are.

@@ -21,7 +21,8 @@ _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """
+    Run one command.
 
     Args:
         arguments: of the command line, without its name; those of the process where they are None.

@@ -63,7 +63,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ship what was left.
+    """
+    Ship what was left.
 
     Args:
         options: `spool`, `to`, `dead`, `patience` and those of `configured.add_options`.
@@ -120,7 +121,8 @@ def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace)
 
 
 def _is_left(screen: Screen, root: Path, meant: set[Path]) -> bool:
-    """Tell whether something stays behind that no other application has taken up, and what.
+    """
+    Tell whether something stays behind that no other application has taken up, and what.
 
     Args:
         screen: to tell it on.

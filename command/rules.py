@@ -1,4 +1,5 @@
-"""The rules that events keep and no schema can say.
+"""
+The rules that events keep and no schema can say.
 
 Order and completeness of runs, what an event's parts mean, and that no text looks like a credential.
 """
@@ -69,7 +70,8 @@ _ONLY_TAKEN_OUT = re.compile(rf"{_TAKEN_OUT}.*|", re.IGNORECASE | re.DOTALL)
 
 @attrs.frozen
 class Finding:
-    """One thing that is wrong.
+    """
+    One thing that is wrong.
 
     Args:
         place: the event that shows it.
@@ -95,7 +97,8 @@ class _Step:
 
 
 class RunRules:
-    """The rules about whole runs: events go in one by one, and the findings come out when all are in.
+    """
+    The rules about whole runs: events go in one by one, and the findings come out when all are in.
 
     The events are those of whole runs, in the order in which they were sent.
     """
@@ -113,7 +116,8 @@ class RunRules:
         return len(self._runs)
 
     def add(self, place: Place, event: EventJson) -> tuple[str, str]:
-        """Take the next event; one that lacks a run, a job or a type is of no run.
+        """
+        Take the next event; one that lacks a run, a job or a type is of no run.
 
         Args:
             place: where it stands.
@@ -180,7 +184,8 @@ def _one_job(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
 
 
 def event_findings(place: Place, event: EventJson) -> Iterator[Finding]:
-    """Yield what is wrong with one event by itself.
+    """
+    Yield what is wrong with one event by itself.
 
     Args:
         place: where it stands.
@@ -270,7 +275,8 @@ def _paths(fields: list[EventJson]) -> Iterator[str]:
 
 
 def credentials_in(document: object) -> Iterator[str]:
-    """Yield where texts look like a credential, and like which; what they are is not repeated.
+    """
+    Yield where texts look like a credential, and like which; what they are is not repeated.
 
     Args:
         document: as parsed from JSON.

@@ -23,7 +23,8 @@ _STYLES = {
 
 @attrs.frozen
 class Column:
-    """One column of a table.
+    """
+    One column of a table.
 
     Args:
         title: its header.
@@ -37,7 +38,8 @@ class Column:
 
 
 class Screen:
-    """Standard output.
+    """
+    Standard output.
 
     In a terminal, and where the variable COLUMNS gives a width, a row is one line: long cells lose their
     middle, the last one its end. Elsewhere nothing is cut and nothing is coloured.
@@ -59,7 +61,8 @@ class Screen:
         self.console.print(Text(printable(text), style="bold"))
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], *, wrap: bool = False) -> None:
-        """Print a table.
+        """
+        Print a table.
 
         Args:
             columns: its columns; the last one takes the width that is left.

@@ -35,7 +35,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the lineage of some files.
+    """
+    Show the lineage of some files.
 
     Args:
         options: `files`, `output` and `column`.

@@ -1,4 +1,5 @@
-"""The Spark that a driver of this interpreter would start, and its configuration, read from files and command lines.
+"""
+The Spark that a driver of this interpreter would start, and its configuration, read from files and command lines.
 
 Neither Spark nor Java is started.
 """
@@ -27,7 +28,8 @@ _VERSION_LINE = re.compile(r"^__version__\b.*?[\"']([^\"']+)", re.MULTILINE)
 
 @attrs.frozen
 class SparkPlace:
-    """Where Spark is.
+    """
+    Where Spark is.
 
     Args:
         package: the folder of the Python package `pyspark`; None where it can't be imported.
@@ -54,7 +56,8 @@ class SparkPlace:
         return self.jar_version("spark-core")
 
     def jar_version(self, name: str) -> str | None:
-        """Return the version of a jar by its file's name; None where it is not there.
+        """
+        Return the version of a jar by its file's name; None where it is not there.
 
         Args:
             name: such as `janino`, without Scala's version.
@@ -65,7 +68,8 @@ class SparkPlace:
 
 
 def find_spark(environ: Mapping[str, str]) -> SparkPlace:
-    """Look for Spark as `pyspark` does.
+    """
+    Look for Spark as `pyspark` does.
 
     Args:
         environ: the environment, for SPARK_HOME.
@@ -93,7 +97,8 @@ def _package_version(package: Path | None) -> str | None:
 
 @attrs.frozen
 class SparkConf:
-    """Spark's configuration, and where each key of it stands.
+    """
+    Spark's configuration, and where each key of it stands.
 
     Args:
         values: by key.
@@ -111,7 +116,8 @@ class SparkConf:
 def read_conf(
     spark: SparkPlace, environ: Mapping[str, str], given: Sequence[tuple[str, str]], file: Path | None = None
 ) -> SparkConf:
-    """Read the configuration, the strongest source last.
+    """
+    Read the configuration, the strongest source last.
 
     Args:
         spark: whose folder `conf` is looked into, unless SPARK_CONF_DIR names another.
@@ -142,7 +148,8 @@ def read_conf(
 
 
 def properties(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys and values of a Java properties file (java.util.Properties.load).
+    """
+    Yield the keys and values of a Java properties file (java.util.Properties.load).
 
     Args:
         text: of the file.

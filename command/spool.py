@@ -45,7 +45,8 @@ def add_spool_option(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List what is in the spool.
+    """
+    List what is in the spool.
 
     Args:
         options: `spool`, `dead` and those of `configured.add_options`.
@@ -77,7 +78,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def root_for(settings: Settings, named: Path | None) -> Path:
-    """Return the spool's root for a command; where the spool is switched off, that of what was left before.
+    """
+    Return the spool's root for a command; where the spool is switched off, that of what was left before.
 
     Args:
         settings: which may name one.

@@ -78,7 +78,8 @@ def option_key(option: Option[Any]) -> Key[Any]:
 
 @functools.cache
 def _options() -> Mapping[str, Key[Any]]:
-    """Return the options of all transports; of two with one name, the first that works.
+    """
+    Return the options of all transports; of two with one name, the first that works.
 
     It imports every transport, so that no start of a driver asks for it without need.
     """
@@ -111,7 +112,8 @@ def nearest_key(name: str) -> str | None:
 
 
 def spelled(name: str) -> str:
-    """Return the key that an environment variable means.
+    """
+    Return the key that an environment variable means.
 
     Args:
         name: dotted, in any case, and with or without underscores between words; a part that no key has becomes

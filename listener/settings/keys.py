@@ -1,4 +1,5 @@
-"""The settings of an application, each with the configuration key that sets it.
+"""
+The settings of an application, each with the configuration key that sets it.
 
 To add a key, add a field to `Settings`: from it come the reading, the default, the warnings, the reference in
 docs/configuration.md and the samples in conf/. The options of transports stand with the transports.
@@ -152,7 +153,8 @@ def _tags(reading: Reading, listed: Key[tuple[str, ...]], single: Key[str | None
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What is configured, complete with defaults.
+    """
+    What is configured, complete with defaults.
 
     Args:
         transport: the options below `transport`, nested and unchecked, with `type`; empty if none is set.

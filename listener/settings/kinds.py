@@ -33,7 +33,8 @@ def as_text(value: object) -> str:
 
 @attrs.frozen
 class Kind(Generic[T_co]):
-    """The values that a key may have.
+    """
+    The values that a key may have.
 
     Args:
         name: what is expected, as people say it.
@@ -48,7 +49,8 @@ class Kind(Generic[T_co]):
 
 @attrs.frozen
 class ParentContext:
-    """What `spark.openlineage.context` holds: the run that started the application, and the one at the top.
+    """
+    What `spark.openlineage.context` holds: the run that started the application, and the one at the top.
 
     Args:
         parent: the run that started the application.
@@ -74,7 +76,8 @@ def whole_number(least: int) -> Kind[int]:
 
 
 def parse_tag(text: str) -> tuple[Tag | None, bool]:
-    r"""Read `key`, `key:value` or `key:value:source`, where `\:` and `\;` stand for the sign itself.
+    r"""
+    Read `key`, `key:value` or `key:value:source`, where `\:` and `\;` stand for the sign itself.
 
     Args:
         text: one tag, without the semicolon around it.

@@ -31,7 +31,8 @@ They are listed here, and not taken from what transports declare, so that a driv
 
 @attrs.frozen
 class Key(Generic[T]):
-    """One configuration key.
+    """
+    One configuration key.
 
     Args:
         name: without its prefix; a part in angle brackets stands for any name.
@@ -67,7 +68,8 @@ class Key(Generic[T]):
 
 @attrs.frozen
 class Reader(Generic[T]):
-    """How one field of the settings is read.
+    """
+    How one field of the settings is read.
 
     Args:
         keys: the keys that the field declares.
@@ -94,7 +96,8 @@ def key(
 
 
 def derived(*keys: Key[Any], by: Callable[..., T], default: T) -> T:
-    """Declare a field of the settings that is made of several keys, or of all keys that match a pattern.
+    """
+    Declare a field of the settings that is made of several keys, or of all keys that match a pattern.
 
     Args:
         keys: the keys.
@@ -115,7 +118,8 @@ def _field(reader: Reader[T], default: T) -> T:
 
 
 class Reading:
-    """The layers on their way to settings.
+    """
+    The layers on their way to settings.
 
     Args:
         layers: what each source gave, the weakest first.

@@ -29,7 +29,8 @@ def default_search() -> tuple[Path, ...]:
 
 
 def load(spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequence[Path]) -> Settings:
-    """Read the configuration: environment, then YAML file, then Spark configuration, the last of which wins.
+    """
+    Read the configuration: environment, then YAML file, then Spark configuration, the last of which wins.
 
     Nothing raises: what can't be used becomes a warning, and the default holds.
 

@@ -29,7 +29,8 @@ SHORT_VARIABLES = {
 
 @attrs.frozen
 class Given:
-    """One value as it was given.
+    """
+    One value as it was given.
 
     Args:
         name: the key without prefix, dotted.
@@ -46,7 +47,8 @@ class Given:
 
 @attrs.frozen
 class Layer:
-    """What one source gave.
+    """
+    What one source gave.
 
     Args:
         given: its values.
@@ -71,7 +73,8 @@ class Layer:
 def read_sources(
     spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequence[Path]
 ) -> tuple[Layer, ...]:
-    """Read every source, the weakest first.
+    """
+    Read every source, the weakest first.
 
     Args:
         spark_conf: the whole Spark configuration.
@@ -96,7 +99,8 @@ def flatten(value: object, name: str = "") -> Iterator[tuple[str, object]]:
 
 
 def parse_yaml(text: str) -> tuple[tuple[tuple[str, object], ...], str | None]:
-    """Read a configuration file.
+    """
+    Read a configuration file.
 
     Args:
         text: the file's content.

@@ -22,7 +22,8 @@ NO_SPOOL = "none"
 
 
 def open_delivery(settings: Settings) -> Delivery | FanOut:
-    """Return the delivery of the configured transport; nothing is sent yet.
+    """
+    Return the delivery of the configured transport; nothing is sent yet.
 
     A composite transport whose parts all get everything has a delivery, and a spool, for each part. If the spool can't
     be used, a warning says so, and events are kept in memory.
@@ -51,7 +52,8 @@ def _delivery(settings: Settings, transport: Transport) -> Delivery:
 
 
 def spool_root(settings: Settings, transport: Transport) -> Path | None:
-    """Return the spool's directory, None if events are not spooled.
+    """
+    Return the spool's directory, None if events are not spooled.
 
     Args:
         settings: may name the directory.
@@ -66,7 +68,8 @@ def spool_root(settings: Settings, transport: Transport) -> Path | None:
 
 
 def named_root(settings: Settings) -> Path | None:
-    """Return the directory that is configured for the spool, None if there is none.
+    """
+    Return the directory that is configured for the spool, None if there is none.
 
     Args:
         settings: may name the directory.
