@@ -103,7 +103,7 @@ final class RddJobs {
     return null;
   }
 
-  /** Returns the path in full: the new API keeps it as the user wrote it. The writer has already got the file system. */
+  /** Returns the path in full: the new API keeps it as the user wrote it. The writer already uses the file system. */
   private static String path(Object write) {
     Object conf = Reflection.call(Reflection.field(write, "conf"), "value");
     if (!(conf instanceof Configuration)) return null;
