@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_pair,
         metavar="KEY=VALUE",
-        help="a Spark property, as for spark-submit; as often as you like",
+        help="a Spark property, as for spark-submit; can be repeated",
     )
     parser.add_argument("--properties-file", type=Path, metavar="FILE", help="in place of Spark's spark-defaults.conf")
 

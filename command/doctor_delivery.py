@@ -175,7 +175,7 @@ def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTra
             "Set spark.openlineage.transport.type in spark-defaults.conf, openlineage.yml or by --conf; "
             "what the job sets itself can't be seen from here: pass it on with --conf KEY=VALUE."
         )
-        yield Diagnosis(PROBLEM, "configuration", "no transport is set, so that there is no lineage", remedy)
+        yield Diagnosis(PROBLEM, "configuration", "no transport is set, so there is no lineage", remedy)
     else:
         name = settings.transport["type"] if opened.has_known_type else _NOT_SHOWN
         yield Diagnosis(OK, "configuration", f"lineage is asked for, by transport {name}")
@@ -238,7 +238,7 @@ def _look_at_receiver(transport: Transport) -> Iterator[Diagnosis]:
         remedy = "See whether url and endpoint are those that the receiver's own documents name for events."
         yield Diagnosis(WARNING, "receiver", f"{answers[0].said}: {answers[0].doubt}", remedy)
     else:
-        yield Diagnosis(OK, "receiver", f"{answers[0].said}, so that it is there and did not refuse the login")
+        yield Diagnosis(OK, "receiver", f"{answers[0].said}, so it is there and did not refuse the login")
 
 
 def _remedy(problem: TransportError) -> str:
@@ -265,7 +265,7 @@ def _look_at_spool(settings: Settings, transport: Transport) -> Iterator[Diagnos
         return
     if not _can_be_written(root):
         remedy = "Set spark.openlineage.spool.path to a local directory that this user may write."
-        yield Diagnosis(PROBLEM, "spool", f"{root} can't be written: events are held in memory alone", remedy)
+        yield Diagnosis(PROBLEM, "spool", f"{root} can't be written: events are kept in memory only", remedy)
         return
     said = list(_of_contents(root, contents(root), independent_parts(transport)))
     yield from said or [Diagnosis(OK, "spool", f"{root}: nothing waits")]

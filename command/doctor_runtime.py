@@ -185,7 +185,7 @@ def look_at_java(spark: SparkPlace, environ: Mapping[str, str]) -> Diagnosis:
         return Diagnosis(PROBLEM, "Java", f"{where} can't be run ({reason})", remedy)
     found = re.search(r"version \"([^\"]+)\"", started.stderr + started.stdout)
     if found is None:
-        return Diagnosis(WARNING, "Java", f"{where} does not tell its version", remedy)
+        return Diagnosis(WARNING, "Java", f"{where} does not report its version", remedy)
     number = int((re.match(r"(?:1\.)?(\d+)", found[1]) or ["", "0"])[1])
     if number < oldest or (newest and number > newest):
         return Diagnosis(PROBLEM, "Java", f"{found[1]}, {where}: this Spark does not run on it", remedy)

@@ -103,7 +103,7 @@ def _line(place: Place, text: bytes) -> Line:
     try:
         event = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except (ValueError, RecursionError) as problem:
-        return Line(place, problem=f"is no JSON: {problem}")
+        return Line(place, problem=f"is not JSON: {problem}")
     if not isinstance(event, dict):
         return Line(place, problem="is JSON, but no object")
     return Line(place, event)
@@ -119,4 +119,4 @@ def _object(pairs: list[tuple[str, Any]]) -> EventJson:
 
 
 def _constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a number in JSON")

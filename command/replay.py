@@ -116,7 +116,7 @@ def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace)
         screen.line(f"{counts.dropped:,} can't be read any more")
     is_left = _is_left(screen, root, {each.directory for each in meant})
     if not counts.recovering and counts.recovered < total and not is_left:
-        screen.line(f"{total - counts.recovered:,} were taken up by another application meanwhile")
+        screen.line(f"{total - counts.recovered:,} were taken over by another application meanwhile")
     return int(is_left or bool(counts.failed or counts.dropped))
 
 

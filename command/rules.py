@@ -180,7 +180,7 @@ def _one_job(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
     jobs = sorted({step.job for step in steps})
     if len(jobs) > 1:
         other = next(step for step in steps if step.job != steps[0].job)
-        yield COMPLETENESS, other, f"is of several jobs: {jobs}"
+        yield COMPLETENESS, other, f"belongs to several jobs: {jobs}"
 
 
 def event_findings(place: Place, event: EventJson) -> Iterator[Finding]:

@@ -81,7 +81,7 @@ def _states(files: Sequence[str], problems: list[str]) -> Iterator[State]:
             except ValueError as problem:
                 problems.append(f"{line.place} {problem}")
         elif not {"job", "dataset"} & line.event.keys():
-            problems.append(f"{line.place} is no OpenLineage event")
+            problems.append(f"{line.place} is not an OpenLineage event")
 
 
 def _is_meant(output: ReportedOutput, names: Names, options: argparse.Namespace) -> bool:

@@ -290,7 +290,7 @@ def analyzed_plan(spark: Any, query: Any) -> Any:
         parsed = state.sqlParser().parsePlan(query)
         statement = _RUN_BY_ANALYSIS.get(str(parsed.nodeName()))
         if statement is not None:
-            raise ValueError(f"lineage() can't tell of {statement}: Spark runs it when it analyses the statement")
+            raise ValueError(f"lineage() does not support {statement}: Spark runs it while analyzing the statement")
         skip = spark._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
         return state.executePlan(parsed, skip).analyzed()
     frame = getattr(query, "_jdf", None)

@@ -322,7 +322,7 @@ def parse(text: str) -> Record:
     try:
         raw = json.loads(text)
     except ValueError as problem:
-        raise InvalidRecordError(f"a record is no JSON: {problem}") from None
+        raise InvalidRecordError(f"a record is not JSON: {problem}") from None
     kind = _Members(raw, "a record").text("k")
     make = _KINDS.get(kind)
     if make is None:
@@ -335,7 +335,7 @@ class _Members:
 
     def __init__(self, raw: Any, what: str) -> None:
         if not isinstance(raw, dict):
-            raise InvalidRecordError(f"{what} is no JSON object but of type {type(raw).__name__}")
+            raise InvalidRecordError(f"{what} is not a JSON object but of type {type(raw).__name__}")
         self._raw: dict[str, Any] = raw
         self._what = what
 

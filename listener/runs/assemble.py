@@ -108,7 +108,7 @@ class Runs:
         self._runs.clear()
         message = "the application ended before this run did"
         if dropped:
-            message = f"no end of this run was told: Spark dropped {dropped} events of the listener's queue"
+            message = f"the end of this run was not reported: Spark dropped {dropped} events of the listener's queue"
         failure = Failure(message, "JAVA")
         return [self._state(run, "ABORT", time, failure) for run in open_runs if run.started]
 

@@ -141,7 +141,7 @@ def _add(sums: list[int | None], more: Statistics) -> None:
 
 MOST_PARTS = 1000
 """The most nested writes that are reported for one run; writes with the same inputs and outputs count once."""
-_BEYOND = Gap("nested writes", f"only the first {MOST_PARTS} of this run's different writes are told: there are more")
+_BEYOND = Gap("nested writes", f"only the first {MOST_PARTS} of this run's different writes are reported")
 
 
 @attrs.define

@@ -120,10 +120,10 @@ def parse_yaml(text: str) -> tuple[tuple[tuple[str, object], ...], str | None]:
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        return (), f"is no valid YAML{where}"
+        return (), f"is not valid YAML{where}"
     # The parser's conversions raise these for impossible dates or files that are nested too deeply.
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
-        return (), "is no valid YAML"
+        return (), "is not valid YAML"
 
 
 def _layer(given: Sequence[Given], problems: Sequence[str] = ()) -> Layer:
@@ -161,7 +161,7 @@ def _environment(environ: Mapping[str, str]) -> Layer:
                 value = json.loads(text)
             except (ValueError, RecursionError):
                 if text.startswith("{"):
-                    problems.append(f"{variable} begins like JSON but is none, and is taken as text")
+                    problems.append(f"{variable} begins like JSON but is not JSON, and is read as text")
         given += [Given(leaf, inner, variable, variable) for leaf, inner in flatten(value, name)]
     return _layer(given, problems)
 

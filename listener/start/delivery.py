@@ -46,7 +46,7 @@ def _delivery(settings: Settings, transport: Transport) -> Delivery:
             return Delivery(transport)
         spool = Spool.create(root, transport.destination)
     except SpoolError as problem:
-        LOG.warning("openlineage: no spool, so that events are held in memory alone: %s", problem)
+        LOG.warning("openlineage: no spool, so events are kept in memory only: %s", problem)
         return Delivery(transport, max_bytes=min(settings.spool_max_bytes, MEMORY_BYTES))
     return Delivery(transport, spool=spool, recovery=RecoveryScope(root), max_bytes=settings.spool_max_bytes)
 

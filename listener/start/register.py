@@ -273,7 +273,7 @@ def register(spark: SparkSession, options: Mapping[str, str] | None = None) -> H
         raise RegistrationError(str(problem)) from problem
     known = _handle_of(context)
     if known is not None:
-        LOG.warning("openlineage: this application is listened to already; the handle that is there is returned")
+        LOG.warning("openlineage: a listener is already attached to this application; its handle is returned")
         return known
     guard = Guard()
     preparation = Preparation(context._gateway, conf, guard)
