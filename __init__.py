@@ -1,9 +1,9 @@
 """
 Column-level lineage of PySpark jobs as OpenLineage events.
 
-`register` attaches the listener to a session that runs already; `lineage` returns where the columns of a DataFrame or
-of an SQL statement come from, without running it. Registration by configuration needs neither. The other names are for
-authors of facets and of transports.
+`register` attaches the listener to a running session; `lineage` returns where the columns of a DataFrame or of an SQL
+statement come from, without running it. Registration by configuration needs neither. The other names are for authors
+of facets and of transports.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is asked for: every Python process of the environment may import this package."""
+    """Import a public name when it is first used: every Python process of the environment may import this package."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
@@ -80,5 +80,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, which are not there before somebody asks for them."""
+    """Return the public names, which are not defined before they are used."""
     return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""`python -m openlineage_pyspark` is the command `openlineage-pyspark`, of the very interpreter that is called."""
+"""`python -m openlineage_pyspark` runs the command `openlineage-pyspark` with the interpreter that is called."""
 
 import sys
 

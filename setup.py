@@ -1,4 +1,4 @@
-"""Ships the `.pth` file at the root of the wheel, and names the packages: setuptools has no setting for either."""
+"""Put the `.pth` file at the root of the wheel, and list the packages: setuptools has no setting for either."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ HOOK = "openlineage_pyspark.pth"
 
 
 class BuildWithHook(build_py):
-    """The package's modules and, beside the package, the hook that each interpreter start reads."""
+    """Builds the package's modules and, next to the package, the hook that each interpreter reads when it starts."""
 
     def run(self) -> None:
         """Copy the hook after the modules; an editable install has no place for it."""
@@ -18,17 +18,17 @@ class BuildWithHook(build_py):
             self.copy_file(HOOK, self._built_hook())
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
-        """Leave this script out: the root folder is the package, and isolated builds take it for a module."""
+        """Leave this script out: the root folder is the package, and isolated builds mistake it for a module."""
         modules = super().find_package_modules(package, package_dir)
         return [module for module in modules if Path(module[2]).resolve() != Path(__file__).resolve()]
 
     def get_outputs(self, include_bytecode: int = 1) -> list[str]:
-        """Name the hook among what was built, so that an uninstall removes it."""
+        """Include the hook in what was built, so that an uninstall removes it."""
         hook = [] if self.editable_mode else [self._built_hook()]
         return [*super().get_outputs(include_bytecode), *hook]
 
     def get_source_files(self) -> list[str]:
-        """Name the hook among the sources, so that a source distribution holds it."""
+        """Include the hook in the sources, so that a source distribution contains it."""
         return [*super().get_source_files(), HOOK]
 
     def _built_hook(self) -> str:

@@ -1,7 +1,7 @@
 """
-What a sick receiver adds to the user's statements and to spark.stop(): the same job against each kind, in turns.
+Measure what a broken receiver adds to the user's statements and to spark.stop(): one job against each kind in turn.
 
-The kinds: none (no listener), well, dead (nobody listens on the port), hanging (connects, and never answers), 503.
+The kinds: none (no listener), well, dead (nothing listens on the port), hanging (accepts, but never answers), 503.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Answers(BaseHTTPRequestHandler):
     status = 201
 
     def do_POST(self) -> None:
-        """Take the event, and answer with the status of this class."""
+        """Read the event, and answer with the status of this class."""
         self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(self.status)
         self.send_header("Content-Length", "0")
@@ -53,7 +53,7 @@ class _Unwilling(_Answers):
 
 @contextlib.contextmanager
 def backend(kind: str) -> Iterator[str]:
-    """Give the URL of a receiver of this kind."""
+    """Yield the URL of a receiver of this kind."""
     if kind in ("well", "503"):
         server = ThreadingHTTPServer(("127.0.0.1", 0), _Answers if kind == "well" else _Unwilling)
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -72,8 +72,8 @@ def run_once(kind: str, flush_seconds: float) -> dict[str, Any]:
     Run the job of small writes once.
 
     Args:
-        kind: of the receiver.
-        flush_seconds: the limit for the end of the application.
+        kind: the kind of receiver.
+        flush_seconds: the time limit for the end of the application.
     """
     folder = Path(tempfile.mkdtemp(prefix="backends-"))
     try:
@@ -119,7 +119,7 @@ def run_once(kind: str, flush_seconds: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run each kind in turns, and print the medians as a table."""
+    """Run all kinds in turn, and print the medians as a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="runs of each kind")
     parser.add_argument("--flush", type=float, default=10.0, help="seconds that the end may wait")

@@ -1,8 +1,8 @@
 """
-Where the listener's own time goes: each of its parts alone, on the plans of the same workloads, in one process.
+Measure where the listener's own time goes: each of its parts alone, on the plans of the same workloads, in one process.
 
-Nothing is run: the plans come from the session's analyzer. The figures are processor time of the one thread that does
-the work, in the JVM for the probe and in Python for the rest, so that a busy machine changes little. `--profile` names
+No query is run: the plans come from the session's analyzer. The figures are processor time of the thread that does the
+work, in the JVM for the probe and in Python for the rest, so a busy machine changes them little. `--profile` names
 the hottest functions instead.
 """
 
@@ -47,13 +47,13 @@ _PARTS = ("encode", "parse", "decode", "understand", "describe", "serialise")
 @attrs.frozen
 class Sample:
     """
-    One statement's plan, at each station of its way.
+    The plan of one statement, at each stage of its processing.
 
     Args:
         java_plan: the analyzed plan in the JVM.
-        encoded: the probe's text.
-        parsed: the same, parsed.
-        state: the run's, as it starts, redacted.
+        encoded: the plan as text, as the probe encodes it.
+        parsed: the same text, parsed.
+        state: the redacted state of the run at its START.
     """
 
     java_plan: Any
@@ -63,7 +63,7 @@ class Sample:
 
 
 def _state(parsed: dict[str, Any]) -> RedactedState:
-    """Return the state that the listener makes of a plan."""
+    """Return the state that the listener derives from a plan."""
     started = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
     run = RunReference("01900000-0000-7000-8000-000000000000", "default", "core")
     application = Application("local-1", started, "default", "core", run, run, Engine("4", (), ()))
@@ -88,7 +88,7 @@ def _samples(name: str, scene: Scene, probe: Probe) -> list[Sample]:
 
 
 def _parts(samples: list[Sample], probe: Probe, java_session: Any) -> dict[str, Callable[[], Any]]:
-    """Each part as something to call, over all the statements of a workload."""
+    """Return each part as a function that processes all statements of a workload."""
     session, options = Session("/warehouse", None, "in-memory"), EventOptions()
     plans = [decode_plan(sample.parsed) for sample in samples]
     events = [build_event(sample.state, options) for sample in samples]
@@ -112,7 +112,7 @@ def _milliseconds(part: Callable[[], Any], clock: Callable[[], float], times: in
 
 
 def _java_clock(spark: Any) -> Callable[[], float]:
-    """The processor time, in seconds, of the JVM's thread that serves this one."""
+    """Return a clock of the processor time, in seconds, of the JVM thread that serves this one."""
     threads = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
     return lambda: float(threads.getCurrentThreadCpuTime()) / 1e9
 
@@ -141,7 +141,7 @@ def _session(folder: str) -> Any:
 
 
 def main() -> None:
-    """Measure what the command line asks for; print a table in Markdown, or profiles."""
+    """Measure what the command line asks for; print a Markdown table, or profiles."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("workloads", nargs="*", metavar="workload", help=f"of {', '.join(WORKLOADS)}; default: all")
     parser.add_argument("--times", type=int, default=5, help="the figures are medians of so many (default 5)")

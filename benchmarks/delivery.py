@@ -1,9 +1,9 @@
 """
-What the delivery promises, counted: events lost, out of order, after a terminal event, and repeated.
+Check what the delivery promises: count the events that are lost, out of order, after a terminal event, or repeated.
 
-Each scenario sends real events through the spool to a receiver in a process of its own: one that is well, one that
-fails three requests in ten, one that is away for a while, and one whose sender is killed. Beside them, in the same
-run, openlineage-python's own `http` and `async_http` send the same events.
+Each scenario sends real events through the spool to a receiver in a separate process: one that is well, one that fails
+three requests in ten, one that is away for a while, and one whose sender is killed. For comparison, in the same run,
+openlineage-python's own `http` and `async_http` send the same events.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Verdict:
 
 
 def states(events: int) -> Iterator[RunState]:
-    """Give the states of one application and its runs: START of all, then START and COMPLETE of each in turn."""
+    """Yield the states of an application and its runs: the application's START, then START and COMPLETE of each run."""
     yield state(_APPLICATION, "START", 0)
     for number in range((events - 2) // 2):
         run = f"0190a000-0000-7000-8000-{number + 1:012x}"
@@ -72,7 +72,7 @@ def states(events: int) -> Iterator[RunState]:
 
 
 def state(run: str, event_type: str, second: int) -> RunState:
-    """Give one state of one run, with a dataset of twenty columns on each side."""
+    """Return one state of one run, with an input and an output of twenty columns each."""
     read = RunInput(Dataset(Identifier("file", "/data/in"), _COLUMNS))
     written = RunOutput(Dataset(Identifier("file", f"/data/out_{run}"), _COLUMNS))
     when = _BEGIN + dt.timedelta(milliseconds=second)
@@ -81,19 +81,19 @@ def state(run: str, event_type: str, second: int) -> RunState:
 
 
 def as_event(one: RunState) -> Event:
-    """Give the event of a state, as the listener makes it."""
+    """Return the event of a state, as the listener builds it."""
     identity = event_id(one.run_id, one.event_type, one.event_time)
     return transport_event(one, serialise(described(one)), identity, _APPLICATION)
 
 
 def described(one: RunState) -> RunEvent:
-    """Give a state in OpenLineage's words; it holds nothing to redact."""
+    """Return a state as an OpenLineage event; it contains nothing to redact."""
     return build_event(RedactedState(one), EventOptions())
 
 
 @contextlib.contextmanager
 def receiver(port: int = 0) -> Iterator[str]:
-    """Start a receiver, and give its URL."""
+    """Start a receiver, and yield its URL."""
     process = subprocess.Popen(
         [sys.executable, str(_HERE / "receiver.py"), str(port)], stdout=subprocess.PIPE, text=True
     )
@@ -107,7 +107,7 @@ def receiver(port: int = 0) -> Iterator[str]:
 
 
 def judge(expected: list[Event], taken: list[list[str]]) -> Verdict:
-    """Compare what was taken with what was handed over."""
+    """Compare the events that were received with those that were handed over."""
     seen: Counter[tuple[str, str, str]] = Counter()
     last: dict[str, int] = {}
     order = {(e.run_id, e.event_type, e.id): n for n, e in enumerate(expected)}
@@ -117,7 +117,7 @@ def judge(expected: list[Event], taken: list[list[str]]) -> Verdict:
         key = (run, kind, identity)
         seen[key] += 1
         if seen[key] > 1:
-            # A receiver drops it by its id.
+            # A receiver can drop a repeated event by its id.
             continue
         out_of_order += order.get(key, -1) <= last.get(run, -1)
         out_of_order += run != _APPLICATION and _APPLICATION not in last
@@ -130,13 +130,13 @@ def judge(expected: list[Event], taken: list[list[str]]) -> Verdict:
 
 
 def report(url: str) -> list[list[str]]:
-    """Ask the receiver what it has taken."""
+    """Return what the receiver reports to have received."""
     answer: list[list[str]] = requests.get(f"{url}/report", timeout=60).json()
     return answer
 
 
 def delivery_to(url: str, root: Path) -> Delivery:
-    """Make a delivery with a spool, as the listener does."""
+    """Create a delivery with a spool, as the listener does."""
     transport = open_transport("http", {"type": "http", "url": url})
     return Delivery(
         transport,
@@ -147,7 +147,7 @@ def delivery_to(url: str, root: Path) -> Delivery:
 
 
 def through_the_spool(events: int, root: Path, *, failing: float = 0.0) -> dict[str, Any]:
-    """Send all, and give the figures."""
+    """Send all events, and return the figures."""
     expected: list[Event] = []
     with receiver() as url:
         requests.post(f"{url}/fate", data=str(failing), timeout=10)
@@ -166,7 +166,7 @@ def through_the_spool(events: int, root: Path, *, failing: float = 0.0) -> dict[
 
 
 def outage(events: int, root: Path, seconds: float) -> dict[str, Any]:
-    """Send a third, take the receiver away for so long while the next third comes, bring it back, and send the rest."""
+    """Send a third, stop the receiver for some seconds while the next third comes, restart it, and send the rest."""
     expected = [as_event(one) for one in states(events)]
     third = len(expected) // 3
     port = _free_port()
@@ -195,7 +195,7 @@ def outage(events: int, root: Path, seconds: float) -> dict[str, Any]:
 
 
 def killed(root: Path, moments: int, seed: int) -> dict[str, Any]:
-    """Kill a sender at random moments, each time before it is done; then replay what it left, and judge all of it."""
+    """Kill a sender at random moments, each time before it is done; then replay what it left, and judge everything."""
     draw = random.Random(seed)  # noqa: S311 - moments, not secrets
     total: Counter[str] = Counter()
     for number in range(moments):
@@ -219,7 +219,7 @@ def killed(root: Path, moments: int, seed: int) -> dict[str, Any]:
             delivery = Delivery(transport, recovery=RecoveryScope(place))
             delivery.start()
             left = delivery.close(600)
-            # One more may have been in the spool when its sender was killed before it could say so.
+            # The sender may have been killed after it put one more event into the spool, but before it noted that.
             extra = {identity for *_, identity in report(url)} - handed_over
             taken = [one for one in report(url) if one[2] in handed_over]
             verdict = attrs.asdict(judge(expected, taken))
@@ -228,7 +228,7 @@ def killed(root: Path, moments: int, seed: int) -> dict[str, Any]:
 
 
 def send_until_killed(url: str, root: Path, log: Path) -> None:
-    """Be the sender: note the id of each event after it was handed over, in a file that outlasts this process."""
+    """Act as the sender: note the id of each event after it was handed over, in a file that outlives this process."""
     delivery = delivery_to(url, root)
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     print("begun", flush=True)
@@ -239,7 +239,7 @@ def send_until_killed(url: str, root: Path, log: Path) -> None:
 
 
 def peer(kind: str, events: int, *, failing: float = 0.0) -> dict[str, Any]:
-    """Send the same with openlineage-python's own transport of this kind."""
+    """Send the same events with openlineage-python's own transport of this kind."""
     from openlineage.client import OpenLineageClient
     from openlineage.client.transport import get_default_factory
 
@@ -284,7 +284,7 @@ def _free_port() -> int:
 
 
 def main() -> int:
-    """Run the scenarios, print a table, and return 1 where a promise was broken."""
+    """Run the scenarios, print a table, and return 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=100_000, help="events of the first two scenarios")
     parser.add_argument("--outage", type=float, default=60.0, help="seconds that the receiver is away")
@@ -327,7 +327,7 @@ def main() -> int:
 
 
 def table(measured: dict[str, dict[str, Any]]) -> str:
-    """Give the figures as a table in Markdown."""
+    """Return the figures as a Markdown table."""
     columns = ("events", "lost", "out_of_order", "after_terminal", "repeats", "events per s", "submitted per s")
     lines = [
         "| scenario | " + " | ".join(column.replace("_", " ") for column in columns) + " |",

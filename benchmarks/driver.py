@@ -1,7 +1,7 @@
 """
-The job that is measured: one workload in one driver, started by spark-submit from `overhead.py`.
+The job to be measured: one workload in one driver, which `overhead.py` starts through spark-submit.
 
-It knows nothing of lineage. Usage: driver.py WORKLOAD FOLDER TPCDS-FOLDER one-in-five|all REPORT.json
+It knows nothing about lineage. Usage: driver.py WORKLOAD FOLDER TPCDS-FOLDER one-in-five|all REPORT.json
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _JVM = os.getppid()
 
 
 def _finish() -> None:
-    """Read the counters behind everything else that runs at the end of the interpreter."""
+    """Read the counters after everything else that runs when the interpreter exits."""
     _report["exit seconds"] = time.monotonic() - _report.pop("stopped")
     _report["python cpu"] = cpu_seconds(os.getpid())
     _report["python peak"] = peak_megabytes(os.getpid())
@@ -29,7 +29,7 @@ def _finish() -> None:
     Path(sys.argv[5]).write_text(json.dumps(_report), "utf-8")
 
 
-# What is registered first runs last, so that what a listener does at the end is counted.
+# Registered first, so that it runs last and counts what a listener does at the end.
 atexit.register(_finish)
 
 

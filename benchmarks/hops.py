@@ -1,10 +1,10 @@
 """
-How many files and rooms one event passes on its way.
+Count how many files and rooms one event passes through.
 
-The START of a recorded `INSERT ... SELECT ... GROUP BY` goes through the real pipeline to a file, once to load what is
-loaded at first use, and once more under a profiler. Counted are the Python files of the package in which a function is
+The START of a recorded `INSERT ... SELECT ... GROUP BY` goes through the real pipeline to a file: once to load what is
+loaded at first use, and once more under a profiler. This counts the package's Python files in which functions are
 called, and how often the next call is in another file, room (package) or hall (top package). Accessors of frozen values
-and of names are called everywhere, and say nothing of the way: the second line leaves them out.
+and of names are called everywhere and tell nothing about the path: the second line leaves them out.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _ACCESSORS = ("facets/model/", "facets/datasets/naming.py")
 
 
 class Calls:
-    """The files of the package's functions, in the order of their calls, by thread."""
+    """Records the files of the package's functions, in the order of their calls, per thread."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start with no calls."""
         self.by_thread: dict[int, list[str]] = {}
 
     def note(self, frame: FrameType, event: str, _argument: object) -> None:
-        """Note a call; a function for `sys.setprofile`."""
+        """Note a call; for `sys.setprofile`."""
         file = Path(frame.f_code.co_filename)
         if event == "call" and file.is_relative_to(_PACKAGE):
             self.by_thread.setdefault(threading.get_ident(), []).append(file.relative_to(_PACKAGE).as_posix())
@@ -51,11 +51,11 @@ class Calls:
 
 def drive(record: str, place: Path, calls: Calls | None) -> None:
     """
-    Take one record the whole way.
+    Take one record through the whole pipeline.
 
     Args:
         record: as the probe sends it.
-        place: file that the event is written to.
+        place: the file that the event is written to.
         calls: where the calls are noted; None to note none.
     """
     run = RunReference("01941f29-7c00-7000-8000-000000000001", "team", "app")
@@ -77,7 +77,7 @@ def drive(record: str, place: Path, calls: Calls | None) -> None:
 
 
 def changes(places: Sequence[str]) -> int:
-    """Return how often a place differs from the one before."""
+    """Return how often a place differs from the previous one."""
     return sum(place != before for before, place in itertools.pairwise(places))
 
 
@@ -92,7 +92,7 @@ def hall(file: str) -> str:
 
 
 def line(threads: Sequence[Sequence[str]]) -> str:
-    """Return the figures of some calls, which changes between threads are no part of."""
+    """Return the figures of some calls; changes from thread to thread do not count."""
     files = {file for thread in threads for file in thread}
     figures = {
         "calls": sum(len(thread) for thread in threads),

@@ -1,10 +1,10 @@
 """
-What the hook of the wheel costs each start of an interpreter: two bare environments, one with the `.pth` file.
+Measure what the wheel's hook costs each start of an interpreter: two bare environments, one with the `.pth` file.
 
-Spark starts a Python process for its tasks on each executor, and every other program of the environment starts one as
-well. The processes of a round are started in an order drawn anew, and each is compared with the one without the hook
-in the same round, so that a drift of the machine cancels out. A second environment without the hook shows what is
-found where nothing differs.
+Spark starts a Python process for its tasks on each executor, and every other Python program of the environment is
+affected too. The processes of a round are started in random order, and each is compared with the one without the hook
+in the same round, so that a drift of the machine cancels out. A second environment without the hook shows how much the
+figures differ when there is no difference.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from statistics import median, quantiles
 from typing import NamedTuple
 
 _HOOK = Path(__file__).resolve().parents[1] / "openlineage_pyspark.pth"
-# Spark gives it to the Python processes that it starts for tasks.
+# Spark sets it for the Python processes that it starts for tasks.
 _AS_WORKER = {"PYTHON_WORKER_FACTORY_SECRET": "x"}
 _WITHOUT = "without the hook"
 
 
 class Start(NamedTuple):
     """
-    A kind of process that is started.
+    A kind of process to start.
 
     Args:
-        interpreter: its path.
-        statement: what it does.
-        variables: of the environment, on top of this process's.
+        interpreter: the path of its interpreter.
+        statement: the Python statement that it runs.
+        variables: environment variables in addition to this process's.
     """
 
     interpreter: str
@@ -46,10 +46,10 @@ class Start(NamedTuple):
 
 class Cost(NamedTuple):
     """
-    What one process has cost, from its start to its end.
+    The cost of one process, from its start to its end.
 
     Args:
-        wall: milliseconds that went by.
+        wall: elapsed milliseconds.
         processor: milliseconds of processor time, user and system.
     """
 
@@ -62,7 +62,7 @@ def start(kind: Start) -> Cost:
     Start a process, and wait for its end.
 
     Args:
-        kind: which.
+        kind: the kind of process.
 
     Raises:
         RuntimeError: it failed.
@@ -79,14 +79,14 @@ def start(kind: Start) -> Cost:
 
 def measure(kinds: Mapping[str, Start], rounds: int) -> dict[str, list[Cost]]:
     """
-    Start each kind once a round.
+    Start each kind once per round.
 
     Args:
-        kinds: by their names.
-        rounds: how many.
+        kinds: the kinds by name.
+        rounds: the number of rounds.
 
     Returns:
-        the costs by kind, in the order of the rounds.
+        The costs by kind, in the order of the rounds.
     """
     order = list(kinds)
     found: dict[str, list[Cost]] = {name: [] for name in kinds}
@@ -99,10 +99,10 @@ def measure(kinds: Mapping[str, Start], rounds: int) -> dict[str, list[Cost]]:
 
 def rows(measured: Mapping[str, Sequence[Cost]]) -> Iterator[str]:
     """
-    Yield the rows of a table in Markdown.
+    Yield the rows of a Markdown table.
 
     Args:
-        measured: as `measure` gives it.
+        measured: the result of `measure`.
     """
     reference = [cost.wall for cost in measured[_WITHOUT]]
     for name, costs in measured.items():
@@ -119,13 +119,13 @@ def _half(values: Sequence[float]) -> str:
 
 
 def _environment(folder: Path) -> Path:
-    """Make a virtual environment without packages; return where its packages would be."""
+    """Create a virtual environment without packages; return the folder where its packages would be."""
     venv.create(folder, with_pip=False, symlinks=True)
     return next(folder.glob("lib/python3.*/site-packages"))
 
 
 def _pyspark() -> str:
-    """The folder that PySpark is installed in; as one of PYTHONPATH, its `.pth` files are not read."""
+    """Return the folder that PySpark is installed in; on PYTHONPATH, its `.pth` files are not read."""
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
         sys.exit("interpreter_start.py: PySpark is not installed in this environment")

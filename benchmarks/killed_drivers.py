@@ -1,9 +1,9 @@
 """
-What kill -9 of a whole driver costs: jobs of small writes, each killed at a random moment, and what it left replayed.
+Count what kill -9 of a whole driver loses: jobs of small writes, each killed at a random moment, then replayed.
 
-The receiver fails one request in ten until then. Each job says when a write has returned; afterwards its START and its
-COMPLETE must be at the receiver. Those of the very last write may be missing: Spark tells its listeners of the end of a
-write a moment after it has returned.
+The receiver fails one request in ten until the kill. Each job reports when a write has returned; in the end, the
+write's START and COMPLETE must be at the receiver. Those of the very last write may be missing, because Spark tells its
+listeners about the end of a write a moment after the write has returned.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ for number in range(1000):
 
 
 def kill_one(folder: Path, seconds: float) -> Counter[str]:
-    """Start a driver, kill it so long after its first write, replay what it left, and count.
+    """
+    Start a driver, kill it some time after its first write, replay what it left, and count.
 
     Args:
-        folder: of this driver alone.
-        seconds: until it is killed.
+        folder: a folder for this driver only.
+        seconds: the time from the first write to the kill.
     """
     (folder / "job.py").write_text(_JOB)
     with receiver() as url:
@@ -63,30 +64,31 @@ def kill_one(folder: Path, seconds: float) -> Counter[str]:
         ) as driver:
             if driver.stdout is None:
                 raise RuntimeError("the driver has no output")
-            # Spark's own wrapper may say something first.
+            # Spark's own wrapper may print something first.
             said = [driver.stdout.readline()]
             while said[-1] and not said[-1].strip().isdigit():
                 said.append(driver.stdout.readline())
             time.sleep(seconds)
-            # Java and Python alike.
+            # Both Java and Python.
             os.killpg(driver.pid, signal.SIGKILL)
             said += driver.stdout.read().split("\n")[:-1]
             returned = [int(line) for line in said if line.strip().isdigit()]
         requests.post(f"{url}/fate", data="0", timeout=10)
         replay = [str(bin_folder / "openlineage-pyspark"), "replay", "--spool", str(folder / "spool"), "--to", url]
-        # There may be nothing to replay, and then no spool.
+        # If there is nothing to replay, there may be no spool.
         subprocess.run(replay, capture_output=True, check=False, timeout=600)
         outputs = requests.get(f"{url}/outputs", timeout=60).json()
         return judge(returned, outputs, report(url))
 
 
 def judge(returned: list[int], outputs: dict[str, str], taken: list[list[str]]) -> Counter[str]:
-    """Count what is missing and what is wrong.
+    """
+    Count what is missing and what is wrong.
 
     Args:
-        returned: the writes that had returned, by number.
+        returned: the numbers of the writes that had returned.
         outputs: the dataset that each run writes.
-        taken: what the receiver got.
+        taken: the events that the receiver got.
     """
     kinds: dict[str, list[str]] = defaultdict(list)
     seen = set()
@@ -110,7 +112,7 @@ def judge(returned: list[int], outputs: dict[str, str], taken: list[list[str]]) 
 
 
 def main() -> int:
-    """Kill drivers, print the sums as JSON, and return 1 where a promise was broken."""
+    """Kill drivers, print the sums as JSON, and return 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--moments", type=int, default=20, help="how many drivers are killed")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")

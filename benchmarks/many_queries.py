@@ -1,9 +1,9 @@
 """
-Whether memory stays flat over many small queries in one session, with the listener and without.
+Check whether memory stays flat over many small queries in one session, with the listener and without.
 
-Every tenth query writes a row, the others read one, and each is a run of its own, for reads are asked for. Spark's own
-store of past queries is kept small, so that what grows is not Spark's. The heap is what is left after a garbage
-collection; Python's memory is what the process holds (VmRSS), with its live objects.
+Every tenth query writes a row and the others read one; each is a run of its own, because reads are asked for. Spark's
+own store of past queries is kept small, so that any growth is not Spark's. The heap is what is left after a garbage
+collection; Python's memory is the process's resident set (VmRSS), and its number of live objects.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _resident() -> float:
 
 
 def _heap(spark: Any) -> float:
-    """Collect until no more is freed, for Spark's cleaner frees what a collection has found."""
+    """Return the heap after repeated collections, because Spark's cleaner frees more after each collection."""
     runtime = spark._jvm.java.lang.Runtime.getRuntime()
     found = []
     for _ in range(4):
@@ -123,7 +123,7 @@ def _table(heard: list[dict[str, float]], alone: list[dict[str, float]]) -> str:
 
 
 def main() -> None:
-    """Measure both, and print the table."""
+    """Measure with and without the listener, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--steps", type=int, default=5)

@@ -1,10 +1,10 @@
 """
-What the listener costs a job: the same job with and without it, in turns, each time in a driver of its own.
+Measure what the listener costs a job: the same job with and without it, in turns, each time in a separate driver.
 
-Why not one driver for both: the listener works behind the statement, so in one driver it would be paid by the next
-one; and what a job pays once (compiling the probe, importing libraries, the last flush) would not show. The order is
-ABBA, so that a drift of the machine cancels out, and two neighbours of the same kind show how much a figure varies
-where nothing differs.
+Why not one driver for both: the listener works in the background after a statement, so in one driver the next statement
+would pay for it; and one-time costs (compiling the probe, importing libraries, the last flush) would not show. The
+order is ABBA, so that a drift of the machine cancels out, and two neighbours of the same kind show how much a figure
+varies when there is no difference.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CONF = {
     # TPC-DS q90 divides by zero on empty tables.
     "spark.sql.ansi.enabled": "false",
     "spark.driver.memory": "2g",
-    # Some columns of the wide plans are beyond what Spark shows, and it says so each time.
+    # The wide plans have more columns than Spark shows, and it says so each time.
     "spark.sql.debug.maxToStringFields": "100",
 }
 
@@ -44,11 +44,11 @@ def run_once(workload: str, options: argparse.Namespace, *, listening: bool) -> 
 
     Args:
         workload: its name.
-        options: of the command line.
+        options: the options of the command line.
         listening: whether the listener is configured.
 
     Returns:
-        what was measured, in seconds and MiB.
+        What was measured, in seconds and MiB.
 
     Raises:
         RuntimeError: the job failed, or the listener did not do what it is measured for.
@@ -77,7 +77,7 @@ def _run_in(folder: Path, workload: str, options: argparse.Namespace, *, listeni
     with (folder / "log").open("wb") as log:
         environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
         process = subprocess.Popen(arguments, cwd=folder, env=environment, stdout=log, stderr=log)
-    # The JVM is what spark-submit became. It is left unreaped until its counters are read.
+    # spark-submit has become the JVM. It is not reaped until its counters are read.
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     whole, jvm_cpu = time.monotonic() - begin, cpu_seconds(process.pid)
     said = (folder / "log").read_text("utf-8", "replace")[-4000:]
@@ -96,7 +96,7 @@ def _run_in(folder: Path, workload: str, options: argparse.Namespace, *, listeni
 
 
 def _problem(found: dict[str, Any], events: Path, *, listening: bool) -> str | None:
-    """What speaks against a run's figures: a listener that heard nothing would have good ones."""
+    """Return why a run's figures are invalid, if they are: a listener that heard nothing would have good figures."""
     if found["listened"] != listening:
         return "the listener " + ("was not there" if listening else "was there: look for an openlineage.yml")
     if not listening:
@@ -116,10 +116,10 @@ def measure(workload: str, options: argparse.Namespace) -> list[dict[str, Any]]:
 
     Args:
         workload: its name.
-        options: of the command line.
+        options: the options of the command line.
 
     Returns:
-        what was measured, in the order of the runs.
+        What was measured, in the order of the runs.
     """
     runs = []
     for pair in range(options.pairs):
@@ -174,7 +174,7 @@ def main() -> None:
     measured: dict[str, list[dict[str, Any]]] = {}
     for workload in chosen:
         measured[workload] = measure(workload, options)
-        # After each, so that a run that is broken off leaves what it has.
+        # After each workload, so that an interrupted benchmark keeps what it has measured.
         options.output.write_text(json.dumps({"machine": machine, "workloads": measured}, indent=1), "utf-8")
     print(table(measured))
     print(f"\nAll figures: {options.output}")

@@ -1,11 +1,11 @@
 """
-The Java listener (openlineage-spark) and this one on the same statements, in the same Spark, each in a run of its own.
+Compare the Java listener (openlineage-spark) with this one on the same statements and the same Spark, in separate runs.
 
-Per statement it counts, in the events of either: how many runs there are and how many of them are sound (one START,
-one COMPLETE, FAIL or ABORT), in what state they end, and how many of the true edges from source column to output
-column are there. All events of a statement count together, whichever run they are of.
+For each statement, it counts in the events of either: how many runs there are, how many of them are sound (one START,
+one COMPLETE, FAIL or ABORT), in what state they end, and how many of the true edges from source column to output column
+are there. All events of a statement count together, no matter which run they belong to.
 
-The Java listener's jar comes from Maven Central, by Spark's own `--packages`.
+The Java listener's jar comes from Maven Central, through Spark's own `--packages`.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 @attrs.frozen
 class Heard:
     """
-    What the events of one statement say.
+    What the events of one statement report.
 
     Args:
-        runs: how many there are, besides the application's.
+        runs: the number of runs, not counting the application's.
         sound: how many of them have one START and one terminal event.
         ends: the terminal states of all of them, sorted.
         edges: how many of the true edges are there.
@@ -67,11 +67,11 @@ class Heard:
 
 def heard(statement: Statement, events: Sequence[dict[str, Any]]) -> Heard:
     """
-    Judge the events that one statement made.
+    Judge the events of one statement.
 
     Args:
-        statement: what is true.
-        events: in their order.
+        statement: the statement, with what is true of it.
+        events: its events, in order.
     """
     types: dict[str, list[str]] = {}
     found: set[tuple[str, str]] = set()
@@ -94,7 +94,7 @@ def _true_edges(statement: Statement) -> set[tuple[str, str]]:
 
 
 def _edges(event: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    """The DIRECT edges of an event; an edge that doesn't say what it is counts as one."""
+    """Yield the DIRECT edges of an event; an edge without a transformation counts as one."""
     for output in event.get("outputs", ()):
         fields = output.get("facets", {}).get("columnLineage", {}).get("fields", {})
         for column, lineage in fields.items():
@@ -109,11 +109,11 @@ def run(listener: Sequence[str], ivy: Path) -> tuple[str, list[Heard]]:
     Run the statements under one listener.
 
     Args:
-        listener: the arguments of spark-submit that put it there.
-        ivy: the folder that keeps what was downloaded.
+        listener: the spark-submit arguments that attach it.
+        ivy: the folder that keeps downloaded jars.
 
     Returns:
-        the version of Spark, and what was heard of each statement.
+        The version of Spark, and what was heard of each statement.
 
     Raises:
         RuntimeError: the job did not end as it should.
@@ -151,11 +151,11 @@ def _judged(marks: dict[str, Any], events: Path) -> tuple[str, list[Heard]]:
 
 def table(java: Sequence[Heard], python: Sequence[Heard]) -> str:
     """
-    Both listeners beside each other, in Markdown.
+    Return both listeners side by side, as a Markdown table.
 
     Args:
-        java: what the Java listener's events say of each statement.
-        python: what this one's say.
+        java: what the Java listener's events report for each statement.
+        python: what this listener's events report.
     """
     lines = [
         "| statement | Java: runs (sound) | ends | edges | Python: runs (sound) | ends | edges |",

@@ -1,8 +1,8 @@
 """
-The statements that both listeners hear, each with what is true of it: how it ends, and which column comes from which.
+The statements that both listeners hear, each with the truth: how it ends, and which column comes from which.
 
-It is also the job itself: `peer_statements.py FOLDER EVENTS MARKS`, started by spark-submit from `peer.py`. It knows
-nothing of lineage; it notes which lines of the event file each statement made.
+This is also the job itself: `peer_statements.py FOLDER EVENTS MARKS`, which `peer.py` starts through spark-submit. It
+knows nothing about lineage; it notes which lines of the event file each statement produced.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Statement:
     One statement that writes one output.
 
     Args:
-        name: what it shows.
-        run: does it, given a session and the folder that it may write to.
-        edges: output column -> the source columns whose values go in.
+        name: what it demonstrates.
+        run: runs it, given a session and the folder that it may write to.
+        edges: output column -> the source columns whose values it uses.
         ends: the state that its run must end in.
     """
 
@@ -41,7 +41,7 @@ class Statement:
 
 
 def _sql(name: str, query: str, edges: dict[str, set[str]], ends: str = "COMPLETE") -> Statement:
-    """The query's rows as Parquet files."""
+    """Return a statement that writes a query's rows as Parquet files."""
     return Statement(name, lambda spark, to: spark.sql(query).write.parquet(to), edges, ends)
 
 
@@ -147,7 +147,7 @@ STATEMENTS = (
 
 
 def _settle(spark: Any, events: Path) -> int:
-    """Wait until Spark has told its listeners all and the event file has stopped growing; its lines."""
+    """Wait until Spark has told its listeners everything and the event file stops growing; return its line count."""
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     end, size, since = time.monotonic() + _LONGEST_WAIT_SECONDS, -1, 0.0
     while time.monotonic() < end and (size < 0 or time.monotonic() - since < _QUIET_SECONDS):
@@ -159,7 +159,7 @@ def _settle(spark: Any, events: Path) -> int:
 
 
 def main() -> None:
-    """Run every statement, each after the events of the one before it are written."""
+    """Run every statement, each after the previous one's events are written."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 

@@ -1,4 +1,4 @@
-"""What Linux says of a process: the processor time that it took and the most memory that it held."""
+"""What Linux reports about a process: its processor time and its peak memory."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 
 def cpu_seconds(pid: int) -> float:
     """
-    The processor time, user and system, of all threads of a process; that of a zombie is still there.
+    Return the processor time in seconds, user and system, of all threads of a process; this works for a zombie too.
 
     Args:
-        pid: its id.
+        pid: the process id.
     """
-    # The name, in brackets, may hold spaces: count from behind it (proc_pid_stat(5)).
+    # The name, in parentheses, may contain spaces: count from after it (proc_pid_stat(5)).
     fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def peak_megabytes(pid: int) -> float:
     """
-    The most memory that a process held so far (VmHWM), in MiB.
+    Return the peak memory of a process so far (VmHWM), in MiB.
 
     Args:
-        pid: its id.
+        pid: the process id.
     """
     for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines():
         if line.startswith("VmHWM:"):
@@ -33,9 +33,9 @@ def peak_megabytes(pid: int) -> float:
 
 def command(pid: int) -> str:
     """
-    The name of the program that a process runs.
+    Return the name of the program that a process runs.
 
     Args:
-        pid: its id.
+        pid: the process id.
     """
     return Path(f"/proc/{pid}/comm").read_text("utf-8").strip()

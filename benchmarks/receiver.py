@@ -1,9 +1,9 @@
 """
-A receiver to be measured against, in a process of its own: takes events on /api/v1/lineage and remembers their order.
+A receiver for benchmarks, in a separate process: accepts events on /api/v1/lineage and remembers their order.
 
-`GET /report` gives what it has taken, in the order of arrival, as [run id, event type, event id] each; `GET /outputs`
-the name of the first dataset that each run writes; `POST /fate` sets the part of the requests that are answered 500,
-drawn at random, after the event was or was not taken.
+`GET /report` returns the accepted events in order of arrival, each as [run id, event type, event id]; `GET /outputs`
+returns the name of the first dataset that each run writes; `POST /fate` sets the fraction of requests, drawn at random,
+that are answered with 500, whether or not the event was accepted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 
 
 class Receiver:
-    """Speaks just enough HTTP/1.1 to be quicker than what is measured."""
+    """Speaks just enough HTTP/1.1 to be faster than what is measured."""
 
     def __init__(self, seed: int) -> None:
         self.taken: list[tuple[str, str, str]] = []
@@ -38,7 +38,7 @@ class Receiver:
             writer.close()
 
     def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
-        """Take an event, or do what is asked for."""
+        """Accept an event, or handle another request; return status and body."""
         if path == "/report":
             return 200, json.dumps(self.taken).encode()
         if path == "/outputs":
@@ -47,7 +47,7 @@ class Receiver:
             self.failing = float(body)
             return 200, b""
         fails = self.draw.random() < self.failing
-        # Half of those that fail were taken all the same: the answer was lost, and the event comes again.
+        # Half of the events whose request fails are accepted all the same, as if the answer was lost; they come again.
         if not fails or self.draw.random() < 0.5:
             event = json.loads(body)
             run = event["run"]

@@ -1,4 +1,4 @@
-"""The runs of the workloads as a table: medians, ratios, and how much a figure varies where nothing differs."""
+"""The runs of the workloads as a table: medians, ratios, and how much a figure varies when nothing differs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _LEAST = 0.05
 
 def ratio(runs: Runs, figure: str) -> float:
     """
-    The listener's factor: the median, over the pairs, of the figure with it by that without.
+    Return the listener's factor: the median, over the pairs, of the figure with it divided by the figure without it.
 
     Args:
-        runs: of one workload, in their order: two neighbours are a pair.
-        figure: its name.
+        runs: the runs of one workload, in order; two neighbours are a pair.
+        figure: the figure's name.
     """
     found: list[float] = []
     for first, second in zip(runs[::2], runs[1::2], strict=True):
@@ -42,14 +42,14 @@ def ratio(runs: Runs, figure: str) -> float:
 
 def noise(runs: Runs, figure: str) -> float | None:
     """
-    How far two neighbours of the same kind are apart, in the median, as a part of the figure.
+    Return how far two neighbours of the same kind are apart, in the median, as a fraction of the figure.
 
     Args:
-        runs: of one workload, in their order.
-        figure: its name.
+        runs: the runs of one workload, in order.
+        figure: the figure's name.
 
     Returns:
-        None where no two neighbours are of the same kind.
+        The fraction; None if no two neighbours are of the same kind.
     """
     apart: list[float] = [abs(b[figure] / a[figure] - 1) for a, b in pairwise(runs) if a["listening"] == b["listening"]]
     return median(apart) if apart else None
@@ -57,7 +57,7 @@ def noise(runs: Runs, figure: str) -> float | None:
 
 def table(measured: Mapping[str, Runs]) -> str:
     """
-    All workloads as a table in Markdown.
+    Return all workloads as a Markdown table.
 
     Args:
         measured: workload -> its runs.
@@ -69,7 +69,7 @@ def table(measured: Mapping[str, Runs]) -> str:
                 median(run[figure] for run in runs if run["listening"] == kind) for kind in (False, True)
             )
             spread = noise(runs, figure)
-            # A factor of next to nothing says nothing.
+            # The factor of a tiny figure is meaningless.
             factor = f"{ratio(runs, figure):.3f}" if without >= _LEAST else ""
             shown = f"±{spread:.1%}" if factor and spread is not None else ""
             lines.append(f"| {workload} | {title} | {_number(without)} | {_number(listening)} | {factor} | {shown} |")

@@ -1,4 +1,4 @@
-"""What is measured: statements that a job could have, the same for each way of measuring them."""
+"""The statements to be measured: what a job could run, the same for each way of measuring."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _FIRST, _EVERY = 3, 5
 @attrs.frozen
 class Scene:
     """
-    Where the statements run.
+    The environment in which the statements run.
 
     Args:
         spark: the session.
-        folder: an empty folder of their own.
+        folder: an empty folder for them.
         tpcds: the folder with `create_tables.py` and `queries/` of TPC-DS.
-        all_queries: whether TPC-DS is every query and not every fifth.
+        all_queries: whether to run every query of TPC-DS, not only every fifth.
     """
 
     spark: Any
@@ -42,10 +42,10 @@ class Workload:
     One workload.
 
     Args:
-        about: what it is, in a line.
-        prepare: makes the tables that it reads; not timed.
+        about: a description in one line.
+        prepare: creates the tables that it reads; not timed.
         statements: the user's statements, built and run when called; timed.
-        plans: the same statements as SQL text that needs no run, for the parts of the listener alone.
+        plans: the same statements as SQL text that need not be run, to measure the parts of the listener alone.
     """
 
     about: str
@@ -55,7 +55,7 @@ class Workload:
 
 
 def _tpcds(scene: Scene) -> list[tuple[str, str]]:
-    """The queries as CREATE TABLE AS SELECT."""
+    """Return the queries as CREATE TABLE AS SELECT."""
     source = _tables_of(scene.tpcds)
     named = source.queries()
     chosen = named if scene.all_queries else named[_FIRST::_EVERY]
@@ -140,7 +140,7 @@ def _build_and_write(make: Callable[[Scene], Any], scene: Scene, target: str) ->
 
 
 def _of_frames(about: str, prepare: Callable[[Scene], None], make: Callable[[Scene], Any], times: int) -> Workload:
-    """The workload that builds a DataFrame and writes it, several times over."""
+    """Return a workload that builds a DataFrame and writes it, several times over."""
 
     def statements(scene: Scene) -> Iterator[Statement]:
         for at in range(times):

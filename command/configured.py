@@ -1,4 +1,4 @@
-"""What a job of this environment would get, for the commands that need it: its settings, and the transport of them."""
+"""The settings and the transport that a job in this environment would get, for the commands that need them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Configured:
-    """What is configured.
+    """
+    The configuration that a job would get.
 
     Args:
         spark: the Spark whose defaults were read.
-        conf: its configuration, with what the command line adds.
+        conf: its configuration, including what the command line adds.
         search: the YAML files that were looked for.
-        settings: what is made of all sources.
+        settings: the settings that result from all sources.
     """
 
     spark: SparkPlace
@@ -36,7 +37,7 @@ class Configured:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what spark-submit would be given."""
+    """Add the options for what would be passed to spark-submit."""
     parser.add_argument(
         "--conf",
         "-c",
@@ -44,16 +45,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_pair,
         metavar="KEY=VALUE",
-        help="a Spark property, as for spark-submit; as often as you like",
+        help="a Spark property, as for spark-submit; can be repeated",
     )
     parser.add_argument("--properties-file", type=Path, metavar="FILE", help="in place of Spark's spark-defaults.conf")
 
 
 def read(options: argparse.Namespace, environ: Mapping[str, str]) -> Configured:
-    """Read the configuration.
+    """
+    Read the configuration.
 
     Args:
-        options: what `add_options` has added.
+        options: the options that `add_options` adds.
         environ: the environment.
     """
     spark = find_spark(environ)
@@ -63,10 +65,11 @@ def read(options: argparse.Namespace, environ: Mapping[str, str]) -> Configured:
 
 
 def open_without_driver(options: Mapping[str, Any]) -> Transport:
-    """Make a transport as a job would, with all of its parts, though some take the driver to send.
+    """
+    Create a transport as a job would, with all its parts, even those that need the driver to send.
 
     Args:
-        options: the transport's, `type` among them.
+        options: the transport's options, including `type`.
 
     Raises:
         TransportConfigError: there is no such transport, or an option can't be used.
@@ -76,14 +79,14 @@ def open_without_driver(options: Mapping[str, Any]) -> Transport:
 
 
 def needs_driver(transport: Transport) -> bool:
-    """Tell whether a transport, or a part of it, sends by the driver's own Hadoop client."""
+    """Return whether a transport, or a part of it, sends through the driver's own Hadoop client."""
     if isinstance(transport, CompositeTransport):
         return any(needs_driver(part.transport) for part in transport.parts)
     return isinstance(transport, FileTransport) and transport.SPOOLED
 
 
 class _HadoopClient:
-    """Stands in the place of the driver's, and reaches nothing."""
+    """Stands in for the driver's client, and reaches nothing."""
 
     def label(self) -> NoReturn:
         raise OSError("there is no driver here")
@@ -92,12 +95,12 @@ class _HadoopClient:
         raise OSError("there is no driver here")
 
     def close(self) -> None:
-        """Let go of nothing."""
+        """Do nothing."""
 
 
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip().startswith("spark."):
-        # Of this error the text is shown, and not the argument, which may hold a secret.
+        # Only this error's text is shown, not the argument, which may contain a secret.
         raise argparse.ArgumentTypeError("must be KEY=VALUE, with a key that begins with spark.")
     return key.strip(), value

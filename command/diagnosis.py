@@ -1,4 +1,4 @@
-"""What the command `doctor` says: one thing that it has looked at, and what is to be done about it."""
+"""A diagnosis of the command `doctor`: one thing that it checked, and what to do about it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import attrs
 
 OK = "ok"
 NOTE = "note"
-"""Worth to know, and no reason to do anything."""
+"""Worth knowing, but nothing needs to be done."""
 WARNING = "warning"
-"""Something has no effect, or may not be what was meant."""
+"""Something has no effect, or may not be intended."""
 PROBLEM = "problem"
 """It costs lineage."""
 
 
 @attrs.frozen
 class Diagnosis:
-    """One thing that was looked at.
+    """
+    One thing that was checked.
 
     Args:
         level: OK, NOTE, WARNING or PROBLEM.
-        subject: what was looked at.
-        found: what is there, without any secret.
-        remedy: what to do; empty where nothing is to be done.
+        subject: what was checked.
+        found: what was found, without any secrets.
+        remedy: what to do; empty if nothing needs to be done.
     """
 
     level: str

@@ -1,4 +1,4 @@
-"""`doctor`: what a job of this environment would run with, and what would cost lineage."""
+"""`doctor`: what a job in this environment would run with, and what would cost lineage."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look at everything, and say what was found.
+    """
+    Check everything, and print what was found.
 
     Args:
-        options: those of `configured.add_options`.
+        options: the options that `configured.add_options` adds.
 
     Returns:
-        The exit code: 1 where something costs lineage.
+        The exit code: 1 if something costs lineage.
     """
     configured = read(options, os.environ)
     with doctor_delivery.opened_transport(configured.settings) as opened:
@@ -49,10 +50,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def examine(configured: Configured, environ: Mapping[str, str], opened: OpenedTransport) -> list[Diagnosis]:
-    """Look at everything.
+    """
+    Check everything.
 
     Args:
-        configured: what a job would get.
+        configured: the configuration that a job would get.
         environ: the environment.
         opened: the transport.
     """

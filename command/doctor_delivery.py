@@ -1,4 +1,4 @@
-"""What is configured, and what it leads to: the keys and their sources, the transport, its receiver and the spool."""
+"""Checks of the configuration and of what results from it: keys, their sources, transport, receiver and spool."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 _JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 _JAVA_JAR = "openlineage-spark"
-# Whose text is no secret; beside these, numbers, switches and ids are shown.
+# The keys whose text is not secret; in addition to these, numbers, switches and ids are shown.
 _HARMLESS = frozenset(
     {
         "namespace", "appName", "parentJobNamespace", "parentJobName", "rootParentJobNamespace", "rootParentJobName",
         "spool.path",
     }
 )  # fmt: skip
-# A key or an address may have slipped into one of these, so that the words that it takes are shown, and no others.
+# A secret or an address may have been put into one of these by mistake, so only the words that it accepts are shown.
 _WORDS = {
     "transport.auth.type": frozenset({"api_key", "bearer", "jwt", "oauth2", "none"}),
     "transport.compression": frozenset({"gzip", "none"}),
@@ -53,12 +53,13 @@ _CLOSE_SECONDS = 1.0
 
 @attrs.frozen
 class OpenedTransport:
-    """The transport that is configured, as far as it can be made.
+    """
+    The configured transport, as far as it can be created.
 
     Args:
-        transport: None where none is configured, or its options can't be used.
-        problem: why they can't; None where they can.
-        warnings: what else is to be said of them.
+        transport: the transport; None if none is configured, or its options can't be used.
+        problem: why they can't be used; None if they can.
+        warnings: further remarks about the options.
     """
 
     transport: Transport | None = None
@@ -67,16 +68,17 @@ class OpenedTransport:
 
     @property
     def has_known_type(self) -> bool:
-        """Whether its type names a transport; else it may be anything, and is not shown."""
+        """Whether its type names a transport; otherwise the type may be anything, and is not shown."""
         return self.problem is None or self.problem.option != "type"
 
 
 @contextmanager
 def opened_transport(settings: Settings) -> Iterator[OpenedTransport]:
-    """Give the configured transport; it is closed afterwards.
+    """
+    Yield the configured transport, and close it afterwards.
 
     Args:
-        settings: which name it; without a type there is none.
+        settings: the settings that name it; without a type there is none.
     """
     if "type" not in settings.transport:
         yield OpenedTransport()
@@ -95,12 +97,13 @@ def opened_transport(settings: Settings) -> Iterator[OpenedTransport]:
 
 @attrs.frozen
 class SetKey:
-    """A key that is set.
+    """
+    A key that is set.
 
     Args:
-        name: dotted, without prefix.
-        value: what it is set to, or in angle brackets why that is not shown.
-        source: where it stands.
+        name: its dotted name, without prefix.
+        value: its value or, in angle brackets, why that is not shown.
+        source: where it is set.
     """
 
     name: str
@@ -109,12 +112,13 @@ class SetKey:
 
 
 def set_keys(configured: Configured, environ: Mapping[str, str], opened: OpenedTransport) -> list[SetKey]:
-    """Return the keys of the lineage that are set, by name; of one that is set twice what holds.
+    """
+    Return the lineage keys that are set, sorted by name; for a key that is set twice, the value that applies.
 
     Args:
-        configured: what a job would get.
+        configured: the configuration that a job would get.
         environ: the environment.
-        opened: the transport, whose type is shown where it names one.
+        opened: the transport, whose type is shown if it names a transport.
     """
     conf, holding = configured.conf, dict(configured.settings.sources)
     found = {
@@ -149,11 +153,12 @@ def _shown(name: str, value: object, opened: OpenedTransport) -> str:
 
 
 def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTransport) -> Iterator[Diagnosis]:
-    """Look at the keys: whether lineage is asked for, and what has no effect.
+    """
+    Check the keys: whether lineage is asked for, and what has no effect.
 
     Args:
         conf: the Spark configuration.
-        settings: what was made of it and of the other sources.
+        settings: the settings that result from it and the other sources.
         opened: the transport that they name.
     """
     if conf.problem:
@@ -170,14 +175,15 @@ def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTra
             "Set spark.openlineage.transport.type in spark-defaults.conf, openlineage.yml or by --conf; "
             "what the job sets itself can't be seen from here: pass it on with --conf KEY=VALUE."
         )
-        yield Diagnosis(PROBLEM, "configuration", "no transport is set, so that there is no lineage", remedy)
+        yield Diagnosis(PROBLEM, "configuration", "no transport is set, so there is no lineage", remedy)
     else:
         name = settings.transport["type"] if opened.has_known_type else _NOT_SHOWN
         yield Diagnosis(OK, "configuration", f"lineage is asked for, by transport {name}")
 
 
 def look_at_java_listener(conf: SparkConf) -> Iterator[Diagnosis]:
-    """Look whether the Java integration is configured too.
+    """
+    Check whether the Java integration is configured too.
 
     Args:
         conf: the Spark configuration.
@@ -193,10 +199,11 @@ def look_at_java_listener(conf: SparkConf) -> Iterator[Diagnosis]:
 
 
 def look_at_delivery(settings: Settings, opened: OpenedTransport) -> Iterator[Diagnosis]:
-    """Look at the transport, at its receiver, and at the spool in front of it.
+    """
+    Check the transport, its receiver, and the spool in front of it.
 
     Args:
-        settings: which name them.
+        settings: the settings that name them.
         opened: the transport.
     """
     if opened.problem is not None:
@@ -209,7 +216,7 @@ def look_at_delivery(settings: Settings, opened: OpenedTransport) -> Iterator[Di
 
 
 def _look_at_receiver(transport: Transport) -> Iterator[Diagnosis]:
-    """Ask the receiver whether it is there, by what changes nothing there."""
+    """Check whether the receiver is there, with requests that change nothing."""
     if isinstance(transport, CompositeTransport):
         for part in transport.parts:
             yield from _look_at_receiver(part.transport)
@@ -231,7 +238,7 @@ def _look_at_receiver(transport: Transport) -> Iterator[Diagnosis]:
         remedy = "See whether url and endpoint are those that the receiver's own documents name for events."
         yield Diagnosis(WARNING, "receiver", f"{answers[0].said}: {answers[0].doubt}", remedy)
     else:
-        yield Diagnosis(OK, "receiver", f"{answers[0].said}, so that it is there and did not refuse the login")
+        yield Diagnosis(OK, "receiver", f"{answers[0].said}, so it is there and did not refuse the login")
 
 
 def _remedy(problem: TransportError) -> str:
@@ -243,7 +250,7 @@ def _remedy(problem: TransportError) -> str:
 
 
 def _look_at_spool(settings: Settings, transport: Transport) -> Iterator[Diagnosis]:
-    """Look whether events are kept on disk, and what earlier applications left there."""
+    """Check whether events are kept on disk, and what earlier applications left there."""
     try:
         root = spool_root(settings, transport)
     except SpoolError as problem:
@@ -258,7 +265,7 @@ def _look_at_spool(settings: Settings, transport: Transport) -> Iterator[Diagnos
         return
     if not _can_be_written(root):
         remedy = "Set spark.openlineage.spool.path to a local directory that this user may write."
-        yield Diagnosis(PROBLEM, "spool", f"{root} can't be written: events are held in memory alone", remedy)
+        yield Diagnosis(PROBLEM, "spool", f"{root} can't be written: events are kept in memory only", remedy)
         return
     said = list(_of_contents(root, contents(root), independent_parts(transport)))
     yield from said or [Diagnosis(OK, "spool", f"{root}: nothing waits")]
@@ -296,8 +303,8 @@ def _of_contents(root: Path, held: Sequence[Content], parts: Sequence[Transport]
 
 
 def _can_be_written(root: Path) -> bool:
-    """Tell whether a directory can be written, or made, without making it."""
-    # What is below a directory that may not be searched is not there either, and nothing is raised.
+    """Return whether a directory can be written or created, without creating it."""
+    # Paths below a directory without search permission count as absent, and nothing is raised.
     existing = next(path for path in (root.absolute(), *root.absolute().parents) if os.access(path, os.F_OK))
     return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
@@ -315,7 +322,7 @@ class _Kept(logging.Handler):
 
 @contextmanager
 def _said() -> Iterator[list[str]]:
-    """Keep what the transports would log."""
+    """Collect the warnings that the transports would log."""
     kept = _Kept()
     logger = logging.getLogger("openlineage_pyspark.transport")
     logger.addHandler(kept)

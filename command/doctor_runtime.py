@@ -1,4 +1,4 @@
-"""What a driver of this interpreter would run in: Python, the package and its hook, Spark and Java."""
+"""Checks of what a driver with this interpreter would run in: Python, the package and its hook, Spark and Java."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ _LAUNCHER = "openlineage-pyspark-python"
 _ACTIVATION = "openlineage_pyspark.listener.start.hook"
 _OLDEST_SPARK, _NEWEST_SPARK = (3, 5), (4, 3)
 _JAVA_SECONDS = 60
-# The driver's Python, the strongest first, as spark-submit looks for it.
+# The keys for the driver's Python, strongest first, as spark-submit looks them up.
 _DRIVER_CONF = ("spark.pyspark.driver.python", "spark.pyspark.python")
 _DRIVER_VARIABLES = ("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON")
 
 
 def look_at_python(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
-    """Look at this interpreter, and whether it is the one that the driver runs in.
+    """
+    Check this interpreter, and whether the driver would run in it.
 
     Args:
-        spark: which it would start.
+        spark: the Spark that it would start.
         conf: the Spark configuration.
         environ: the environment.
     """
@@ -55,7 +56,7 @@ def look_at_python(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[
 
 
 def _driver_python(conf: Mapping[str, str], environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return what names the driver's Python, and it; both empty where nothing does."""
+    """Return the setting that names the driver's Python, and its value; both empty if there is none."""
     named = [(key, conf[key]) for key in _DRIVER_CONF if conf.get(key)]
     named += [(variable, environ[variable]) for variable in _DRIVER_VARIABLES if environ.get(variable)]
     return named[0] if named else ("", "")
@@ -63,16 +64,17 @@ def _driver_python(conf: Mapping[str, str], environ: Mapping[str, str]) -> tuple
 
 def _is_this_python(command: str) -> bool:
     found = shutil.which(command)
-    # By folder, for python, python3 and jupyter of one environment are one; not by what a link leads to, for
-    # the interpreters of two environments may be links to one file.
+    # Compared by folder, because python, python3 and jupyter of one environment count as one; links are not followed,
+    # because the interpreters of two environments may be links to the same file.
     return found is not None and Path(found).absolute().parent == Path(sys.executable).absolute().parent
 
 
 def look_at_package(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
-    """Look at this package, and at the hook that puts the listener to a new SparkContext.
+    """
+    Check this package, and the hook that attaches the listener to a new SparkContext.
 
     Args:
-        spark: which the hook acts on.
+        spark: the Spark that the hook acts on.
         conf: the Spark configuration.
         environ: the environment.
     """
@@ -101,7 +103,7 @@ def look_at_package(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping
 
 
 def _hook_is_active(package: Path) -> bool:
-    """Ask what an import of pyspark's context would ask, without the import."""
+    """Return whether an import of pyspark's context module would go through the hook, without importing it."""
     folder = package / "core" if (package / "core" / "context.py").exists() else package
     name = ".".join([*folder.relative_to(package.parent).parts, "context"])
     for finder in sys.meta_path:
@@ -112,7 +114,8 @@ def _hook_is_active(package: Path) -> bool:
 
 
 def look_at_spark(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
-    """Look at Spark: which one, and whether the probe can be put into it.
+    """
+    Check which Spark there is, and whether the probe can be loaded into it.
 
     Args:
         spark: where it is.
@@ -159,10 +162,11 @@ def _of_version(spark: SparkPlace, version: str) -> Diagnosis:
 
 
 def look_at_java(spark: SparkPlace, environ: Mapping[str, str]) -> Diagnosis:
-    """Look at the Java that Spark would start.
+    """
+    Check the Java that Spark would start.
 
     Args:
-        spark: which says what Java it needs.
+        spark: the Spark, which determines the Java that is needed.
         environ: the environment, for JAVA_HOME.
     """
     home = environ.get("JAVA_HOME", "").strip()
@@ -181,7 +185,7 @@ def look_at_java(spark: SparkPlace, environ: Mapping[str, str]) -> Diagnosis:
         return Diagnosis(PROBLEM, "Java", f"{where} can't be run ({reason})", remedy)
     found = re.search(r"version \"([^\"]+)\"", started.stderr + started.stdout)
     if found is None:
-        return Diagnosis(WARNING, "Java", f"{where} does not tell its version", remedy)
+        return Diagnosis(WARNING, "Java", f"{where} does not report its version", remedy)
     number = int((re.match(r"(?:1\.)?(\d+)", found[1]) or ["", "0"])[1])
     if number < oldest or (newest and number > newest):
         return Diagnosis(PROBLEM, "Java", f"{found[1]}, {where}: this Spark does not run on it", remedy)
@@ -189,8 +193,8 @@ def look_at_java(spark: SparkPlace, environ: Mapping[str, str]) -> Diagnosis:
 
 
 def _javas(spark: tuple[int, ...]) -> tuple[int, int]:
-    """Return the oldest and the newest Java of a Spark; 0 for no newest one."""
-    # Java 24 took away the security manager, which Spark calls up to 4.0.
+    """Return the oldest and the newest Java that a Spark runs on; 0 if there is no newest one."""
+    # Java 24 removed the security manager, which Spark up to 4.0 calls.
     return 8 if spark == (3, 5) else 17, 23 if spark in {(3, 5), (4, 0)} else 0
 
 

@@ -1,4 +1,4 @@
-"""Files of events, one JSON object a line: plain or gzipped, or standard input."""
+"""Files of events, one JSON object per line: plain or gzipped, or standard input."""
 
 from __future__ import annotations
 
@@ -18,40 +18,42 @@ if TYPE_CHECKING:
 EventJson = dict[str, Any]
 
 STANDARD_INPUT = "-"
-"""What is written in place of a file for standard input."""
+"""The file name that stands for standard input."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class EventFileError(Exception):
-    """A file of events can't be read at all; the text says which, why and what to do."""
+    """A file of events can't be read at all; the message says which, why and what to do."""
 
 
 @attrs.frozen
 class Place:
-    """Where an event stands.
+    """
+    The location of an event.
 
     Args:
-        file: as it was named, `-` for standard input.
-        line: counted from 1.
+        file: the file as it was named, `-` for standard input.
+        line: the line number, counted from 1.
     """
 
     file: str
     line: int
 
     def __str__(self) -> str:
-        """Write it as editors and compilers do."""
+        """Return it in the form that editors and compilers use."""
         return f"{self.file}:{self.line}"
 
 
 @attrs.frozen
 class Line:
-    """One line of a file.
+    """
+    One line of a file.
 
     Args:
-        place: where it stands.
-        event: the object on it; None where there is none.
-        problem: why there is none; empty where there is one.
+        place: its location.
+        event: the JSON object on it; None if there is none.
+        problem: why there is none; empty if there is one.
     """
 
     place: Place
@@ -60,10 +62,11 @@ class Line:
 
 
 def read_lines(files: Sequence[str]) -> Iterator[Line]:
-    """Yield the lines of some files, in their order and without the blank ones.
+    """
+    Yield the lines of some files, in order and without blank lines.
 
     Args:
-        files: paths, or `-` for standard input; what begins like gzip is unpacked, whatever its name.
+        files: paths, or `-` for standard input; gzip is recognised by its first bytes, not by the file's name.
 
     Raises:
         EventFileError: a file can't be opened or read.
@@ -91,7 +94,7 @@ def _lines(file: str, opened: io.BufferedReader | Any) -> Iterator[Line]:
         for number, text in enumerate(content, 1):
             if text.strip():
                 yield _line(Place(file, number), text)
-    # What a process that was killed leaves of a gzip file.
+    # A process that was killed leaves an incomplete gzip file.
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         yield Line(Place(file, number + 1), problem=f"the gzip data is damaged or cut off here ({problem})")
 
@@ -100,14 +103,14 @@ def _line(place: Place, text: bytes) -> Line:
     try:
         event = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except (ValueError, RecursionError) as problem:
-        return Line(place, problem=f"is no JSON: {problem}")
+        return Line(place, problem=f"is not JSON: {problem}")
     if not isinstance(event, dict):
         return Line(place, problem="is JSON, but no object")
     return Line(place, event)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> EventJson:
-    """Make an object, and refuse what two readers would read differently."""
+    """Return an object; reject duplicate keys, which two readers would read differently."""
     made = dict(pairs)
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
@@ -116,4 +119,4 @@ def _object(pairs: list[tuple[str, Any]]) -> EventJson:
 
 
 def _constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a number in JSON")

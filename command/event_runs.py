@@ -1,4 +1,4 @@
-"""What events say, as values: how each run ended, what it wrote, and where the columns of that come from."""
+"""Turns events into values: how each run ended, what it wrote, and where the written columns come from."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from openlineage_pyspark.command.event_file import EventJson
 
 EVERY_ROW = "(every row)"
-"""What stands in place of a column for the sources that decide about all rows."""
+"""The entry that stands in for a column, for sources that influence all rows."""
 
 
 @attrs.frozen
 class DatasetName:
-    """The identity of a dataset: its namespace, and its name in there."""
+    """The identity of a dataset: its namespace, and its name within that."""
 
     namespace: str
     name: str
@@ -28,13 +28,14 @@ class DatasetName:
 
 @attrs.frozen
 class SourceColumn:
-    """A column that reaches another one.
+    """
+    A column that flows into another column.
 
     Args:
-        dataset: where it is read.
+        dataset: the dataset that it is read from.
         field: its name there.
-        kinds: in which ways it arrives, such as `AGGREGATION`; `-` where that is not said.
-        expression: the text of the first expression that is no plain copy; empty where there is none.
+        kinds: its transformations, such as `AGGREGATION`; `-` if the event does not say.
+        expression: the text of the first expression that is not a plain copy; empty if there is none.
     """
 
     dataset: DatasetName
@@ -45,14 +46,15 @@ class SourceColumn:
 
 @attrs.frozen
 class ReportedOutput:
-    """A dataset that a run wrote.
+    """
+    A dataset that a run wrote.
 
     Args:
-        dataset: which.
-        tables: its further names, such as that of the table that lies there.
-        rows: how many were written; None where that is not said.
-        columns: each column with its sources, in the order of the schema, last EVERY_ROW; None where the
-            event has no column lineage of it.
+        dataset: its identity.
+        tables: its other names, such as that of the table stored there.
+        rows: how many rows were written; None if the event does not say.
+        columns: each column with its sources, in the order of the schema, EVERY_ROW last; None if the event has no
+            column lineage for it.
     """
 
     dataset: DatasetName
@@ -63,16 +65,17 @@ class ReportedOutput:
 
 @attrs.frozen
 class State:
-    """What one event says of its run.
+    """
+    The state of a run, as reported by one event.
 
     Args:
-        run_id: of the run.
+        run_id: the run's id.
         job: the name of its job.
-        type: of the event, for example COMPLETE.
-        time: of the event; None where it can't be read.
+        type: the event's type, for example COMPLETE.
+        time: the event's time; None if it can't be parsed.
         inputs: the datasets that the run reads.
-        outputs: those that it writes.
-        error: the message of its error on one line; empty where there is none.
+        outputs: the datasets that it writes.
+        error: the error message, on one line; empty if there is none.
     """
 
     run_id: str
@@ -86,32 +89,33 @@ class State:
 
 @attrs.frozen
 class Run:
-    """One run, by its first event and by the last one, which says how it ended or how far it has come."""
+    """One run: its first event, and its last one, which says how the run ended or how far it got."""
 
     first: State
     last: State
 
     @property
     def rows(self) -> int | None:
-        """The rows written to all outputs; None where no output tells."""
+        """The rows written to all outputs; None if no output says."""
         known = [output.rows for output in self.last.outputs if output.rows is not None]
         return sum(known) if known else None
 
     @property
     def seconds(self) -> float | None:
-        """The time from the first event to the last; None where an event's time can't be read."""
+        """The seconds from the first event to the last; None if an event's time can't be parsed."""
         begin, end = self.first.time, self.last.time
         return None if begin is None or end is None else (end - begin).total_seconds()
 
 
 def state_of(event: EventJson) -> State:
-    """Read a run event.
+    """
+    Return the state that a run event reports.
 
     Args:
-        event: as parsed from JSON.
+        event: the parsed JSON.
 
     Raises:
-        ValueError: it lacks what the specification asks for; the text says what.
+        ValueError: it lacks something that the specification requires; the message says what.
     """
     try:
         return State(
@@ -139,7 +143,7 @@ def runs_of(states: Iterable[State]) -> list[Run]:
 
 
 def latest_outputs(runs: Iterable[Run]) -> list[tuple[Run, ReportedOutput]]:
-    """Return each dataset with column lineage once, from its last run that completed, else from its last."""
+    """Return each dataset with column lineage once, from its last run that completed or, if none did, its last run."""
     chosen: dict[DatasetName, tuple[Run, ReportedOutput]] = {}
     for run in runs:
         for output in run.last.outputs:
@@ -151,10 +155,11 @@ def latest_outputs(runs: Iterable[Run]) -> list[tuple[Run, ReportedOutput]]:
 
 
 class Names:
-    """Short names for datasets: a path is named from the deepest directory that holds all of its namespace.
+    """
+    Short names for datasets: a path is relative to the deepest directory that contains all paths of its namespace.
 
     Args:
-        runs: whose datasets there are.
+        runs: the runs whose datasets are named.
     """
 
     def __init__(self, runs: Iterable[Run]) -> None:
@@ -216,7 +221,7 @@ def _edge(document: EventJson) -> SourceColumn:
 
 def _time(text: object) -> datetime | None:
     try:
-        # Python 3.10 does not read the Z.
+        # Python 3.10 can't parse the Z.
         time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and what all of them have in common."""
+"""The command line: the list of commands, and what they have in common."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """
+    Run one command.
 
     Args:
-        arguments: of the command line, without its name; those of the process where they are None.
+        arguments: the arguments of the command line, without the program's name; None for those of this process.
 
     Returns:
-        The exit code: 0 where all is well, 1 where the command found a problem, 2 for a wrong command line,
-        130 for Ctrl-C.
+        The exit code: 0 if all is well, 1 if the command found a problem, 2 for a wrong command line, 130 for Ctrl-C.
     """
     parser = argparse.ArgumentParser(
         prog=PROGRAM, description="What belongs to the lineage of PySpark jobs: look at it, check it, ship it."
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in _COMMANDS:
         command.add_to(commands)
     options = parser.parse_args(arguments)
-    # A name in an event may have signs that the terminal's encoding lacks.
+    # Names in events may have characters that the terminal's encoding lacks.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has enough of it; without this the interpreter complains when it ends.
+        # The reader of the output closed the pipe; without this, the interpreter complains when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status

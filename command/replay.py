@@ -1,4 +1,4 @@
-"""`replay`: what earlier applications left in the spool, shipped now."""
+"""`replay`: ships what earlier applications left in the spool."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ unless --to is given. Exit code 1 where something stays behind."""
 _BY_DRIVER = "written by the Hadoop client of a Spark driver: the next application ships what waits for it, or --to URL"
 _OVER_HTTP = frozenset({"http", "async_http"})
 _FILE = "file:"
-# What a receiver's address looks like whose scheme was forgotten; one with a login in it is not to be repeated.
+# A receiver's address without a scheme; an address with a login in it does not match, and is never repeated.
 _SERVER = re.compile(r"(?:localhost|[\w.-]+(?=:\d))(?::\d{1,5})?(?:/[\w./-]*)?")
 _PATIENCE = 60.0
 _TICK_SECONDS = 0.1
@@ -63,13 +63,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ship what was left.
+    """
+    Ship what was left in the spool.
 
     Args:
-        options: `spool`, `to`, `dead`, `patience` and those of `configured.add_options`.
+        options: `spool`, `to`, `dead`, `patience` and the options that `configured.add_options` adds.
 
     Returns:
-        The exit code: 1 where something stays behind, 2 where there is no receiver or no spool to be used.
+        The exit code: 1 if something stays behind, 2 if there is no usable receiver or spool.
     """
     settings = read(options, os.environ).settings
     transport_options = _options(settings, options.to)
@@ -93,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace) -> int:
-    """Ship what is in a spool, and say what became of it."""
+    """Ship what is in a spool, and print what became of it."""
     screen = Screen()
     destinations = {part.destination for part in parts}
     receiver = " and ".join(sorted(destinations))
@@ -115,17 +116,18 @@ def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace)
         screen.line(f"{counts.dropped:,} can't be read any more")
     is_left = _is_left(screen, root, {each.directory for each in meant})
     if not counts.recovering and counts.recovered < total and not is_left:
-        screen.line(f"{total - counts.recovered:,} were taken up by another application meanwhile")
+        screen.line(f"{total - counts.recovered:,} were taken over by another application meanwhile")
     return int(is_left or bool(counts.failed or counts.dropped))
 
 
 def _is_left(screen: Screen, root: Path, meant: set[Path]) -> bool:
-    """Tell whether something stays behind that no other application has taken up, and what.
+    """
+    Return whether something stays behind that no other application has taken over, and print what.
 
     Args:
-        screen: to tell it on.
-        root: the spool's.
-        meant: what was to be shipped: this process may still hold it, where the transport hangs.
+        screen: where to print it.
+        root: the spool's root directory.
+        meant: what was to be shipped; if the transport hangs, this process may still hold it.
     """
     left = [each for each in contents(root) if not each.in_use or (each.directory in meant and holds(each.directory))]
     waiting = sum(each.waiting for each in left)
@@ -151,7 +153,7 @@ def _options(settings: Settings, to: str | None) -> Mapping[str, Any]:
     from openlineage_pyspark.transport.http.client import same_server
 
     configured = settings.transport
-    # Whatever logs in at the one server is nobody's business at another.
+    # Credentials for one server must not be sent to another.
     if str(configured.get("type")) in _OVER_HTTP and same_server(str(configured.get("url")), to):
         return {**configured, "url": to}
     return {"type": "http", "url": to}
@@ -179,12 +181,12 @@ def _seconds(text: str) -> float:
 
 
 def _ship(delivery: FanOut, total: int, patience: float, screen: Screen) -> DeliveryCounts:
-    """Ship the recovered events until each has its answer, or nothing more goes through."""
+    """Ship the recovered events until each has been answered, or no more get through."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("shipping"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # A bar that is only disabled leaves an empty line behind with older versions of rich.
+    # With older versions of rich, a progress bar that is only disabled leaves an empty line behind.
     console = screen.console if screen.console.is_terminal else Console(quiet=True)
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("events", total=total)

@@ -1,6 +1,7 @@
-"""The rules that events keep and no schema can say.
+"""
+The rules for events that no schema can express.
 
-Order and completeness of runs, what an event's parts mean, and that no text looks like a credential.
+They cover the order and completeness of runs, what an event's parts mean, and texts that look like credentials.
 """
 
 from __future__ import annotations
@@ -19,41 +20,41 @@ if TYPE_CHECKING:
     from openlineage_pyspark.command.event_file import EventJson, Place
 
 ORDER = "order"
-"""A run begins with its only START, has one terminal event and nothing after it; its parent started before it."""
+"""A run begins with its only START, has one terminal event and nothing after that; its parent started before it."""
 COMPLETENESS = "completeness"
 """A run has a START and a terminal event, and keeps its job."""
 NAMES = "names"
-"""Each name is there, once, and of signs that receivers take."""
+"""Each name is there, only once, and consists of characters that receivers accept."""
 COLUMN_LINEAGE = "column lineage"
 """Each source is an input with that field in its schema, each target a field of the output."""
 TRANSFORMATIONS = "transformations"
-"""Each source arrives in a way that the specification has; none that decides about rows is DIRECT."""
+"""Each source has a transformation that the specification knows; none that influences rows is DIRECT."""
 CREDENTIALS = "credentials"
 """No text looks like a credential."""
 
 SPECIFICATION = "specification"
-"""An event has the shape that the specification gives it."""
+"""An event has the form that the specification requires."""
 
-# What Marquez takes for a namespace (its class NamespaceName).
+# The namespaces that Marquez accepts (its class NamespaceName).
 _ACCEPTED_NAMESPACE = re.compile(r"[a-zA-Z:;=/0-9_\-.@+]{1,1024}")
 _VOCABULARY = {
     "DIRECT": {"IDENTITY", "TRANSFORMATION", "AGGREGATION"},
     "INDIRECT": {"FILTER", "JOIN", "GROUP_BY", "SORT", "WINDOW", "CONDITIONAL"},
 }
 
-# Whether it is the name of a secret is judged when a pattern has found it.
+# Whether it is the name of a secret is checked after a pattern has matched it.
 _NAME = r"(?P<name>[\w.-]{1,100})"
-# What stands in place of a secret that was taken out: ?, ***, xxxxx, <...>, ${...}, [REDACTED], (redacted).
+# Replacements for secrets that were removed: ?, ***, xxxxx, <...>, ${...}, [REDACTED], (redacted).
 _TAKEN_OUT = r"(?:[?*x]+(?![^\s'\"&;,)@])|<|\$\{|[\[(*]*redacted)"
 
 CREDENTIAL_KINDS: dict[str, re.Pattern[str]] = {
-    # The scheme is left out: to look for its begin costs the square of a text's length.
+    # The scheme is left out: searching for its beginning takes time quadratic in the text's length.
     "a password in a URL": re.compile(rf"://[^\s/:@?#'\"]*:(?!{_TAKEN_OUT})[^\s/@'\"]+@", re.IGNORECASE),
     "a credential in a URL or connection string": re.compile(
         rf"[?&;]{_NAME}=(?!{_TAKEN_OUT})[^\s&;'\"]", re.IGNORECASE
     ),
     "a credential among options": re.compile(
-        # What follows the name may be the next option, and is not consumed.
+        # What follows the name may be the next option, so it is not consumed.
         rf"(?<![\w.-]){_NAME}(?=['\"`]?\s{{0,99}}(?:=>?\s{{0,99}}|:\s{{0,99}})?['\"](?!{_TAKEN_OUT})[^'\"]+['\"])",
         re.IGNORECASE,
     ),
@@ -62,20 +63,21 @@ CREDENTIAL_KINDS: dict[str, re.Pattern[str]] = {
     "a JSON Web Token": re.compile(r"\beyJ[\w-]{8,999}\.eyJ[\w-]{8,9999}\.[\w-]{8}"),
     "a private key": re.compile(r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY"),
 }
-"""What each kind of credential looks like, by its name."""
+"""The pattern of each kind of credential, by its name."""
 
 _ONLY_TAKEN_OUT = re.compile(rf"{_TAKEN_OUT}.*|", re.IGNORECASE | re.DOTALL)
 
 
 @attrs.frozen
 class Finding:
-    """One thing that is wrong.
+    """
+    One thing that is wrong.
 
     Args:
-        place: the event that shows it.
-        rule: which is broken.
-        run_id: the run of that event; empty where it is not known.
-        job: its job's name; empty where it is not known.
+        place: the location of the event that shows it.
+        rule: the rule that is broken.
+        run_id: the id of the event's run; empty if it is not known.
+        job: the name of its job; empty if it is not known.
         problem: what is wrong, as a clause.
     """
 
@@ -95,15 +97,16 @@ class _Step:
 
 
 class RunRules:
-    """The rules about whole runs: events go in one by one, and the findings come out when all are in.
+    """
+    Checks the rules about whole runs: add all events one by one, then get the findings.
 
-    The events are those of whole runs, in the order in which they were sent.
+    The events must be those of whole runs, in the order in which they were sent.
     """
 
     def __init__(self) -> None:
         self._runs: dict[str, list[_Step]] = {}
         self._events = 0
-        # By run, the number among all events of its first event, and of its START.
+        # For each run, the position of its first event, and of its START, among all events.
         self._begun: dict[str, int] = {}
         self._started: dict[str, int] = {}
 
@@ -113,14 +116,15 @@ class RunRules:
         return len(self._runs)
 
     def add(self, place: Place, event: EventJson) -> tuple[str, str]:
-        """Take the next event; one that lacks a run, a job or a type is of no run.
+        """
+        Add the next event; one that lacks a run, a job or a type belongs to no run.
 
         Args:
-            place: where it stands.
-            event: as parsed from JSON.
+            place: its location.
+            event: the parsed JSON.
 
         Returns:
-            The id of its run and the name of its job, empty where it is of no run.
+            The id of its run and the name of its job; empty if it belongs to no run.
         """
         try:
             run_id, kind = event["run"]["runId"], event.get("eventType", "OTHER")
@@ -145,7 +149,7 @@ class RunRules:
 
     def _parents(self, run_id: str, steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
         for parent in dict.fromkeys(step.parent for step in steps):
-            # A parent that has no event here, such as a task of a scheduler, has started somewhere else.
+            # A parent without events here, such as a scheduler's task, was started somewhere else.
             if (
                 parent is not None
                 and parent in self._runs
@@ -176,15 +180,16 @@ def _one_job(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
     jobs = sorted({step.job for step in steps})
     if len(jobs) > 1:
         other = next(step for step in steps if step.job != steps[0].job)
-        yield COMPLETENESS, other, f"is of several jobs: {jobs}"
+        yield COMPLETENESS, other, f"belongs to several jobs: {jobs}"
 
 
 def event_findings(place: Place, event: EventJson) -> Iterator[Finding]:
-    """Yield what is wrong with one event by itself.
+    """
+    Yield what is wrong with one event by itself.
 
     Args:
-        place: where it stands.
-        event: as parsed from JSON, of the shape that the specification gives it.
+        place: its location.
+        event: the parsed JSON, which has the form that the specification requires.
     """
     found = [(NAMES, problem) for problem in _names(event)]
     for output in event.get("outputs", []):
@@ -216,7 +221,7 @@ def _names(event: EventJson) -> Iterator[str]:
 
 
 def _sources(event: EventJson, output: EventJson, facet: EventJson) -> Iterator[str]:
-    # The output itself too: a statement such as UPDATE reads what it writes.
+    # Including the output itself: a statement such as UPDATE reads what it writes.
     fields = {
         (dataset["namespace"], dataset["name"]): set(_paths(_schema(dataset)))
         for dataset in [output, *event.get("inputs", [])]
@@ -260,7 +265,7 @@ def _schema(dataset: EventJson) -> list[EventJson]:
 
 
 def _paths(fields: list[EventJson]) -> Iterator[str]:
-    """Yield each dotted path to a field; the levels of arrays and maps may be left out of it."""
+    """Yield each dotted path to a field, with and without the levels of arrays and maps."""
     for field in fields:
         yield field["name"]
         for inner in _paths(field.get("fields", [])):
@@ -270,10 +275,11 @@ def _paths(fields: list[EventJson]) -> Iterator[str]:
 
 
 def credentials_in(document: object) -> Iterator[str]:
-    """Yield where texts look like a credential, and like which; what they are is not repeated.
+    """
+    Yield where a text looks like a credential, and like which kind; the text itself is not repeated.
 
     Args:
-        document: as parsed from JSON.
+        document: the parsed JSON.
     """
     pending = [("", "", document)]
     while pending:

@@ -1,4 +1,4 @@
-"""What a command prints: tables and lines that fit a terminal, and are whole where the output goes elsewhere."""
+"""The output of commands: tables and lines that fit a terminal, and are complete if the output goes elsewhere."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ _STYLES = {
 
 @attrs.frozen
 class Column:
-    """One column of a table.
+    """
+    One column of a table.
 
     Args:
         title: its header.
-        share: the greatest part of the width that it may take; 1 for what the others leave.
-        right: whether it is aligned to the right.
+        share: the largest fraction of the width that it may take; 1 for what the others leave.
+        right: whether it is right-aligned.
     """
 
     title: str
@@ -37,10 +38,11 @@ class Column:
 
 
 class Screen:
-    """Standard output.
+    """
+    Standard output.
 
-    In a terminal, and where the variable COLUMNS gives a width, a row is one line: long cells lose their
-    middle, the last one its end. Elsewhere nothing is cut and nothing is coloured.
+    In a terminal, or if the variable COLUMNS sets a width, a row is one line: long cells are cut in the middle, the
+    last one at its end. Otherwise nothing is cut or coloured.
     """
 
     def __init__(self) -> None:
@@ -51,26 +53,27 @@ class Screen:
         self._limited = limited
 
     def line(self, text: str = "") -> None:
-        """Print a line as it is; a long one is not cut."""
+        """Print a line as it is, without cutting it."""
         self.console.print(Text(printable(text)))
 
     def heading(self, text: str) -> None:
-        """Print a line that says what follows."""
+        """Print a heading for what follows."""
         self.console.print(Text(printable(text), style="bold"))
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], *, wrap: bool = False) -> None:
-        """Print a table.
+        """
+        Print a table.
 
         Args:
-            columns: its columns; the last one takes the width that is left.
+            columns: its columns; the last one takes the remaining width.
             rows: a text for each column.
-            wrap: whether the last column goes on in the next line where it is too long, in place of being cut.
+            wrap: whether the last column is wrapped, not cut, if it is too long.
         """
         headed = any(column.title for column in columns)
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=headed)
         table.add_column("", width=0, no_wrap=True)
         for column in columns:
-            # Only what may be wrapped gives way, and the texts themselves say that they are not wrapped.
+            # Only a column that may be wrapped is narrowed; the other texts are marked as not to be wrapped.
             is_last = column is columns[-1]
             table.add_column(column.title, justify="right" if column.right else "left", no_wrap=not is_last)
         for row in rows:
@@ -97,7 +100,7 @@ class Screen:
 
 
 def printable(text: str) -> str:
-    """Write what a terminal would act on, such as a colour or a line break in a name, as an escape."""
+    """Escape what a terminal would act on, such as a colour code or a line break in a name."""
     if text.isprintable():
         return text
     return "".join(
@@ -106,7 +109,7 @@ def printable(text: str) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Cut a text to a width in characters, with dots in the middle: both ends of a name tell most."""
+    """Cut a text to a width in characters, with dots in the middle: both ends of a name tell the most."""
     if len(text) <= width or width < 4:
         return text
     tail = (width - 3) // 2
@@ -114,5 +117,5 @@ def shorten(text: str, width: int) -> str:
 
 
 def complain(text: str) -> None:
-    """Print a line to standard error, behind the name of the command."""
+    """Print a line to standard error, prefixed with the program's name."""
     sys.stderr.write(f"openlineage-pyspark: {printable(text)}\n")

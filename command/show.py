@@ -35,13 +35,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the lineage of some files.
+    """
+    Show the lineage of some files.
 
     Args:
         options: `files`, `output` and `column`.
 
     Returns:
-        The exit code: 1 where a file can't be read, a line is no event, or nothing is there to be shown.
+        The exit code: 1 if a file can't be read, a line is not an event, or there is nothing to show.
     """
     from openlineage_pyspark.command.screen import Screen, complain
 
@@ -70,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _states(files: Sequence[str], problems: list[str]) -> Iterator[State]:
-    """Yield what the run events say; events of datasets and jobs alone are passed over."""
+    """Yield the states that run events report; dataset events and job events are skipped."""
     for line in read_lines(files):
         if line.event is None:
             problems.append(f"{line.place} {line.problem}")
@@ -80,7 +81,7 @@ def _states(files: Sequence[str], problems: list[str]) -> Iterator[State]:
             except ValueError as problem:
                 problems.append(f"{line.place} {problem}")
         elif not {"job", "dataset"} & line.event.keys():
-            problems.append(f"{line.place} is no OpenLineage event")
+            problems.append(f"{line.place} is not an OpenLineage event")
 
 
 def _is_meant(output: ReportedOutput, names: Names, options: argparse.Namespace) -> bool:
@@ -139,5 +140,5 @@ def _show_runs(screen: Screen, runs: Iterable[Run]) -> None:
         if each.last.error:
             rows.append(("", "", "", f"  {each.last.error}"))
     numbers = (Column("rows", 0.15, right=True), Column("seconds", 0.1, right=True))
-    # Cut in the middle: the end of a job's name says what it writes.
+    # Cut in the middle, because the end of a job's name says what it writes.
     screen.table((Column("state", 0.2), *numbers, Column("job", 0.55)), rows)

@@ -1,4 +1,5 @@
-"""The Spark that a driver of this interpreter would start, and its configuration, read from files and command lines.
+"""
+The Spark that a driver with this interpreter would start, and its configuration, read from files and command lines.
 
 Neither Spark nor Java is started.
 """
@@ -27,12 +28,13 @@ _VERSION_LINE = re.compile(r"^__version__\b.*?[\"']([^\"']+)", re.MULTILINE)
 
 @attrs.frozen
 class SparkPlace:
-    """Where Spark is.
+    """
+    The location of Spark.
 
     Args:
-        package: the folder of the Python package `pyspark`; None where it can't be imported.
-        package_version: its version; None where it does not say.
-        home: Spark's own folder: SPARK_HOME, or else the package, which holds a whole Spark where pip installed it.
+        package: the folder of the Python package `pyspark`; None if it can't be imported.
+        package_version: its version; None if it is not known.
+        home: Spark's own folder: SPARK_HOME, or else the package, which contains a whole Spark if pip installed it.
     """
 
     package: Path | None
@@ -41,7 +43,7 @@ class SparkPlace:
 
     @property
     def jars(self) -> Path | None:
-        """The folder of its jars; None where there is none, as with a client of Spark Connect."""
+        """The folder of its jars; None if there is none, as in a Spark Connect client."""
         if self.home is None:
             return None
         return next(
@@ -50,14 +52,15 @@ class SparkPlace:
 
     @property
     def version(self) -> str | None:
-        """The version of Spark by the name of its core jar; None where there is no such jar."""
+        """The version of Spark, from the name of its core jar; None if there is no such jar."""
         return self.jar_version("spark-core")
 
     def jar_version(self, name: str) -> str | None:
-        """Return the version of a jar by its file's name; None where it is not there.
+        """
+        Return the version of a jar, from its file name; None if there is no such jar.
 
         Args:
-            name: such as `janino`, without Scala's version.
+            name: the jar's name without Scala's version, such as `janino`.
         """
         pattern = re.compile(rf"{re.escape(name)}(?:_2\.1[23])?-(\d[^/]*)\.jar")
         found = (pattern.fullmatch(jar.name) for jar in self.jars.iterdir()) if self.jars else ()
@@ -65,7 +68,8 @@ class SparkPlace:
 
 
 def find_spark(environ: Mapping[str, str]) -> SparkPlace:
-    """Look for Spark as `pyspark` does.
+    """
+    Find Spark as `pyspark` does.
 
     Args:
         environ: the environment, for SPARK_HOME.
@@ -93,13 +97,14 @@ def _package_version(package: Path | None) -> str | None:
 
 @attrs.frozen
 class SparkConf:
-    """Spark's configuration, and where each key of it stands.
+    """
+    Spark's configuration, and where each key is set.
 
     Args:
-        values: by key.
-        sources: by key: the path of a file, `--conf` or `PYSPARK_SUBMIT_ARGS`.
-        file: the defaults file that was looked for; None where there is no Spark to have one.
-        problem: why it could not be read; empty where it was, or is not there.
+        values: the value of each key.
+        sources: the source of each key: the path of a file, `--conf` or `PYSPARK_SUBMIT_ARGS`.
+        file: the defaults file that was looked for; None if there is no Spark.
+        problem: why it could not be read; empty if it was read or does not exist.
     """
 
     values: Mapping[str, str] = attrs.field(repr=False)
@@ -111,13 +116,14 @@ class SparkConf:
 def read_conf(
     spark: SparkPlace, environ: Mapping[str, str], given: Sequence[tuple[str, str]], file: Path | None = None
 ) -> SparkConf:
-    """Read the configuration, the strongest source last.
+    """
+    Read the configuration, strongest source last.
 
     Args:
-        spark: whose folder `conf` is looked into, unless SPARK_CONF_DIR names another.
+        spark: the Spark whose folder `conf` is searched, unless SPARK_CONF_DIR names another.
         environ: the environment, for SPARK_CONF_DIR and PYSPARK_SUBMIT_ARGS.
-        given: keys and values of the command line.
-        file: in place of the defaults file.
+        given: keys and values from the command line.
+        file: the file to read in place of the defaults file.
     """
     folder = environ.get("SPARK_CONF_DIR", "").strip() or (spark.home and spark.home / "conf")
     path = file or (Path(folder) / DEFAULTS if folder else None)
@@ -135,19 +141,20 @@ def read_conf(
     layers = ((str(path), pairs), (SUBMIT_ARGUMENTS, _submit_arguments(environ)), (COMMAND_LINE, given))
     for source, layer in layers:
         for key, value in layer:
-            # What is no key of Spark is none to spark-submit either.
+            # Like spark-submit, ignore keys that are not Spark's.
             if key.startswith("spark."):
                 values[key], sources[key] = value.strip(), source
     return SparkConf(values, sources, path, problem)
 
 
 def properties(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys and values of a Java properties file (java.util.Properties.load).
+    """
+    Yield the keys and values of a Java properties file (java.util.Properties.load).
 
     Args:
-        text: of the file.
+        text: the content of the file.
     """
-    # An odd number of backslashes at its end joins a line to the next one, whose indent does not count.
+    # An odd number of backslashes at its end joins a line to the next one, whose indentation is dropped.
     joined = re.sub(r"(?<!\\)((?:\\\\)*)\\\r?\n[ \t\f]*", r"\1", text)
     for line in re.split(r"\r?\n|\r", joined):
         pair = _PAIR.fullmatch(line.lstrip())

@@ -38,20 +38,21 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def add_spool_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names the spool."""
+    """Add the option for the spool's directory."""
     parser.add_argument(
         "--spool", type=_directory, metavar="DIR", help="the spool's directory; by default what is configured"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """List what is in the spool.
+    """
+    List what is in the spool.
 
     Args:
-        options: `spool`, `dead` and those of `configured.add_options`.
+        options: `spool`, `dead` and the options that `configured.add_options` adds.
 
     Returns:
-        The exit code: 1 where something in it can't be read, 2 where there can be no spool.
+        The exit code: 1 if something in it can't be read, 2 if there can be no spool.
     """
     screen = Screen()
     try:
@@ -77,14 +78,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def root_for(settings: Settings, named: Path | None) -> Path:
-    """Return the spool's root for a command; where the spool is switched off, that of what was left before.
+    """
+    Return the spool's root for a command; if the spool is switched off, the one that may hold older events.
 
     Args:
-        settings: which may name one.
-        named: on the command line, in place of it.
+        settings: the settings, which may name one.
+        named: the root named on the command line, which takes precedence.
 
     Raises:
-        SpoolError: there is no home for the default one, or the one that is configured can't be read.
+        SpoolError: there is no home directory for the default root, or the configured root can't be read.
     """
     root = named or named_root(settings) or default_root()
     if problem := _problem_with(root):
@@ -93,7 +95,7 @@ def root_for(settings: Settings, named: Path | None) -> Path:
 
 
 def contents(root: Path) -> list[Content]:
-    """Return what each application has in a spool, the oldest first."""
+    """Return what each application has in a spool, oldest first."""
     return [content(directory) for directory in directories(root)]
 
 
@@ -103,7 +105,7 @@ def unreadable(root: Path) -> list[str]:
 
 
 def age(seconds: float) -> str:
-    """Write a time span in its greatest unit, such as `3 h`."""
+    """Format a time span in its largest unit, such as `3 h`."""
     size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), (1, "s"))
     return f"{max(0, int(seconds // size))} {unit}"
 
@@ -114,7 +116,7 @@ def _age_of(time_of_epoch: float) -> str:
 
 def _directory(text: str) -> Path:
     path = Path(text)
-    # One that is configured is made when it is needed; of one that is named here, the name is wrong.
+    # A configured directory is created when it is needed; if the one named here does not exist, the name is wrong.
     problem = _problem_with(path) or ("" if path.exists() else "it is not there")
     if problem:
         raise argparse.ArgumentTypeError(f"{text} can't be read ({problem})")
@@ -122,7 +124,7 @@ def _directory(text: str) -> Path:
 
 
 def _problem_with(directory: Path) -> str:
-    """Tell why a directory can't be read; empty where it can, or is not there."""
+    """Return why a directory can't be read; empty if it can, or does not exist."""
     try:
         next(directory.iterdir(), None)
     except FileNotFoundError:

@@ -1,9 +1,9 @@
 """
-From an encoded plan to its lineage, with what earlier plans of the application left behind.
+Derive the lineage of each encoded plan, using what earlier plans of the application left behind.
 
 This is the stage of the pipeline between the probe and the runs. It guards each plan, so that a fault in decoding or
-tracing one costs that plan's lineage and nothing else, and it holds the application's memory. Assembling runs stays
-pure because neither happens there.
+tracing costs only that plan's lineage, and it holds what is remembered across plans. Keeping both here lets the
+assembly of runs stay pure.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ _MOST_REMEMBERED = 50_000
 
 def session_of(plan: Plan, metastore: str | None) -> Session:
     """
-    Return what the session of a plan says about names.
+    Return the session settings that dataset names depend on.
 
     Args:
-        plan: as the probe encoded it, with its session.
-        metastore: `hive.metastore.uris`, which counts where the session's catalog is Hive's.
+        plan: the decoded plan, which includes its session.
+        metastore: `hive.metastore.uris`; used only if the session's catalog is Hive's.
     """
     catalog = plan.session.get("catalog") or "in-memory"
     return Session(plan.session.get("warehouse"), metastore if catalog == "hive" else None, catalog)
 
 
 class Analyses:
-    """The analyses of one application's plans, made in the plans' order."""
+    """Analyzes the plans of one application, in order."""
 
     def __init__(self, metastore: str | None, guard: Guard) -> None:
         """
-        Begin without any memory.
+        Start with nothing remembered.
 
         Args:
-            metastore: `hive.metastore.uris`, for the sessions whose catalog is Hive's.
-            guard: what catches a fault in the analysis of one plan.
+            metastore: `hive.metastore.uris`, for sessions whose catalog is Hive's.
+            guard: catches faults in the analysis of a plan.
         """
         self._metastore = metastore
         self._guard = guard
-        # Of the executions that have not ended.
+        # Only for executions that have not ended.
         self._open: dict[int, PlanLineage] = {}
         self._datasets: dict[int, tuple[Dataset, ...]] = {}
         self._sources: dict[int, Any] = {}
@@ -57,18 +57,18 @@ class Analyses:
 
     def of(self, step: Step, *, wanted: bool) -> PlanLineage | None:
         """
-        Return the lineage of the plan in a step, and remember it where rows go on without their plan.
+        Return the lineage of the plan in a step, and remember it if its rows outlive the plan.
 
-        Rows do so after a checkpoint and in a micro-batch: later plans name their exprIds, and no longer hold what
-        they come from.
+        Rows outlive their plan after a checkpoint and in a micro-batch: later plans refer to their exprIds, but no
+        longer contain the plan that produced them.
 
         Args:
-            step: each one, in order.
-            wanted: whether a run needs the plan. Most nested ones say again what the plan around them has said, and
-                are not worth decoding.
+            step: the next step; call this for every step, in order.
+            wanted: whether a run needs the plan. Most nested plans repeat the plan around them and are not worth
+                decoding.
 
         Returns:
-            None where the plan is not wanted; of a plan that could not be read, a gap that says so.
+            The lineage; None if the plan is not wanted. For a plan that could not be read, it holds only a gap.
         """
         if isinstance(step, ExecutionEnded):
             self._open.pop(step.id, None)

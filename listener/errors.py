@@ -1,20 +1,20 @@
 """
-What the public functions raise.
+The exceptions that the public functions raise.
 
     LineageError
     ├── RegistrationError      the listener could not be attached to a session
     │   └── NotAskedForError   lineage is not configured, or is switched off
-    └── ProbeError             the driver's JVM refused what the listener asked of it, or does not answer
+    └── ProbeError             the driver's JVM refused a call of the listener, or does not answer
 
-Errors of delivery have a root of their own, `DeliveryError`, because `transport` imports nothing of the rest of this
-package. They reach the authors of transports, never a job.
+Delivery errors have their own root, `DeliveryError`, because `transport` imports nothing from the rest of this package.
+Only authors of transports see them, never a job.
 """
 
 from __future__ import annotations
 
 
 class LineageError(Exception):
-    """The root of what this package raises in the face of its users."""
+    """The base class of the exceptions that users of this package may see."""
 
 
 class RegistrationError(LineageError):
@@ -26,4 +26,4 @@ class NotAskedForError(RegistrationError):
 
 
 class ProbeError(LineageError):
-    """The driver's JVM can't load the probe, refuses a call, or does not answer."""
+    """The driver's JVM can't load the probe, refuses a call or does not answer."""

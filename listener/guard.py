@@ -1,7 +1,7 @@
 """
-Catch every exception of the listener's own work, so that a fault costs lineage and never the user's job.
+Catch every exception raised by the listener's own work, so that a fault costs lineage, never the user's job.
 
-What is caught is counted, and logged once per kind. Besides this module, only the hook that starts the listener
+Caught exceptions are counted, and logged once per kind. Besides this module, only the hook that starts the listener
 (`listener.start`) and the call of a transport (`transport.attempt`) catch every exception.
 """
 
@@ -27,10 +27,10 @@ T = TypeVar("T")
 @attrs.frozen
 class Caught:
     """
-    An exception that a function raised.
+    Stands for an exception that a function raised.
 
     Args:
-        name: of its class. Its message is not kept, because it may hold anything.
+        name: the name of its class. Its message is not kept, because it may contain anything, even secrets.
     """
 
     name: str
@@ -41,8 +41,8 @@ class Guard:
     Runs functions that must not raise, and counts the exceptions that they do raise.
 
     Attributes:
-        caught: how many exceptions were caught, by what was being done and their class.
-        redaction: applied to the texts that are logged; None until the configuration is known.
+        caught: how many exceptions were caught, by task and exception class.
+        redaction: applied to logged text; None until the configuration is known.
     """
 
     def __init__(self) -> None:
@@ -55,8 +55,8 @@ class Guard:
         Call a function and return its result, or None if it raised.
 
         Args:
-            what: what is being done, for the log line.
-            function: the function.
+            what: what the function does, for the log line.
+            function: the function to call.
             args: its positional arguments.
             kwargs: its keyword arguments.
         """
@@ -72,7 +72,7 @@ class Guard:
             return Caught(type(problem).__name__)
 
     def report(self, what: str, problem: BaseException) -> None:
-        """Count an exception; log the first of its kind, with the stack trace at DEBUG."""
+        """Count an exception, and log the first of its kind, with its stack trace at DEBUG."""
         kind = f"{what}: {type(problem).__name__}"
         self.caught[kind] += 1
         if self.caught[kind] == 1:

@@ -1,8 +1,8 @@
 """
-The way of one event, on one screen: record, plan, analysis, run, redaction, event, delivery.
+The path of one event, on one screen: record, plan, analysis, run, redaction, event, delivery.
 
-Each stage takes and gives typed values. Nothing here knows of threads or of time limits: `worker` calls `take` for
-each record, on a thread of the listener's own, and guards the call.
+Each stage takes and returns typed values. Nothing here knows of threads or time limits: `worker` calls `take` for each
+record, on the listener's own thread, and guards the call.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _MOST_GAPS = 1000
 
 class Pipeline:
     """
-    From the probe's records to events that are handed to the delivery.
+    Turns the probe's records into events and hands them to the delivery.
 
     Attributes:
-        events: how many were handed over.
-        dropped: how many events Spark has dropped, because the listener's queue was full.
-        gaps: what the events say is missing from them; of very many different gaps the first.
+        events: how many events were handed to the delivery.
+        dropped: how many events Spark dropped because the listener's queue was full.
+        gaps: the distinct gaps that the events report; only the first 1000 are kept.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Pipeline:
         guard: Guard,
     ) -> None:
         """
-        Begin without any run.
+        Start with no runs.
 
         Args:
-            application: what the runs belong to.
-            options: about the content of events.
-            providers: of the user's own facets.
-            delivery: what ships events.
-            guard: what catches a fault in one plan or one provider.
+            application: the application that the runs belong to.
+            options: options for the content of events.
+            providers: the providers of the user's own facets.
+            delivery: ships the events.
+            guard: catches faults in a plan or a provider.
         """
         self.events = self.dropped = 0
         self.gaps: dict[Gap, None] = {}
@@ -70,7 +70,7 @@ class Pipeline:
         self._runs = Runs(application)
 
     def take(self, text: str) -> None:
-        """Take one record of the probe, and ship the events that it completes."""
+        """Process one record of the probe, and ship the events that it completes."""
         record = parse(text)
         match record:
             case ProbeFault():
@@ -81,11 +81,11 @@ class Pipeline:
             self.ship(state)
 
     def states(self, record: Record) -> list[RunState]:
-        """Return the states of runs that a record makes known, in order."""
+        """Return the run states that a record produces, in order."""
         return [state for step in self._nested.in_order(record) for state in self._after(step)]
 
     def abandon(self, time: datetime.datetime) -> list[RunState]:
-        """Return the states that have waited for records which will not come, and the ends of all open runs."""
+        """Return the states that wait for records that will never come, and the ends of all open runs."""
         late = [state for step in self._nested.release_all() for state in self._after(step)]
         return [*late, *self._runs.abandon(time, self.dropped)]
 
@@ -94,7 +94,7 @@ class Pipeline:
         return self._runs.feed(step, plan_lineage)
 
     def ship(self, state: RunState) -> None:
-        """Redact a state, once and before anything of it is shown; make its event, and hand that to the delivery."""
+        """Redact a state before anyone else sees it, build its event, and hand the event to the delivery."""
         shown = redacted(state, self._options.redaction)
         contributions = tuple(self._contribution(provider, shown) for provider in self._providers)
         identity = event_id(shown.run_id, shown.event_type, shown.event_time)
@@ -112,13 +112,13 @@ class Pipeline:
 
 def transport_event(state: RunState, body: bytes, identity: str, application: str) -> Event:
     """
-    Return what is delivered for a state.
+    Return the event to deliver for a state.
 
     Args:
-        state: of a run.
+        state: the state of a run.
         body: the state's event as JSON.
         identity: the event's id.
-        application: id of the application's run, which is the parent of all others and whose START goes first.
+        application: id of the application's run, the parent of all others, whose START is sent first.
     """
     parent = None if state.run_id == application else application
     read = [(each.dataset.identifier.namespace, each.dataset.identifier.name) for each in state.inputs]

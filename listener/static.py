@@ -1,4 +1,4 @@
-"""Lineage without running: the session's own parser and analyzer make the plan, and the rest is as in a job."""
+"""Lineage of a query without running it: the session's own parser and analyzer make the plan; the rest is shared."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
     Return the lineage of a DataFrame or of an SQL statement, without running it.
 
     Args:
-        spark: the session whose tables and views the statement names; not one of Spark Connect.
+        spark: the session whose tables and views the query names; not a Spark Connect session.
         query: a DataFrame, or the text of one statement: SELECT, INSERT, CREATE TABLE AS SELECT, MERGE and so on.
 
     Returns:
-        its edges; it prints as a table and shows as one in a notebook.
+        The lineage edges; they print as a table, and a notebook displays them as one.
 
     Raises:
         pyspark.errors.ParseException: the text is not valid SQL.
-        pyspark.errors.AnalysisException: it names something that does not exist.
-        ValueError: Spark would run the statement while analysing it: CALL, EXECUTE IMMEDIATE, a script.
-        TypeError: `query` is neither a DataFrame nor text.
-        ProbeError: the session has no driver JVM at hand, or the JVM can't load the probe or does not answer.
+        pyspark.errors.AnalysisException: the query names something that does not exist.
+        ValueError: Spark would run the statement while analyzing it: CALL, EXECUTE IMMEDIATE, a script.
+        TypeError: `query` is neither a DataFrame nor a str.
+        ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
     """
     context = context_of(spark)
     with as_probe_error():

@@ -1,7 +1,7 @@
 """
-The listener's own thread: it takes the probe's records, and keeps the promises about time.
+The listener's own thread: it takes the probe's records and enforces the time limits.
 
-All work of the listener is done here, so that none of it runs on the user's thread or can raise there.
+All of the listener's work is done here, so that none of it runs, or can raise, on the user's thread.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from openlineage_pyspark.transport.delivery.fan_out import FanOut
 
 _WAIT_MILLISECONDS = 100
 _CAPACITY = f"spark.scheduler.listenerbus.eventqueue.{Probe.QUEUE}.capacity"
-# However little time there is to ship, the last events are made, and reach the spool.
+# Even if there is hardly any time to ship, the last events are made and reach the spool.
 _HAND_OVER_SECONDS = 0.6
 _CLOSE_SECONDS = 0.1
-# The part of the deadline that is kept for making the last events, should Spark not get to its own end.
+# The part of the deadline that is reserved for making the last events, in case Spark does not finish.
 _LAST_EVENTS_SECONDS = 0.3
-# How often in a row the JVM is asked in vain, with pauses that double up to the longest, before it counts as gone.
+# After this many failed calls in a row the JVM counts as gone; the pauses between them double up to the longest.
 _ATTEMPTS = 9
 _LONGEST_PAUSE_SECONDS = 5.0
 
@@ -36,13 +36,13 @@ _LONGEST_PAUSE_SECONDS = 5.0
 @attrs.frozen
 class Counts:
     """
-    What a worker has done.
+    Counts of what a worker has done.
 
     Args:
-        records: taken from the probe.
-        events: handed to the delivery.
+        records: records taken from the probe.
+        events: events handed to the delivery.
         lost: records that the probe had to drop.
-        caught: how often each fault was caught, by what was being done and the exception's type.
+        caught: how often each fault was caught, by task and exception type.
     """
 
     records: int
@@ -52,20 +52,20 @@ class Counts:
 
 
 class Worker:
-    """The thread's work between one probe and one delivery."""
+    """Does the work of the listener's thread, between one probe and one delivery."""
 
     def __init__(
         self, probe: Probe, application: Application, pipeline: Pipeline, delivery: Delivery | FanOut, guard: Guard
     ) -> None:
         """
-        Get ready; `run` works.
+        Prepare the worker; `run` does the work.
 
         Args:
-            probe: gives the records.
-            application: has a run of its own, around all others.
-            pipeline: makes events of them.
+            probe: supplies the records.
+            application: has its own run, the parent of all others.
+            pipeline: turns records into events.
             delivery: ships the events.
-            guard: catches what goes wrong.
+            guard: catches faults.
         """
         self._probe = probe
         self._application = application
@@ -79,27 +79,27 @@ class Worker:
         self._outcome = Outcome("COMPLETE")
         self._settle: Callable[[float], None] = lambda _seconds: None
         self._barriers: list[threading.Event] = []
-        # Records that a thread which was killed has left behind.
+        # Records left behind by a thread that was killed.
         self._taken: deque[str] = deque()
         self._began = self._finished = self._said_dropped = False
         self._failures = 0
 
     def finish(self, outcome: Outcome, settle: Callable[[float], None], timeout_seconds: float) -> bool:
         """
-        Handle and ship what is still on its way, end the application's run, and stop.
+        Handle and ship what is still pending, end the application's run, and stop.
 
         Args:
             outcome: how the application ended.
-            settle: waits until Spark has reported everything to the probe, at most the seconds that it is given.
-            timeout_seconds: for all of it.
+            settle: waits until Spark has reported everything to the probe, for at most the given number of seconds.
+            timeout_seconds: the time limit for all of this.
 
         Returns:
-            whether all was shipped within the time.
+            Whether everything was shipped in time.
         """
         end = time.monotonic() + timeout_seconds
         self._deadline = max(end, time.monotonic() + _HAND_OVER_SECONDS)
         self._outcome, self._settle = outcome, settle
-        # No JVM call here: under a signal this thread may be in the middle of one of the user's.
+        # No JVM call here: in a signal handler, this thread may be in the middle of a JVM call of the user's.
         self._ending.set()
         if not self._ended.wait(max(timeout_seconds, _HAND_OVER_SECONDS)):
             LOG.warning("openlineage: the last events could not be made within %.1f s", timeout_seconds)
@@ -107,7 +107,7 @@ class Worker:
         return left == 0 and self._ended.is_set()
 
     def flush(self, timeout_seconds: float) -> bool:
-        """Wait until what Spark has reported so far is delivered, or the time is over; return whether all of it is."""
+        """Wait until everything Spark has reported so far is delivered, or time is up; return whether all of it was."""
         end = time.monotonic() + timeout_seconds
         barrier = threading.Event()
         self._barriers.append(barrier)
@@ -117,17 +117,17 @@ class Worker:
 
     @property
     def counts(self) -> Counts:
-        """What was done so far."""
+        """The counts so far."""
         return Counts(self._records, self._pipeline.events, self._lost, tuple(sorted(self._guard.caught.items())))
 
     @property
     def has_ended(self) -> bool:
-        """Whether the terminal event is made."""
+        """Whether the application's terminal event has been made."""
         return self._ended.is_set()
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What has cost lineage so far, and what was not delivered, each as a line of text."""
+        """All lineage faults and failed deliveries so far, one line of text each."""
         lost = self._losses()
         tasks = {gap.task for gap in lost}
         found = [*(gap for gap in list(self._pipeline.gaps) if gap.task not in tasks), *lost]
@@ -142,9 +142,9 @@ class Worker:
 
     def run(self) -> None:
         """
-        Work until `finish` is called; the application's START is the first event, its terminal one the last.
+        Work until `finish` is called. The application's START is the first event, its terminal event the last.
 
-        If something kills the thread that it runs on, call it again on another one, and it goes on.
+        If something kills the thread that this runs on, call it again on another thread, and the work continues.
         """
         if not self._began:
             self._began = True
@@ -187,7 +187,7 @@ class Worker:
             self._barriers.remove(barrier)
 
     def _take(self, wait_milliseconds: int) -> bool | None:
-        """Handle what waits: True where there was something, None for nothing, False where the JVM does not answer."""
+        """Handle the waiting records; return True if there were any, None if not, False if the JVM does not answer."""
         if not self._taken:
             taken = self._guard.run("taking records", self._probe.take, wait_milliseconds)
             if taken is None:
@@ -212,7 +212,7 @@ class Worker:
             )
 
     def _losses(self) -> tuple[Gap, ...]:
-        """Return what was caught, dropped or refused so far."""
+        """Return a gap for each kind of fault, dropped record or event, and failed delivery so far."""
         gaps = [Gap(kind, f"{count} times") for kind, count in self.counts.caught]
         dropped = self._pipeline.dropped
         if dropped:
@@ -222,7 +222,7 @@ class Worker:
             gaps.append(Gap("records", f"{self._lost} records of the probe were dropped: nobody took them in time"))
         shipped = self._delivery.counts()
         gaps.extend(Gap("delivery", f"{n} events: {reason.value}") for reason, n in shipped.drops.items())
-        # What earlier applications left behind is no fault of this one.
+        # Events left behind by earlier applications are not this one's fault.
         refused = shipped.failed - shipped.recovered_failed
         if refused:
             gaps.append(Gap("delivery", f"{refused} events were refused by the receiver for good"))

@@ -1,8 +1,8 @@
 """
-What the launcher puts in front of PYTHONPATH: the interpreter imports it before the user's script.
+Install the hook before the user's script runs: the launcher puts this module's folder at the front of PYTHONPATH.
 
-It puts the hook in, takes itself out of the way, so that no other process inherits it, and lets the `sitecustomize` of
-the environment have its turn.
+It installs the hook, removes its folder from PYTHONPATH so that no child process inherits it, and then imports the
+environment's own `sitecustomize`.
 """
 
 import importlib
@@ -19,7 +19,7 @@ if rest:
 else:
     del os.environ["PYTHONPATH"]
 
-# Last, so that nothing beside the package hides what the driver has of its own.
+# Appended last, so that nothing next to the package shadows the driver's own modules.
 if importlib.util.find_spec("openlineage_pyspark") is None:
     sys.path.append(str(here.parents[2]))
 try:

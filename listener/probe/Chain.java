@@ -5,9 +5,9 @@ import java.util.Iterator;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 
-/** Reads what a chain of Python's table names: getters with dots, or one of the readings that need more than these. */
+/** Reads the value that a chain of Python's table leads to: getters joined by dots, or one of the special readings. */
 final class Chain {
-  /** What a chain leads to from a value, null where it ends on the way; `session`: of the plan, for its catalog. */
+  /** Returns what a chain leads to from a value, or null if it breaks off; `session`: the plan's, for its catalog. */
   static Object read(Object o, String chain, Object session) {
     if (chain.equals("#defaultPath")) return defaultPath(o, session);
     if (chain.startsWith("#table:")) return inCatalog("getTableMetadata", read(o, argument(chain), null), session);
@@ -25,7 +25,7 @@ final class Chain {
       if (name.length() > 0) at = Reflection.call(at, name);
       if (at instanceof scala.Option) at = ((scala.Option) at).isEmpty() ? null : ((scala.Option) at).get();
       if (bracket < 0) continue;
-      // A key is the last step, and may hold dots itself.
+      // A key is always the last step, and may contain dots.
       return at == null ? null : lookUp(at, chain.substring(chain.indexOf('[') + 1, chain.indexOf(']')));
     }
     return at;
@@ -35,7 +35,7 @@ final class Chain {
     return chain.substring(chain.indexOf(':') + 1);
   }
 
-  /** The value of a key, whatever its case. */
+  /** Returns the value of a key, ignoring case. */
   private static Object lookUp(Object map, String key) {
     if (map instanceof scala.collection.Map) {
       scala.collection.Iterator it = ((scala.collection.Map) map).iterator();
@@ -53,7 +53,7 @@ final class Chain {
     return null;
   }
 
-  /** Where a managed table that is still to be made will lie, from the session's catalog. */
+  /** Returns where the session's catalog will put a managed table that does not exist yet. */
   private static Object defaultPath(Object table, Object session) {
     Object uri = Reflection.call(Reflection.call(table, "storage"), "locationUri");
     if (uri instanceof scala.Option && !((scala.Option) uri).isEmpty()) return null;
@@ -61,7 +61,7 @@ final class Chain {
     return inCatalog("defaultTablePath", Reflection.call(table, "identifier"), session);
   }
 
-  /** The session catalog's own identifier of a table that a DataSource V2 command names in `spark_catalog`. */
+  /** Returns the session catalog's identifier of a table in `spark_catalog` that a DataSource V2 command names. */
   private static Object sessionTable(Object resolved) {
     if (!"spark_catalog".equals(Reflection.call(Reflection.call(resolved, "catalog"), "name"))) return null;
     Object identifier = Reflection.call(resolved, "identifier");
@@ -71,7 +71,7 @@ final class Chain {
     return new TableIdentifier(name, scala.Option.apply(((String[]) namespace)[0]));
   }
 
-  /** What the session's catalog says of a table's identifier; null where there is no such table or database. */
+  /** Returns what the session's catalog answers for a table's identifier; null if there is no such table. */
   private static Object inCatalog(String question, Object identifier, Object session) {
     Object catalog = Reflection.call(Reflection.call(session, "sessionState"), "catalog");
     if (catalog == null || identifier == null) return null;

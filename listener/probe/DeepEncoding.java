@@ -3,7 +3,7 @@ package openlineage.pyspark;
 import java.io.IOException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** Encodes a plan, on a thread with a larger stack where Catalyst's own recursion over an expression needs one. */
+/** Encodes a plan; if Catalyst's own recursion over an expression needs it, on a thread with a larger stack. */
 final class DeepEncoding extends Thread {
   private static final long STACK = 16L << 20;
   private final Encoder encoder;
@@ -16,7 +16,7 @@ final class DeepEncoding extends Thread {
     this.plan = plan;
   }
 
-  /** The encoding of a plan: what was too deep for both threads is marked in it as broken. */
+  /** Returns the encoding of a plan, in which nodes that were too deep for both threads are marked as broken. */
   static String of(Vocabulary vocabulary, Object session, LogicalPlan plan) throws IOException {
     Encoder encoder = new Encoder(vocabulary, session);
     String encoded = encoder.encode(plan);

@@ -21,7 +21,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 
-/** Encodes one plan: every tree node once, in the order of discovery, without recursion over the tree. */
+/** Encodes one plan: every tree node once, in order of discovery, without recursion over the tree. */
 final class Encoder {
   private static final int DEEPEST_VALUE = 12;
   private static final int LONGEST_TEXT = 10000;
@@ -30,26 +30,26 @@ final class Encoder {
   private static final int LONGEST_ARRAY = 1000;
   private final Vocabulary vocabulary;
   private final Object session;
-  // Tree node -> its place among the nodes; those that wait are encoded in the order of their places.
+  // Tree node -> its place among the nodes; waiting nodes are encoded in the order of their places.
   private final IdentityHashMap places = new IdentityHashMap();
   private final ArrayDeque work = new ArrayDeque();
   private final ArrayList nodes = new ArrayList();
-  // The expressions whose SQL is wanted: those that an operator holds itself.
+  // The expressions whose SQL is wanted: those that an operator holds directly.
   private final IdentityHashMap wanted = new IdentityHashMap();
   private final HashMap placeOfClass = new HashMap();
   private final JsonText classes;
-  // A type is looked up by the value first: to spell it takes time.
+  // A type is looked up by its value first, because spelling it out takes time.
   private final IdentityHashMap placeOfType = new IdentityHashMap();
   private final HashMap placeOfSpelling = new HashMap();
   private final ArrayList types = new ArrayList();
   private final HashMap nameOfAttribute = new HashMap();
   private final JsonText attributes;
-  // The node that is being encoded. What a fault leaves half written is thrown away.
+  // The node that is being encoded. If a fault leaves it half written, it is thrown away.
   private JsonText node;
   private Throwable unread;
   private long length = 0;
   private boolean cut = false;
-  /** Whether the stack was too small for what Catalyst works out by recursion. */
+  /** Returns whether the stack was too small for Catalyst's recursion. */
   boolean overflowed = false;
 
   Encoder(Vocabulary vocabulary, Object session) throws IOException {
@@ -62,7 +62,7 @@ final class Encoder {
     attributes.writeStartObject();
   }
 
-  /** The plan as PROTOCOL.md describes it. */
+  /** Returns the plan as PROTOCOL.md describes it. */
   String encode(LogicalPlan plan) throws IOException {
     place(plan, false);
     while (!work.isEmpty()) {
@@ -89,7 +89,7 @@ final class Encoder {
     plan.writeObjectFieldStart("session");
     Object warehouse = Chain.read(session, "sessionState.conf.warehousePath", null);
     plan.writeStringField("warehouse", warehouse == null ? null : warehouse.toString());
-    // Not the catalog's own class: to ask for that opens the metastore, which the job itself may have no use for.
+    // Not the catalog's class: asking for it opens the metastore, which the job itself may never use.
     Object conf = Chain.read(session, "sessionState.conf", null);
     boolean known = conf instanceof SQLConf;
     String catalog = known ? ((SQLConf) conf).getConfString("spark.sql.catalogImplementation") : null;
@@ -103,7 +103,7 @@ final class Encoder {
     return plan.end();
   }
 
-  /** The place of a node, which is encoded in its turn. */
+  /** Returns the place of a node, which is encoded in its turn. */
   private int place(TreeNode node, boolean sqlWanted) {
     Integer at = (Integer) places.get(node);
     if (at == null) {
@@ -115,7 +115,7 @@ final class Encoder {
     return at.intValue();
   }
 
-  /** One node; where it refuses to be read, its class and the reason, with its children where it gives those. */
+  /** Writes one node; if it can't be read, its class, the reason and, if they can be had, its children. */
   private String encoded(TreeNode tree) throws IOException {
     Throwable problem;
     try {
@@ -159,7 +159,7 @@ final class Encoder {
   }
 
   private void write(TreeNode tree) throws IOException {
-    // What a MERGE assigns stands one level deeper than what other operators hold.
+    // A MERGE's assignments are nested one level deeper than the expressions of other operators.
     boolean merges = tree instanceof Assignment || tree.getClass().getName().indexOf("MergeRows$") >= 0;
     boolean inPlan = tree instanceof LogicalPlan || merges;
     unread = null;
@@ -191,7 +191,7 @@ final class Encoder {
     }
   }
 
-  /** Only a value that decides about columns: a number may be an ordinal. */
+  /** Writes only values that can affect columns: a number may be an ordinal. */
   private void literal(Literal literal) throws IOException {
     Object value = literal.value();
     if (value instanceof Integer || value instanceof Long || value instanceof Short) number(node, value);
@@ -265,7 +265,7 @@ final class Encoder {
     }
   }
 
-  /** Name and type of an attribute, once: it may have another name elsewhere. */
+  /** Records the name and type of an attribute once; it may have another name elsewhere. */
   private void attribute(Attribute attribute) throws IOException {
     Long id = Long.valueOf(attribute.exprId().id());
     if (nameOfAttribute.containsKey(id) || !attribute.resolved()) return;
@@ -307,7 +307,7 @@ final class Encoder {
     return at.intValue();
   }
 
-  /** None of who can't name its arguments: it can't give them either, and is marked then. */
+  /** Returns none for a node that can't name its arguments: reading them fails too, and marks the node as broken. */
   private static String[] argumentNames(TreeNode tree) {
     try {
       return Reflection.elementNames(tree);
@@ -318,7 +318,7 @@ final class Encoder {
     }
   }
 
-  /** -1 where the type can't be told: it recurses over the expression, which may be deep. */
+  /** Returns -1 if the type can't be determined: finding it recurses over the expression, which may be deep. */
   private int placeOfTypeOf(Expression expression) {
     try {
       return placeOfType(expression.dataType());
@@ -347,8 +347,8 @@ final class Encoder {
   }
 
   /**
-   * Write a value of any class. `inPlan`: whether an operator holds it, so that the SQL of its expressions is wanted;
-   * `depth`: how many values it stands in.
+   * Writes a value of any class. `inPlan`: whether an operator holds it, so that the SQL of its expressions is wanted;
+   * `depth`: how many values it is nested in.
    */
   void value(JsonText out, Object o, boolean inPlan, int depth) throws IOException {
     if (o == null || depth > DEEPEST_VALUE) {
@@ -403,7 +403,7 @@ final class Encoder {
     out.writeEndObject();
   }
 
-  /** The keys of a map, or none: its values may be secret. */
+  /** Writes the keys of a map, or none; never its values, which may be secret. */
   private static void keys(JsonText out, scala.collection.Iterator keys) throws IOException {
     out.writeStartObject();
     out.writeArrayFieldStart("keys");
@@ -448,7 +448,7 @@ final class Encoder {
     out.writeEndObject();
   }
 
-  /** Write a field for each of the readings that Python asks for of this class. */
+  /** Writes a field for each reading that Python asks for on this class. */
   private void readings(JsonText out, Object o, boolean inPlan, int depth) throws IOException {
     ArrayList rows = vocabulary.rows(o.getClass());
     for (int i = 0; i < rows.size(); i++) {

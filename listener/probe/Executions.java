@@ -9,13 +9,13 @@ import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 
-/** Writes the records of SQL executions, each with its analyzed plan at the start, or else at the end. */
+/** Writes the records of SQL executions, each with its analyzed plan at the start or, failing that, at the end. */
 final class Executions {
   private final Vocabulary vocabulary;
   private final boolean reads;
   private final Statements statements = new Statements();
-  // Execution -> identity of the plan that was sent. Not the plan itself: where Spark drops events, its end may never
-  // be heard. Touched by the listener queue's one thread only.
+  // Execution -> identity of the plan that was sent. Not the plan itself: if Spark drops events, the execution's end
+  // may never arrive. Used only by the listener queue's single thread.
   private final HashMap sent = new HashMap();
 
   Executions(Vocabulary vocabulary, boolean reads) {
@@ -30,12 +30,12 @@ final class Executions {
     record.writeNumberField("id", id);
     record.writeNumberField("root", root(event));
     record.writeNumberField("time", event.time());
-    // Without any plan to show, its analysis may have failed: see `unresolved`.
+    // If there is no plan, the analysis may have failed: see `unresolved`.
     if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(record, id, false, execution);
     return record.end();
   }
 
-  /** `totals`: what the execution's tasks counted, or null. */
+  /** Returns the record of an execution's end. `totals`: what the execution's tasks counted, or null. */
   String end(SparkListenerSQLExecutionEnd event, long[] totals) throws IOException {
     Long id = Long.valueOf(event.executionId());
     QueryExecution execution = event.qe();
@@ -76,7 +76,7 @@ final class Executions {
     return option == null || option.isEmpty() ? null : String.valueOf(option.get());
   }
 
-  /** Write why an execution failed, and return whether it did. */
+  /** Writes why an execution failed, and returns whether it did. */
   private static boolean failure(JsonText record, SparkListenerSQLExecutionEnd event) throws IOException {
     scala.Option failure = event.executionFailure();
     if (failure != null && !failure.isEmpty()) {
@@ -99,7 +99,7 @@ final class Executions {
     }
   }
 
-  /** Write what is known of an execution's plan: a fault in it costs the plan, never the record. */
+  /** Writes what is known about an execution's plan: a fault in this costs the plan, never the record. */
   private void plan(JsonText record, long id, boolean checkpoint, QueryExecution execution) throws IOException {
     try {
       describe(record, id, checkpoint, execution);
@@ -109,15 +109,15 @@ final class Executions {
   }
 
   /**
-   * An analysis error, which Spark 4 reports as an execution of its own. Its plan must not be asked for: Spark would
-   * put the stack of whoever asks into the exception, which the user's thread has in its hands.
+   * Writes an analysis error, which Spark 4 reports as a separate execution. Its plan must not be asked for: Spark
+   * would put the caller's stack into the exception, which the user's thread holds.
    */
   private void unresolved(JsonText record, QueryExecution execution) throws IOException {
     record.writeStringField("unresolved", execution.logical().getClass().getName());
     statements.write(record, execution, true);
   }
 
-  /** Each value is read before its field is begun, so that a fault leaves the record whole. */
+  /** Writes the plan's fields. Each value is read before its field is begun, so a fault leaves the record intact. */
   private void describe(JsonText record, long id, boolean checkpoint, QueryExecution execution) throws IOException {
     Object analyzed = analyzed(execution);
     if (analyzed == null) {
@@ -131,9 +131,9 @@ final class Executions {
     record.writeStringField("class", plan.getClass().getName());
     if (stream) record.writeStringField("stream", String.valueOf(Reflection.call(execution, "runId")));
     statements.write(record, execution, commands);
-    // Only the result of a command is fetched: the command itself was an execution of its own.
+    // Only the result of a command is fetched: the command itself was a separate execution.
     boolean fetch = !stream && commands && "ALL".equals(String.valueOf(execution.mode()));
-    // A plain read is of interest only where reads are asked for, or where rows leave the plan under its own ids.
+    // A plain read matters only if reads are asked for, or if its rows outlive the plan under the plan's exprIds.
     boolean read = !stream && !commands && !reads;
     if (fetch || read) record.writeBooleanField("read", true);
     if (fetch || (read && !checkpoint)) return;
@@ -141,7 +141,7 @@ final class Executions {
     record.writeRawField("plan", DeepEncoding.of(vocabulary, Reflection.call(execution, "sparkSession"), plan));
   }
 
-  /** Whether the plan is a command, or several of a multi-insert, perhaps under the CTEs that they share. */
+  /** Returns whether the plan is a command, or the commands of a multi-insert, perhaps below the CTEs they share. */
   private static boolean hasCommands(LogicalPlan plan) {
     for (int depth = 0; depth < 3; depth++) {
       if (plan instanceof Command) return true;

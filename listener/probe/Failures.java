@@ -4,12 +4,12 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 
-/** What is said of exceptions: of the user's job, and of the probe itself. */
+/** Describes exceptions, both of the user's job and of the probe itself. */
 final class Failures {
   private static final int LONGEST_MESSAGE = 20000;
   private static final int LONGEST_STACK = 40000;
 
-  /** An exception in one line. An error of the JVM goes on, unless it is over: what the probe used up is free again. */
+  /** Describes an exception. JVM errors are rethrown, except those where what the probe used up is free again. */
   static String brief(Throwable problem) {
     boolean own = problem instanceof StackOverflowError || problem instanceof OutOfMemoryError;
     if (problem instanceof VirtualMachineError && !own) throw (VirtualMachineError) problem;
@@ -20,7 +20,7 @@ final class Failures {
     }
   }
 
-  /** Write why a job or an execution failed; of a failure in Python that is Python's own message and traceback. */
+  /** Writes why a job or an execution failed; for a failure in Python, Python's own message and traceback. */
   static void write(JsonText record, Throwable problem) throws IOException {
     String message = null;
     String stack = "";
@@ -33,7 +33,7 @@ final class Failures {
       message = problem.getMessage() == null ? problem.toString() : problem.getMessage();
       stack = isPythons(shown) ? String.valueOf(shown.getMessage()) : stackOf(problem);
     } catch (RuntimeException unreadable) {
-      // The user's own class of exception may refuse its message.
+      // A user-defined exception may fail to return its message.
       if (message == null) message = problem.getClass().getName();
     }
     String className = shown.getClass().getName();

@@ -6,9 +6,9 @@ import com.fasterxml.jackson.core.util.JsonGeneratorDelegate;
 import java.io.IOException;
 import java.io.StringWriter;
 
-/** A generator of JSON into a text, by the Jackson that Spark ships. No text of it holds a line break. */
+/** Generates JSON as text, with the Jackson that Spark ships. Its texts never contain a line break. */
 final class JsonText extends JsonGeneratorDelegate {
-  /** What is above is escaped: a surrogate may stand alone in a text of Java, and can't be sent as UTF-8 then. */
+  /** Characters above this are escaped: a Java string may contain a lone surrogate, which can't be sent as UTF-8. */
   private static final int HIGHEST_PLAIN = 0xd7ff;
   private static final JsonFactory FACTORY = new JsonFactory().setRootValueSeparator(null);
   private final StringWriter text;
@@ -23,7 +23,7 @@ final class JsonText extends JsonGeneratorDelegate {
     setHighestNonEscapedChar(HIGHEST_PLAIN);
   }
 
-  /** The beginning of a record of this kind. */
+  /** Begins a record of this kind. */
   static JsonText record(String kind) throws IOException {
     JsonText record = new JsonText();
     record.writeStartObject();
@@ -31,18 +31,18 @@ final class JsonText extends JsonGeneratorDelegate {
     return record;
   }
 
-  /** Write a field whose value is JSON already. */
+  /** Writes a field whose value already is JSON. */
   void writeRawField(String name, String json) throws IOException {
     writeFieldName(name);
     writeRawValue(json);
   }
 
-  /** How many characters were written since the last `next`. */
+  /** Returns how many characters were written since the last `next`. */
   long length() {
     return (long) text.getBuffer().length() + getOutputBuffered();
   }
 
-  /** What was written since the last call; the next value begins anew. */
+  /** Returns what was written since the last call; the next value starts a new text. */
   String next() throws IOException {
     flush();
     String written = text.toString();
@@ -50,7 +50,7 @@ final class JsonText extends JsonGeneratorDelegate {
     return written;
   }
 
-  /** Close what is open, and return the text. */
+  /** Closes what is open, and returns the text. */
   String end() throws IOException {
     close();
     return text.toString();

@@ -17,7 +17,7 @@ final class Metrics {
     metrics = new JsonText();
   }
 
-  /** The metrics as an array in JSON; an empty one where the plan can't be read to its end. */
+  /** Returns the metrics as a JSON array; an empty one if the plan can't be read to its end. */
   static String of(QueryExecution execution) throws IOException {
     try {
       return new Metrics().read(execution);

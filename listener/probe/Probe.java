@@ -1,5 +1,5 @@
-// The listener's part inside the driver's JVM. All of its sources are compiled there with Janino, which every Spark
-// ships, against whatever Spark and Scala it finds: hence plain Java without generics or lambdas.
+// The part of the listener that runs inside the driver's JVM. All its sources are compiled there with Janino, which
+// every Spark ships, against whatever Spark and Scala are there: hence plain Java without generics or lambdas.
 package openlineage.pyspark;
 
 import com.codahale.metrics.Counter;
@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 
-/** Hears Spark's events, and keeps a record of each that matters until Python takes it: see PROTOCOL.md. */
+/** Receives Spark's events, and keeps a record of each one that matters until Python takes it: see PROTOCOL.md. */
 public final class Probe extends SparkListener {
   private final Vocabulary vocabulary;
   private final RecordQueue records;
@@ -29,29 +29,29 @@ public final class Probe extends SparkListener {
     rddJobs = new RddJobs(vocabulary, reads);
   }
 
-  /** Look up running jobs in this context, and report with the records what it drops of the events on a queue. */
+  /** Looks up running jobs in this context from now on, and reports how many events it drops from a queue. */
   public void watch(SparkContext context, String queue) {
     rddJobs.watch(context);
     Counter dropped = context.listenerBus().metrics().metricRegistry().counter("queue." + queue + ".numDroppedEvents");
     records.watch(dropped);
   }
 
-  /** A batch of records: see `RecordQueue.take`. */
+  /** Returns a batch of records: see `RecordQueue.take`. */
   public String take(long acknowledged, long waitMillis) throws InterruptedException, IOException {
     return records.take(acknowledged, waitMillis);
   }
 
-  /** Make a `take` that waits return at once. */
+  /** Makes a waiting `take` return at once. */
   public void wake() {
     records.wake();
   }
 
-  /** How many records were dropped because nobody took them. */
+  /** Returns how many records were dropped because nobody took them. */
   public long lost() {
     return records.lost();
   }
 
-  /** The encoding of a plan that is not being run: for lineage without execution. */
+  /** Returns the encoding of a plan that is not being run, for lineage without execution. */
   public String encode(LogicalPlan plan, Object session) throws IOException {
     return DeepEncoding.of(vocabulary, session, plan);
   }

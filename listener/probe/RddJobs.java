@@ -12,12 +12,12 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.storage.RDDInfo;
 
-/** Writes the records of jobs that no SQL execution owns. Only a job that still runs has its RDD and its function. */
+/** Writes the records of jobs that no SQL execution owns. Only a running job still has its RDD and its function. */
 final class RddJobs {
   private final Vocabulary vocabulary;
   private final boolean reads;
   private SparkContext context;
-  // Those whose start was recorded. Touched by the listener queue's one thread only.
+  // The jobs whose start was recorded. Used only by the listener queue's single thread.
   private final HashSet begun = new HashSet();
 
   RddJobs(Vocabulary vocabulary, boolean reads) {
@@ -29,16 +29,16 @@ final class RddJobs {
     this.context = context;
   }
 
-  /** The record of a job's start; null of a job that is of no interest. */
+  /** Returns the record of a job's start; null for a job that does not matter. */
   String start(SparkListenerJobStart event) throws IOException {
     StageInfo last = lastStage(event);
     if (last == null) return null;
     Object stage = finalStage(event.jobId());
     Object function = Reflection.call(stage, "func");
     Object write = function == null ? null : write(function);
-    // Of a job that has ended already, the event's own words are all there is.
+    // For a job that has already ended, only what the event itself says is left.
     boolean writes = write != null || (stage == null && last.details().indexOf("SparkHadoopWriter") >= 0);
-    // Spark SQL looks at files itself, for their schema.
+    // Spark SQL runs such jobs to find the schema of files.
     boolean reader = reads && function != null && !last.details().startsWith("org.apache.spark.sql.");
     if (!writes && !reader) return null;
     Object sources = stage == null ? pathsIn(last) : RddSources.of(Reflection.call(stage, "rdd"), true);
@@ -54,7 +54,7 @@ final class RddJobs {
     return record.end();
   }
 
-  /** The record of a job's end; null where its start was none. `totals`: what its tasks counted, or null. */
+  /** Returns the record of a job's end; null if its start has none. `totals`: what its tasks counted, or null. */
   String end(SparkListenerJobEnd event, long[] totals) throws IOException {
     if (!begun.remove(Integer.valueOf(event.jobId()))) return null;
     JsonText record = JsonText.record("rdd_end");
@@ -79,14 +79,14 @@ final class RddJobs {
     return last;
   }
 
-  /** The stage with the job's result; null where the job has ended. */
+  /** Returns the job's result stage; null if the job has ended. */
   private Object finalStage(int job) {
     Object jobs = context.dagScheduler().jobIdToActiveJob();
     scala.Option active = (scala.Option) ((scala.collection.Map) jobs).get(Integer.valueOf(job));
     return active.isEmpty() ? null : Reflection.call(active.get(), "finalStage");
   }
 
-  /** What the function of Spark's one Hadoop writer holds of the write's configuration; null of another function. */
+  /** Returns the write configuration that the function of Spark's Hadoop writer holds; null for any other function. */
   private static Object write(Object function) {
     Field[] fields = function.getClass().getDeclaredFields();
     for (int i = 0; i < fields.length; i++) {
@@ -103,7 +103,7 @@ final class RddJobs {
     return null;
   }
 
-  /** In full: the one of the new API is as the user wrote it. The writer has asked for the file system already. */
+  /** Returns the path in full: the new API keeps it as the user wrote it. The writer already uses the file system. */
   private static String path(Object write) {
     Object conf = Reflection.call(Reflection.field(write, "conf"), "value");
     if (!(conf instanceof Configuration)) return null;
@@ -122,7 +122,7 @@ final class RddJobs {
     return format instanceof Class ? ((Class) format).getName() : null;
   }
 
-  /** The paths that RDDs bear as their names. */
+  /** Returns the paths that RDDs have as their names. */
   private static Object pathsIn(StageInfo stage) {
     ArrayList found = new ArrayList();
     scala.collection.Iterator rdds = ((scala.collection.Iterable) stage.rddInfos()).iterator();

@@ -11,20 +11,20 @@ import org.apache.hadoop.util.StringUtils;
 import org.apache.spark.rdd.HadoopRDD;
 import org.apache.spark.rdd.NewHadoopRDD;
 
-/** Finds what an RDD's rows come from, by what its ancestors were made of; no partition is computed. */
+/** Finds where an RDD's rows come from, by what its ancestors were created from; no partition is computed. */
 final class RddSources {
   private static final int MOST_RDDS = 5000;
   private static final int MOST_FILES = 10000;
   private static final int MOST_SPLITS = 1000;
-  /** The RDDs whose rows were in the driver itself. */
+  /** The RDDs whose rows come from the driver itself. */
   private static final String LOCAL = "ParallelCollectionRDD EmptyRDD";
   private final ArrayList found = new ArrayList();
   private final HashSet known = new HashSet();
   private final ArrayDeque work = new ArrayDeque();
 
   /**
-   * The sources: paths, pairs of a JDBC URL and a table, and `?` with the class of an RDD that is not known.
-   * `submitted`: whether Spark has worked out the partitions, so that a file can be told from a directory.
+   * Returns the sources: paths, pairs of JDBC URL and table, and `?` followed by the class of an unknown RDD.
+   * `submitted`: whether Spark has computed the partitions, so that files can be told from directories.
    */
   static Object of(Object start, boolean submitted) {
     RddSources sources = new RddSources();
@@ -56,7 +56,7 @@ final class RddSources {
     if (known.add(source)) found.add(source);
   }
 
-  /** Whether there are any. */
+  /** Returns whether there are any. */
   private boolean addParents(Object rdd) {
     int before = work.size();
     if (Reflection.has(rdd, "rdds")) {
@@ -77,7 +77,7 @@ final class RddSources {
     return work.size() > before;
   }
 
-  /** Several files are the directories that they lie in, a single file is itself. */
+  /** Replaces several files by the directories that they are in; a single file stays itself. */
   private void files(Object rdd) {
     Object partitions = Reflection.call(rdd, "filePartitions");
     if (!(partitions instanceof scala.collection.Iterable)) return;
@@ -87,7 +87,7 @@ final class RddSources {
       Object each = Reflection.call(it.next(), "files");
       for (int i = 0; each instanceof Object[] && i < ((Object[]) each).length; i++) {
         Object path = Reflection.call(((Object[]) each)[i], "filePath");
-        // Its own text is that of a URL, with percent signs for whatever is no part of one.
+        // Its own text is a URL, with percent-encoded special characters.
         boolean isSparkPath = path != null && Reflection.has(path, "toPath");
         files.add(String.valueOf(isSparkPath ? Reflection.call(path, "toPath") : path));
       }
@@ -111,7 +111,7 @@ final class RddSources {
     else found.add("?JDBCRDD");
   }
 
-  /** The input paths; in place of a file, where that can be told, the directory that it lies in. */
+  /** Returns the input paths; in place of each file, if it is known to be one, its directory. */
   private void hadoop(Object rdd, String split) {
     Object conf = Reflection.call(rdd, "getConf");
     boolean known = conf instanceof Configuration;
@@ -128,7 +128,7 @@ final class RddSources {
     }
   }
 
-  /** The files that the splits of partitions are of. */
+  /** Returns the files that the partitions' splits belong to. */
   private static HashSet files(Object partitions, String split) {
     HashSet files = new HashSet();
     if (!(partitions instanceof Object[])) return files;

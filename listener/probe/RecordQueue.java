@@ -6,21 +6,21 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Keeps the records until Python takes them, within a bound. */
+/** Keeps the records until Python takes them, up to a limit. */
 final class RecordQueue {
-  /** What may wait is at most one part in so many of the driver's heap, which is the job's. */
+  /** Waiting records may take at most this fraction (1/n) of the driver's heap, which belongs to the job. */
   private static final long SHARE_OF_HEAP = 16L;
-  /** A batch is no longer than this and one record more, in characters. */
+  /** A batch is at most this many characters plus one record long. */
   private static final int BATCH = 4000000;
   private final LinkedBlockingQueue records = new LinkedBlockingQueue();
   private final AtomicLong waiting = new AtomicLong();
   private final AtomicLong lost = new AtomicLong();
   private final long maxWaiting;
-  // Spark's own count of the events that it dropped; touched by the thread that takes records only.
+  // Spark's own count of the events that it dropped; used only by the thread that takes records.
   private Counter dropped;
   private long droppedBefore;
   private long droppedReported;
-  // What was taken last, until the next call says that it has arrived.
+  // The last batch that was taken, until the next call acknowledges it.
   private String batch;
   private long batchNumber;
 
@@ -28,7 +28,7 @@ final class RecordQueue {
     this.maxWaiting = Math.min(maxWaiting, Runtime.getRuntime().maxMemory() / SHARE_OF_HEAP);
   }
 
-  /** Report what this counter counts from now on. */
+  /** Reports what this counter counts from now on. */
   void watch(Counter dropped) {
     this.dropped = dropped;
     droppedBefore = dropped.getCount();
@@ -43,19 +43,19 @@ final class RecordQueue {
     records.add(record);
   }
 
-  /** Make a `take` that waits return at once. */
+  /** Makes a waiting `take` return at once. */
   void wake() {
     records.add("");
   }
 
-  /** How many records were dropped because nobody took them. */
+  /** Returns how many records were dropped because nobody took them. */
   long lost() {
     return lost.get();
   }
 
   /**
-   * The records that wait, one a line, oldest first, below a line with the number of the batch; empty when none came
-   * within the time. A batch that is not acknowledged is given once more: its answer was lost with a connection.
+   * Returns the waiting records, one per line, oldest first, below a line with the number of the batch; empty if none
+   * came in time. A batch that is not acknowledged is returned again: its answer was lost with a connection.
    */
   synchronized String take(long acknowledged, long waitMillis) throws InterruptedException, IOException {
     if (acknowledged < batchNumber) return batch;

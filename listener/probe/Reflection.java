@@ -6,7 +6,7 @@ import java.lang.reflect.Modifier;
 import java.util.HashMap;
 import java.util.HashSet;
 
-/** Reads what has no common type over the Spark versions: by method name, and nothing but getters. */
+/** Reads what has no common type across the Spark versions: by method name, and only through getters. */
 final class Reflection {
   private static final HashMap METHODS = new HashMap();
   private static final HashMap NAMES = new HashMap();
@@ -16,7 +16,7 @@ final class Reflection {
     return method(o.getClass(), name) != null;
   }
 
-  /** What a getter gives; null where there is none, or it refuses. */
+  /** Returns what a getter returns; null if there is no such getter, or it throws. */
   static Object call(Object o, String name) {
     if (o == null) return null;
     Method method = method(o.getClass(), name);
@@ -30,7 +30,7 @@ final class Reflection {
     }
   }
 
-  /** A constructor's parameter that a class, or one that it extends, keeps for itself. */
+  /** Returns a constructor parameter that a class or one of its superclasses keeps as a private field. */
   static Object field(Object o, String name) {
     for (Class c = o == null ? null : o.getClass(); c != null; c = c.getSuperclass()) {
       Field[] fields = c.getDeclaredFields();
@@ -48,7 +48,7 @@ final class Reflection {
   }
 
   private static synchronized Method method(Class type, String name) {
-    // Another class loader's class of this name is another class.
+    // A class of the same name from another class loader is a different class.
     String key = type.getName() + "#" + System.identityHashCode(type) + "#" + name;
     Object known = METHODS.get(key);
     if (known == null) {
@@ -83,7 +83,7 @@ final class Reflection {
     }
   }
 
-  /** The names of the arguments of a case class. */
+  /** Returns the names of the arguments of a case class. */
   static synchronized String[] elementNames(Object product) {
     String[] names = (String[]) NAMES.get(product.getClass());
     if (names != null) return names;
@@ -107,7 +107,7 @@ final class Reflection {
     }
   }
 
-  /** Scala 2.12 keeps the parameters of a case class as fields in their order, behind those of its lazy values. */
+  /** Scala 2.12 keeps the parameters of a case class as fields, in order, after those of its lazy values. */
   private static void fromFields(Object product, String[] names) {
     HashSet lazy = new HashSet();
     Method[] methods = product.getClass().getDeclaredMethods();

@@ -5,16 +5,16 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.internal.SQLConf;
 import scala.runtime.AbstractFunction0;
 
-/** What the session's own parser says of a statement's text: pure parsing, which asks no catalog. */
+/** The kind of a statement by its text, as the session's own parser sees it: pure parsing, without any catalog. */
 final class StatementKind {
-  /** Of a text that the parser refuses, or that there is no parser for. */
+  /** The kind of a text that the parser rejects, or for which there is no parser. */
   static final StatementKind UNKNOWN = new StatementKind("", false, 0);
-  /** What the classes of parsed statements begin with, where these write. */
+  /** Prefixes of the class names of parsed statements that write. */
   private static final String[] WRITING = {
     "Clone", "Create", "Delete", "Insert", "Merge", "Overwrite", "Replace", "Update"
   };
   private static final String[] INSERTING = {"Insert", "Overwrite"};
-  /** Simple class name of what is parsed, below its CTEs. */
+  /** Simple class name of the parsed statement, below its CTEs. */
   final String root;
   final boolean writes;
   final int inserts;
@@ -31,7 +31,7 @@ final class StatementKind {
     Object conf = Reflection.call(state, "conf");
     if (!(parser instanceof ParserInterface) || !(conf instanceof SQLConf)) return UNKNOWN;
     try {
-      // The listener's thread has no session of its own, and the parser asks the thread's for its configuration.
+      // The parser reads its configuration from the thread's session, and the listener's thread has none.
       Object parsed = SQLConf.withExistingConf((SQLConf) conf, new Parsing((ParserInterface) parser, text));
       return parsed == null ? UNKNOWN : of((LogicalPlan) parsed);
     } catch (StackOverflowError tooDeep) {
@@ -47,7 +47,7 @@ final class StatementKind {
     return new StatementKind(root.getClass().getSimpleName(), count(root, WRITING) > 0, count(root, INSERTING));
   }
 
-  /** How many statements of such classes the root is, or puts together: a multi-insert is a union of them. */
+  /** Counts the statements of such classes: the root itself, or the children of a union, as in a multi-insert. */
   private static int count(LogicalPlan root, String[] beginnings) {
     if (begins(root, beginnings)) return 1;
     if (!root.getClass().getSimpleName().equals("Union")) return 0;
@@ -68,7 +68,7 @@ final class StatementKind {
   }
 }
 
-/** Parses a text; gives null where the parser refuses it. */
+/** Parses a text; returns null if the parser rejects it. */
 final class Parsing extends AbstractFunction0 {
   private final ParserInterface parser;
   private final String text;

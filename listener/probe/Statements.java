@@ -8,24 +8,24 @@ import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 
-/** Writes the text of the statement that an execution comes from, and what kind of statement that is. */
+/** Writes the text and the kind of the statement that an execution comes from. */
 final class Statements {
-  /** A longer text is not parsed. */
+  /** Longer texts are not parsed. */
   private static final int LONGEST = 200000;
   /** How many statements are remembered, with their texts. */
   private static final int MOST = 16;
-  // Text -> its StatementKind. All executions of a statement have the very same text.
+  // Text -> its StatementKind. All executions of a statement have the same text object.
   private final IdentityHashMap kinds = new IdentityHashMap();
   private final ArrayDeque texts = new ArrayDeque();
 
-  /** `commands`: whether the execution is of commands, which may have been made anew, or be one of several. */
+  /** `commands`: whether the execution runs commands, which may have been recreated, or be one of several. */
   void write(JsonText record, QueryExecution execution, boolean commands) throws IOException {
     LogicalPlan logical = execution.logical();
     String text = text(logical);
     boolean own = text != null;
     if (!own) text = queryText(logical);
     if (text == null) return;
-    // Where the text is the command's own, only the number of its inserts is in question.
+    // If the text is the command's own, only the number of its inserts is unknown.
     boolean asked = commands && text.length() <= LONGEST && (!own || repeats(text, "insert"));
     StatementKind kind = asked ? kind(text, execution) : StatementKind.UNKNOWN;
     record.writeNumberField("text", System.identityHashCode(text));
@@ -44,7 +44,7 @@ final class Statements {
     return text == null || text.isEmpty() ? null : (String) text.get();
   }
 
-  /** The text of the query in a plan: Spark may make a command anew without its text, the query in it has it still. */
+  /** Returns the text of the query in a plan: Spark may recreate a command without its text, but its query keeps it. */
   private static String queryText(LogicalPlan plan) {
     for (int depth = 0; depth < 3; depth++) {
       Object children = plan.children().isEmpty() ? plan.innerChildren() : plan.children();
@@ -52,7 +52,7 @@ final class Statements {
       Object next = below.hasNext() ? below.next() : null;
       if (!(next instanceof LogicalPlan)) return null;
       plan = (LogicalPlan) next;
-      // A relation that Spark has kept from an earlier statement has that one's text.
+      // A relation that Spark kept from an earlier statement has that statement's text.
       if (plan.children().isEmpty() && !(plan instanceof Command)) return null;
       String text = text(plan);
       if (text != null) return text;

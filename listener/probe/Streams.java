@@ -3,13 +3,13 @@ package openlineage.pyspark;
 import java.io.IOException;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
-/** Writes the records of streaming queries, whose classes differ over the Spark versions. */
+/** Writes the records of streaming queries, whose classes differ between Spark versions. */
 final class Streams {
   private static final String STARTED = "QueryStartedEvent";
   private static final String TERMINATED = "QueryTerminatedEvent";
   private static final String EXCEPTION = "org.apache.spark.sql.streaming.StreamingQueryException";
 
-  /** The record of the start or end of a query's run; null of any other event. */
+  /** Returns the record of the start or end of a query's run; null for any other event. */
   static String record(SparkListenerEvent event) throws IOException {
     String name = event.getClass().getSimpleName();
     if (!name.equals(STARTED) && !name.equals(TERMINATED)) return null;

@@ -8,12 +8,12 @@ import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.storage.RDDInfo;
 
 /**
- * Sums up what the tasks of an execution, or of a job of RDDs alone, read and wrote.
+ * Sums up what the tasks of an execution, or of an RDD-only job, read and wrote.
  *
- * An execution stands under its id, a job of RDDs alone under -1 - its id. Touched by the listener queue's one thread.
+ * The key is an execution's id, or -1 - id for an RDD-only job. Used only by the listener queue's single thread.
  */
 final class TaskTotals {
-  /** The places in the totals of an owner. */
+  /** The indices of the totals of an owner. */
   static final int ROWS_WRITTEN = 0;
   static final int BYTES_WRITTEN = 1;
   static final int ROWS_READ = 2;
@@ -21,12 +21,12 @@ final class TaskTotals {
   private final HashMap ownerOfStage = new HashMap();
   private final HashMap stagesOfJob = new HashMap();
 
-  /** What a job of RDDs alone stands under. */
+  /** Returns the key of an RDD-only job. */
   static long ofRddJob(int job) {
     return -1L - job;
   }
 
-  /** Count the stages of a job for its owner from now on. */
+  /** Counts the stages of a job for its owner from now on. */
   void begin(SparkListenerJobStart job, long owner) {
     ArrayList ids = new ArrayList();
     scala.collection.Iterator stages = ((scala.collection.Iterable) job.stageInfos()).iterator();
@@ -56,18 +56,18 @@ final class TaskTotals {
     sums[ROWS_READ] += read;
   }
 
-  /** Forget the stages of a job; its owner keeps what they counted. */
+  /** Forgets the stages of a job; its owner keeps what they counted. */
   void end(int job) {
     ArrayList stages = (ArrayList) stagesOfJob.remove(Integer.valueOf(job));
     for (int i = 0; stages != null && i < stages.size(); i++) ownerOfStage.remove(stages.get(i));
   }
 
-  /** Take the totals of an owner; null where its tasks counted nothing. */
+  /** Removes and returns the totals of an owner; null if its tasks counted nothing. */
   long[] remove(long owner) {
     return (long[]) totals.remove(Long.valueOf(owner));
   }
 
-  /** How much a stage read, where none of it came from Spark's own cache. */
+  /** Returns how much a stage read, if none of it came from Spark's own cache. */
   private static long rowsRead(StageInfo stage) {
     scala.collection.Iterator rdds = ((scala.collection.Iterable) stage.rddInfos()).iterator();
     while (rdds.hasNext()) {

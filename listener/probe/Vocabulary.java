@@ -4,15 +4,15 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 
-/** What Python asks the probe to read of values that are not tree nodes, and the bounds of a plan. */
+/** What Python asks the probe to read from values that are not tree nodes, and the limits of a plan. */
 final class Vocabulary {
   /** Simple class name -> names of the arguments that are never read. */
   final HashMap skipped = new HashMap();
-  /** Simple class names of the operators that put out what their first child does. */
+  /** Simple class names of the operators whose output is that of their first child. */
   final HashSet transparent = new HashSet();
   final int maxNodes;
   final long maxBytes;
-  // Class name -> its own rows; class -> its rows and those that it inherits.
+  // Class name -> its own entries; class -> its entries and those that it inherits.
   private final HashMap described = new HashMap();
   private final HashMap found = new HashMap();
 
@@ -43,7 +43,7 @@ final class Vocabulary {
     }
   }
 
-  /** The rows of a class, of its superclasses and of its interfaces: each the name of a reading and its chain. */
+  /** Returns the entries of a class, its superclasses and its interfaces: each a reading's name and its chain. */
   synchronized ArrayList rows(Class type) {
     ArrayList rows = (ArrayList) found.get(type);
     if (rows == null) {

@@ -1,8 +1,8 @@
 """
 A cache of the probe's bytecode in the user's cache directory, kept from one application to the next.
 
-Compiling them competes with the making of the SparkContext for the processor. The bytecode runs in the user's driver,
-so a file is used only if this user owns it, nobody else can access it, and its SHA-256 matches.
+Compiling the probe competes with the creation of the SparkContext for the processor. The bytecode runs in the user's
+driver, so a file is used only if this user owns it, nobody else can access it, and its SHA-256 matches.
 `spark.openlineage.classCache.enabled=false` turns the cache off.
 """
 
@@ -20,7 +20,7 @@ _KEPT = 8
 
 
 def directory() -> Path | None:
-    """Return the user's cache directory for this package; None without a home, or where files have no owner."""
+    """Return the user's cache directory for this package; None if there is no home or files have no owners."""
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
@@ -30,13 +30,13 @@ def directory() -> Path | None:
 
 def key(source: str, vm: str, version: str, class_path: str) -> str:
     """
-    Return the name of the file for a set of classes: another source, JVM or jar gives another name.
+    Return the name of the cache file for a set of classes; it changes with the source, the JVM and the jars.
 
     Args:
-        source: of all the classes.
+        source: source text of all the classes.
         vm: name of the JVM.
         version: version of the JVM.
-        class_path: class path that they were compiled against. The size and time of its files count.
+        class_path: class path that they are compiled against. The size and modification time of its files count too.
     """
     digest = hashlib.sha256("\0".join((source, vm, version)).encode())
     for entry in class_path.split(os.pathsep):
@@ -46,14 +46,14 @@ def key(source: str, vm: str, version: str, class_path: str) -> str:
 
 def load(place: Path, name: str) -> dict[str, bytes] | None:
     """
-    Return the classes of a file in the cache; None where there is none that can be trusted.
+    Return the classes of a file in the cache; None if there is no such file, or it can't be trusted.
 
     Args:
         place: directory of the cache.
         name: name of the file, as `key` gives it.
 
     Returns:
-        bytecode by the class's name.
+        The bytecode by class name.
     """
     try:
         descriptor = os.open(place / name, os.O_RDONLY | os.O_NOFOLLOW)
@@ -70,12 +70,12 @@ def load(place: Path, name: str) -> dict[str, bytes] | None:
 
 def store(place: Path, name: str, classes: Mapping[str, bytes]) -> None:
     """
-    Write classes into the cache, and remove its oldest files. A file that can't be written is left out.
+    Write classes into the cache, and remove its oldest files. If the file can't be written, nothing is cached.
 
     Args:
-        place: directory of the cache, which is made if it is absent.
+        place: directory of the cache; created if it does not exist.
         name: name of the file, as `key` gives it.
-        classes: bytecode by the class's name.
+        classes: the bytecode by class name.
     """
     content = json.dumps({class_: base64.b64encode(code).decode() for class_, code in classes.items()}).encode()
     try:
@@ -105,5 +105,5 @@ def _stamp(file: Path) -> str:
 
 
 def _is_own(found: os.stat_result) -> bool:
-    """Return whether a file or directory is this user's, and closed to everybody else."""
+    """Return whether a file or directory belongs to this user, and nobody else can access it."""
     return found.st_uid == os.geteuid() and found.st_mode & 0o077 == 0

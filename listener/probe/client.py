@@ -1,10 +1,10 @@
 """
 The one edge to the driver's JVM.
 
-Nothing else in the package touches py4j, and only `hadoop_files` other Java objects. The probe (`Probe.java` and the
-sources beside it) is compiled in the JVM with the Janino that Spark ships for its own code generation, gets a listener
-queue of its own, and is asked for its records: there is no callback server and no open port. What the two halves say
-to each other stands in `PROTOCOL.md`.
+Nothing else in the package touches py4j, and only `hadoop_files` uses other Java objects. The probe (`Probe.java` and
+the sources beside it) is compiled in the JVM with the Janino that Spark ships for its own code generation. It has its
+own listener queue, and Python polls it for its records: there is no callback server and no open port. `PROTOCOL.md`
+describes the protocol between the two.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from openlineage_pyspark.facets.urls import without_credentials
 from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe import class_cache, java_sources, readings
 
-# Root of a parsed statement that Spark runs while it analyses it -> what that is.
+# Statements that Spark runs while it analyzes them: class of the parsed root -> name for messages.
 _RUN_BY_ANALYSIS = {
     "Call": "a CALL",
     "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
@@ -31,14 +31,14 @@ _RUN_BY_ANALYSIS = {
 @attrs.frozen
 class ProbeLimits:
     """
-    The bounds of what the probe encodes and keeps.
+    The limits on what the probe encodes and keeps.
 
     Args:
-        max_nodes: tree nodes of one plan. A larger plan is cut, and marked as cut.
-        max_bytes: characters of one encoded plan, likewise.
-        max_waiting: characters of the records that wait to be taken, a sixteenth of the heap at most. Further records
-            are dropped and counted.
-        reads: whether plans of executions without an output are wanted.
+        max_nodes: the most tree nodes of one plan. A larger plan is cut, and marked as cut.
+        max_bytes: the most characters of one encoded plan; likewise.
+        max_waiting: the most characters of the records that wait to be taken, and at most a sixteenth of the heap.
+            Further records are dropped and counted.
+        reads: whether to send the plans of executions without an output.
     """
 
     max_nodes: int = 100_000
@@ -48,7 +48,7 @@ class ProbeLimits:
 
 
 class Probe:
-    """The probe in one JVM."""
+    """Controls the probe in one JVM."""
 
     QUEUE = "openlineage"
 
@@ -58,16 +58,16 @@ class Probe:
 
         Args:
             gateway: py4j's gateway of the driver (`SparkContext._gateway`).
-            limits: the bounds that it keeps.
-            cached: whether its classes may come from the cache, and go there.
+            limits: the probe's limits.
+            cached: whether its classes may be loaded from the cache and stored there.
 
         Raises:
-            ProbeError: the JVM has no Janino, or its Spark is not one that the probe compiles against.
+            ProbeError: the JVM has no Janino, or the probe does not compile against its Spark.
         """
         from py4j.protocol import Py4JError
 
         self._gateway = gateway
-        # The number of the batch of records that has arrived.
+        # The number of the last batch of records that arrived.
         self._acknowledged = 0
         jvm = gateway.jvm
         try:
@@ -82,7 +82,7 @@ class Probe:
 
     def attach(self, java_spark_context: Any) -> None:
         """
-        Listen to the executions of a context from now on, on a listener queue of the probe's own.
+        Start listening to the executions of a context, on the probe's own listener queue.
 
         Args:
             java_spark_context: `SparkContext._jsc`.
@@ -101,15 +101,15 @@ class Probe:
 
     def take(self, wait_milliseconds: int) -> list[str]:
         """
-        Return the records that wait, oldest first.
+        Return the waiting records, oldest first.
 
         Args:
             wait_milliseconds: how long to wait for the first one.
 
         Returns:
-            each record as one JSON text; nothing when none came within the time.
+            Each record as one JSON text; nothing if none came in time.
         """
-        # Where the connection breaks, py4j calls again, and the probe gives the same batch again.
+        # If the connection breaks, py4j repeats the call, and the probe returns the same batch again.
         taken: str = self._java.take(self._acknowledged, wait_milliseconds)
         if not taken:
             return []
@@ -118,7 +118,7 @@ class Probe:
         return [record for record in records if record]
 
     def wake(self) -> None:
-        """Make a `take` that waits return at once."""
+        """Make a waiting `take` return at once."""
         self._java.wake()
 
     def settle(self, java_spark_context: Any, seconds: float) -> None:
@@ -127,7 +127,7 @@ class Probe:
 
         Args:
             java_spark_context: `SparkContext._jsc`.
-            seconds: how long to wait at most.
+            seconds: the longest time to wait.
         """
         context = java_spark_context.sc()
         if not context.isStopped():
@@ -148,7 +148,7 @@ _COMPILING = threading.Lock()
 
 
 def _probe_class(gateway: Any, *, cached: bool) -> Any:
-    """Return the probe's class in a JVM, made once: py4j keeps methods by the name of their class, not by the class."""
+    """Return the probe's class, loaded once per JVM: py4j caches methods by the name of the class, not the class."""
     with _COMPILING:
         if gateway not in _CLASSES:
             _CLASSES[gateway] = load_class(gateway.jvm, java_sources.compilation_unit(), cached=cached)
@@ -157,12 +157,12 @@ def _probe_class(gateway: Any, *, cached: bool) -> Any:
 
 def load_class(jvm: Any, source: str, *, cached: bool = True) -> Any:
     """
-    Return the probe's class, from the cache or else compiled.
+    Return the probe's class: from the cache, or compiled.
 
     Args:
         jvm: py4j's view of the driver.
-        source: of the class and of those that it needs, as one compilation unit.
-        cached: whether it may come from the cache, and is kept there.
+        source: source of the class and of those that it needs, as one compilation unit.
+        cached: whether it may be loaded from the cache and stored there.
     """
     from py4j.protocol import Py4JJavaError
 
@@ -175,7 +175,7 @@ def load_class(jvm: Any, source: str, *, cached: bool = True) -> Any:
         for name, code in kept.items():
             codes.put(name, code)
         loader = jvm.org.codehaus.commons.compiler.util.reflect.ByteArrayClassLoader(codes, parent)
-        # What this JVM refuses is compiled anew.
+        # If this JVM rejects the cached classes, they are compiled again.
         with contextlib.suppress(Py4JJavaError):
             return jvm.java.lang.Class.forName(_CLASS, initialize, loader)
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
@@ -189,14 +189,14 @@ def load_class(jvm: Any, source: str, *, cached: bool = True) -> Any:
 @attrs.frozen
 class ContextFacts:
     """
-    What a SparkContext says of its application.
+    The facts about an application that its SparkContext provides.
 
     Args:
-        application_id: Spark's.
-        start_milliseconds: since the epoch.
-        version: of Spark.
-        user: who runs it.
-        ui: address of its web page, where there is one.
+        application_id: Spark's application id.
+        start_milliseconds: when it started, in milliseconds since the epoch.
+        version: the version of Spark.
+        user: the user who runs it.
+        ui: the address of its web UI, if it has one.
         conf: the SparkConf.
         metastore: `hive.metastore.uris`, wherever it is configured.
     """
@@ -211,12 +211,12 @@ class ContextFacts:
 
 
 def context_facts(java_spark_context: Any) -> ContextFacts:
-    """Return what a context (`SparkContext._jsc`) says of its application."""
+    """Return the facts that a context (`SparkContext._jsc`) provides about its application."""
     scala_context = java_spark_context.sc()
     ui = scala_context.uiWebUrl()
     conf = {pair._1(): pair._2() for pair in scala_context.getConf().getAll()}
     key = "hive.metastore.uris"
-    # The Java integration has a key of its own; what stands in hive-site.xml is in Hadoop's configuration.
+    # The Java integration has its own key; what is in hive-site.xml becomes part of Hadoop's configuration.
     metastore = conf.get(key) or conf.get(f"spark.sql.{key}") or scala_context.hadoopConfiguration().get(key)
     return ContextFacts(
         application_id=str(scala_context.applicationId()),
@@ -231,7 +231,7 @@ def context_facts(java_spark_context: Any) -> ContextFacts:
 
 @contextlib.contextmanager
 def as_os_error() -> Iterator[None]:
-    """Raise an OSError for what a call to the JVM raises: an exception in Java, or the end of the JVM."""
+    """Convert failures of a call to the JVM into OSError: an exception in Java, or the end of the JVM."""
     from py4j.protocol import Py4JError
 
     try:
@@ -242,7 +242,7 @@ def as_os_error() -> Iterator[None]:
 
 @contextlib.contextmanager
 def as_probe_error() -> Iterator[None]:
-    """Raise as ProbeError what a call to the JVM raises and PySpark has no exception of its own for."""
+    """Convert failures of a call to the JVM into ProbeError, unless PySpark has its own exception for them."""
     from py4j.protocol import Py4JError
 
     try:
@@ -259,9 +259,9 @@ def context_of(spark: Any) -> Any:
         spark: a `pyspark.sql.SparkSession`.
 
     Raises:
-        ProbeError: the session is one of Spark Connect, or is stopped.
+        ProbeError: the session is a Spark Connect session, or is stopped.
     """
-    # A session of Spark Connect raises for `sparkContext`, and has no `_sc`.
+    # A Spark Connect session raises for `sparkContext` and has no `_sc`.
     context = getattr(spark, "_sc", None)
     if context is None or getattr(context, "_gateway", None) is None:
         raise ProbeError(
@@ -282,15 +282,15 @@ def analyzed_plan(spark: Any, query: Any) -> Any:
         query: a DataFrame, or the text of one statement, which may be a command.
 
     Raises:
-        ValueError: Spark runs the statement when it analyses it.
-        TypeError: `query` is neither a DataFrame nor a text.
+        ValueError: Spark would run the statement while analyzing it.
+        TypeError: `query` is neither a DataFrame nor a str.
     """
     if isinstance(query, str):
         state = spark._jsparkSession.sessionState()
         parsed = state.sqlParser().parsePlan(query)
         statement = _RUN_BY_ANALYSIS.get(str(parsed.nodeName()))
         if statement is not None:
-            raise ValueError(f"lineage() can't tell of {statement}: Spark runs it when it analyses the statement")
+            raise ValueError(f"lineage() does not support {statement}: Spark runs it while analyzing the statement")
         skip = spark._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
         return state.executePlan(parsed, skip).analyzed()
     frame = getattr(query, "_jdf", None)

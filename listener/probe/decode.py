@@ -1,4 +1,4 @@
-"""From the probe's JSON to frozen values. Pure: it takes text and returns a `Plan`."""
+"""Decode the probe's JSON into frozen values. Pure: it takes text and returns a `Plan`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def decode_plan(encoded: str | Mapping[str, Any]) -> Plan:
     Return the plan that the probe encoded.
 
     Args:
-        encoded: what `Probe.encode` gave, as text or parsed.
+        encoded: the result of `Probe.encode`, as text or parsed.
 
     Returns:
         The plan; operators and expressions keep the order in which the probe met them.

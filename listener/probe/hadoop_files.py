@@ -1,4 +1,4 @@
-"""Where events are written to a file system that is not local: by the driver's own Hadoop client."""
+"""Write events to a non-local file system through the driver's own Hadoop client."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from openlineage_pyspark.listener.probe.client import as_os_error
 
 class HadoopFiles:
     """
-    A location in a file system that is not local, through the driver's own Hadoop client.
+    A location in a non-local file system, accessed through the driver's own Hadoop client.
 
-    It is the client that Spark reads and writes with, with the same configuration and credentials, but an instance of
-    its own, which neither the end of the SparkContext nor that of the JVM closes.
+    It is the same client, with the same configuration and credentials, that Spark reads and writes with, but a separate
+    instance, which neither the end of the SparkContext nor that of the JVM closes.
     """
 
     def __init__(self, gateway: Any, location: str) -> None:
         """
-        Remember where; the first object asks for the rest, since there is no SparkContext yet.
+        Remember the location; the client is created with the first object, because there is no SparkContext yet.
 
         Args:
             gateway: py4j's gateway of the driver.
-            location: with its scheme, such as `s3a://bucket/lineage`.
+            location: the URI, such as `s3a://bucket/lineage`.
         """
         self._jvm = gateway.jvm
         self._location = location
@@ -30,23 +30,23 @@ class HadoopFiles:
 
     def label(self) -> str:
         """
-        Give the id of the application.
+        Return the id of the application.
 
         Raises:
-            OSError: it can't be asked for.
+            OSError: the JVM can't be asked for it.
         """
         self._opened()
         return self._label
 
     def create(self, path: str, /) -> HadoopObject:
         """
-        Begin an object.
+        Create an object and open it for writing.
 
         Args:
-            path: in full, with its scheme.
+            path: the full URI.
 
         Raises:
-            OSError: it can't be made, or is there already.
+            OSError: it can't be created, or already exists.
         """
         client, overwrite = self._opened(), False
         with as_os_error():
@@ -71,7 +71,7 @@ class HadoopFiles:
                     raise OSError("there is no SparkContext")
                 hadoop = self._jvm.org.apache.hadoop
                 configuration = hadoop.conf.Configuration(active.get().hadoopConfiguration())
-                # The JVM may end, by a signal, before Python has written the last object.
+                # A signal may end the JVM before Python has written the last object.
                 configuration.set("fs.automatic.close", "false")
                 self._label = str(active.get().applicationId())
                 self._client = hadoop.fs.FileSystem.newInstance(hadoop.fs.Path(self._location).toUri(), configuration)
@@ -89,10 +89,10 @@ class HadoopObject:
 
     def write(self, data: bytes, /) -> None:
         """
-        Append to the object, and wait until the file system has it, if it is one that can say so.
+        Append to the object, and wait until the file system has stored the data, if it can confirm that.
 
         Raises:
-            OSError: the file system did not take it.
+            OSError: the file system did not accept it.
         """
         with as_os_error():
             self._stream.write(data)
@@ -104,7 +104,7 @@ class HadoopObject:
         Finish the object.
 
         Raises:
-            OSError: the file system did not take it.
+            OSError: the file system did not accept it.
         """
         with as_os_error():
             self._stream.close()

@@ -1,8 +1,8 @@
 """
-The probe's Java sources as the one compilation unit that Janino compiles.
+The probe's Java sources, joined into the single compilation unit that Janino compiles.
 
-Janino's `SimpleCompiler` takes one text, in which classes may use each other. So the sources beside this module are
-joined: the package and the imports of all of them first, then their classes.
+Janino's `SimpleCompiler` takes a single text, in which classes may use each other. So the sources beside this module
+are joined: first the package and the imports of all of them, then their classes.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ _IMPORT = re.compile(r"^import [\w.]+;\n", re.MULTILINE)
 
 
 def sources() -> dict[str, str]:
-    """Return the text of each source by the name of its file, in the order of the names."""
+    """Return the text of each source by file name, sorted by name."""
     folder = importlib.resources.files("openlineage_pyspark.listener.probe")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".java")), key=lambda file: file.name)
     return {file.name: file.read_text("utf-8") for file in files}
 
 
 def compilation_unit() -> str:
-    """Return all sources as one."""
+    """Return all sources joined into one."""
     return joined(sources().values())
 
 
 def joined(texts: Iterable[str]) -> str:
     """
-    Return sources of one package as one source.
+    Return sources of one package joined into one source.
 
     Args:
-        texts: each with its package on a line of its own, below that its imports, none of which is of a whole package.
+        texts: the sources; each has its package on one line and its imports below, without wildcard imports.
 
     Raises:
-        ValueError: two sources mean different classes by one name, or they are of several packages or of none.
+        ValueError: two sources import different classes under one name, or there is not exactly one package.
     """
     packages: set[str] = set()
     imports: dict[str, str] = {}

@@ -1,10 +1,10 @@
 """
 The probe's table: what it reads besides the tree itself.
 
-A value that is no tree node (a file relation, a catalog's table, options) is read in the probe's one walk, by the
-getters that are registered for its class, its superclasses or its interfaces. They stand beside the rules that use
-them: in the files of sources, of commands and of expressions. A chain is method names with dots; `[key]` looks a key
-up in a map, whatever its case; the whole of a map never leaves the JVM, because its other values may be secret.
+Values that are not tree nodes (a file relation, a catalog's table, options) are read during the probe's single walk, by
+the getters that are registered for their class, superclasses or interfaces. Each is registered next to the rule that
+uses it: in the files of sources, of commands and of expressions. A chain is method names joined by dots; `[key]` looks
+up a key in a map, ignoring case; a whole map never leaves the JVM, because its other values may be secret.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def readings() -> dict[str, dict[str, str]]:
     """
     Return what the probe reads: class -> reading -> chain of getters.
 
-    Of two chains under one name, the one that was registered first is read: a plug-in changes no built-in rule.
+    Of two chains with the same name, the one that was registered first is used: a plug-in can't change a built-in rule.
     """
     found: dict[str, dict[str, str]] = {}
     for registry in (SOURCES.readings, WRITES.readings, expressions.READINGS):
@@ -34,14 +34,14 @@ def readings() -> dict[str, dict[str, str]]:
 
 
 def unread() -> Iterator[tuple[str, str]]:
-    """Yield each argument that is never read, behind the simple name of its class: rows, closures."""
+    """Yield the simple class name and the argument name of each argument that is never read: rows, closures."""
     for names in (SOURCES.unread, expressions.UNREAD):
         for class_name, arguments in names.items():
             yield from ((class_name, argument) for argument in arguments)
 
 
 def table() -> str:
-    """Return the table as the probe takes it: one line an entry, separated by tabs."""
+    """Return the table as the probe expects it: one entry per line, its parts separated by tabs."""
     load_plugins()
     lines = [
         f"describe\t{class_name}\t{name}\t{chain}"
@@ -55,7 +55,7 @@ def table() -> str:
 
 @functools.cache
 def load_plugins() -> None:
-    """Load the sources of other distributions, once in a process; one that fails costs a warning, and its sources."""
+    """Load the sources of other distributions, once per process; one that fails to load is skipped with a warning."""
     guard = Guard()
     for plugin in plugins.installed():
         loaded = guard.attempt(f"loading the sources of {plugin.name!r}", plugin.load)

@@ -1,8 +1,8 @@
 """
-The probe's records as frozen values: one class a kind of record, and `parse`, the only reader of their JSON.
+The probe's records as frozen values: one class per kind of record, and `parse`, the only reader of their JSON.
 
-The classes have Spark's names for what they tell of. A record that is no JSON, is of no known kind or lacks a member
-raises `InvalidRecordError`.
+The classes are named after what Spark calls their subject. `parse` raises `InvalidRecordError` for a record that is not
+JSON, has an unknown kind or lacks a member.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class InvalidRecordError(ValueError):
-    """A record of the probe is not what its protocol says."""
+    """A record of the probe does not follow the protocol."""
 
 
 @attrs.frozen(eq=False)
@@ -36,9 +36,9 @@ class EncodedPlan:
         Return the plan.
 
         Raises:
-            LookupError: the encoding names what it does not hold.
-            TypeError: it is of another form.
-            ValueError: it is of another form.
+            LookupError: the encoding refers to something that it does not contain.
+            TypeError: the encoding has the wrong form.
+            ValueError: the encoding has the wrong form.
         """
         return decode_plan(self._encoded)
 
@@ -62,20 +62,20 @@ class ParsedStatement:
 @attrs.frozen
 class QueryExecution:
     """
-    What the probe saw of an execution's `QueryExecution`; everything is empty where it saw none.
+    What the probe saw of an execution's `QueryExecution`; everything is empty if it saw none.
 
     Args:
         plan: the analyzed plan.
         plan_class: full JVM name of that plan's root.
         is_command: whether the root is a command.
-        is_read: whether the plan was left out, because a read is of no interest.
-        stream: id of the streaming query's run, where this is one of its micro-batches.
+        is_read: whether the plan was left out because it only reads.
+        stream: id of the streaming query's run, if this is one of its micro-batches.
         sql: text of the statement.
-        query_sql: text of the query in it, where the statement's own node has lost its text.
-        text_identity: identity of the text's object in the JVM; the executions of one statement share it.
+        query_sql: text of the query inside the statement, if the statement's own node has lost its text.
+        text_identity: identity of the text object in the JVM, shared by all executions of a statement.
         statement: what Spark's parser made of the text.
         fault: why the plan could not be encoded.
-        unresolved: full JVM name of the parsed plan's root, where the analysis failed.
+        unresolved: full JVM name of the parsed plan's root, if the analysis failed.
     """
 
     plan: EncodedPlan | None = None
@@ -92,12 +92,12 @@ class QueryExecution:
 
     @property
     def has_plan(self) -> bool:
-        """Whether it holds the plan, or says why it can't."""
+        """Whether it has the plan, or the reason why it can't have it."""
         return self.plan is not None or self.fault is not None
 
     @property
     def statement_text(self) -> str | None:
-        """The text of the statement; the text of a mere query in it is not one."""
+        """The text of the statement; the text of a mere query does not count."""
         if self.sql is not None:
             return self.sql
         return self.query_sql if self.statement is not None and self.statement.writes else None
@@ -109,8 +109,8 @@ class ScanMetrics:
     What one scan of the physical plan read.
 
     Args:
-        attributes: exprIds of its output.
-        read: how much; a scan without a count of its rows has read nothing that is known.
+        attributes: exprIds of its output columns.
+        read: the statistics of the read; without a row count, it is not known what was read.
     """
 
     attributes: tuple[int, ...]
@@ -119,7 +119,7 @@ class ScanMetrics:
 
 @attrs.frozen
 class TaskMetrics:
-    """The rows and bytes that tasks moved, as sums over all stages."""
+    """The rows and bytes that tasks read and wrote, summed over all stages."""
 
     rows_read: int = 0
     rows_written: int = 0
@@ -129,12 +129,12 @@ class TaskMetrics:
 @attrs.frozen
 class Metrics:
     """
-    What one execution, or one job of RDDs, counted.
+    The metrics of one execution, or of one RDD-only job.
 
     Args:
-        scans: of each scan.
+        scans: what each scan read.
         writes: what each write command wrote.
-        tasks: what the tasks moved.
+        tasks: what the tasks read and wrote.
     """
 
     scans: tuple[ScanMetrics, ...] = ()
@@ -148,10 +148,10 @@ class ExecutionStarted:
     SparkListenerSQLExecutionStart.
 
     Args:
-        id: of the execution.
-        root: id of the outermost execution around it; its own id where there is none.
-        time: aware.
-        query: what is known of it by then.
+        id: the execution's id.
+        root: id of the outermost execution around it; its own id if there is none.
+        time: when it started (timezone-aware).
+        query: what is known about its query by then.
     """
 
     id: int
@@ -166,12 +166,12 @@ class ExecutionEnded:
     SparkListenerSQLExecutionEnd.
 
     Args:
-        id: of the execution.
-        time: aware.
-        query: what is known of it now, where the start did not say or the plan has changed.
-        failure: why it failed; None where it did not.
-        is_checkpoint: whether its rows go on under the plan's exprIds, in plans that no longer hold it.
-        metrics: what it counted.
+        id: the execution's id.
+        time: when it ended (timezone-aware).
+        query: what is known about its query now, if the start did not tell or the plan has changed.
+        failure: why it failed; None if it did not.
+        is_checkpoint: whether later plans use its rows under this plan's exprIds, without containing this plan.
+        metrics: its metrics.
     """
 
     id: int
@@ -189,8 +189,8 @@ class StreamStarted:
 
     Args:
         run: id of the query's run.
-        time: aware.
-        name: of the query, where the user gave it one.
+        time: when it started (timezone-aware).
+        name: the query's name, if the user gave it one.
     """
 
     run: str
@@ -213,8 +213,8 @@ class StreamTerminated:
 
     Args:
         run: id of the query's run.
-        time: aware.
-        failure: why it failed; None where it did not.
+        time: when it ended (timezone-aware).
+        failure: why it failed; None if it did not.
     """
 
     run: str
@@ -223,7 +223,7 @@ class StreamTerminated:
 
 
 RddSource: TypeAlias = "str | tuple[str, ...]"
-"""A path, a pair of a JDBC URL and a table, or after a `?` a kind of RDD that tells neither."""
+"""A path; a pair of JDBC URL and table; or `?` followed by the class of an RDD that reveals neither."""
 
 
 @attrs.frozen
@@ -233,11 +233,11 @@ class RddJobStarted:
 
     Args:
         job: id of the job.
-        time: aware.
+        time: when it started (timezone-aware).
         writes: whether it writes through Spark's Hadoop writer.
-        path: directory that it writes to; None where it is not known.
-        format: full JVM name of the Hadoop output format; None where it is not known.
-        sources: what its rows come from.
+        path: directory that it writes to; None if it is not known.
+        format: full JVM name of the Hadoop output format; None if it is not known.
+        sources: where its rows come from.
     """
 
     job: int
@@ -251,13 +251,13 @@ class RddJobStarted:
 @attrs.frozen
 class RddJobEnded:
     """
-    SparkListenerJobEnd of such a job.
+    SparkListenerJobEnd of a job that no SQL execution owns.
 
     Args:
         job: id of the job.
-        time: aware.
-        failure: why it failed; None where it did not.
-        metrics: what it counted.
+        time: when it ended (timezone-aware).
+        failure: why it failed; None if it did not.
+        metrics: its metrics.
     """
 
     job: int
@@ -275,7 +275,7 @@ class ApplicationEnded:
 
 @attrs.frozen
 class EventsDropped:
-    """How many events Spark has dropped so far, because the listener's queue was full."""
+    """The number of events that Spark has dropped so far because the listener's queue was full."""
 
     count: int
 
@@ -286,8 +286,8 @@ class ProbeFault:
     A fault in the probe itself.
 
     Args:
-        where: method of the probe.
-        message: class and message of what was raised.
+        where: the probe's method.
+        message: class and message of the exception.
     """
 
     where: str
@@ -310,19 +310,19 @@ Record: TypeAlias = (
 
 def parse(text: str) -> Record:
     """
-    Return the record that a text of the probe holds.
+    Parse one record of the probe.
 
     Args:
-        text: one JSON object, as `Probe.take` gives it.
+        text: one JSON object, as `Probe.take` returns it.
 
     Raises:
-        InvalidRecordError: it is no JSON object, is of no known kind, or a member is missing or of a wrong type. The
-            message names the member and never quotes a value.
+        InvalidRecordError: it is not a JSON object, its kind is unknown, or a member is missing or has a wrong type.
+            The message names the member and never quotes a value.
     """
     try:
         raw = json.loads(text)
     except ValueError as problem:
-        raise InvalidRecordError(f"a record is no JSON: {problem}") from None
+        raise InvalidRecordError(f"a record is not JSON: {problem}") from None
     kind = _Members(raw, "a record").text("k")
     make = _KINDS.get(kind)
     if make is None:
@@ -331,11 +331,11 @@ def parse(text: str) -> Record:
 
 
 class _Members:
-    """The members of one JSON object, checked as they are taken; null counts as absent."""
+    """Gives access to the members of one JSON object, and checks their types; null counts as absent."""
 
     def __init__(self, raw: Any, what: str) -> None:
         if not isinstance(raw, dict):
-            raise InvalidRecordError(f"{what} is no JSON object but of type {type(raw).__name__}")
+            raise InvalidRecordError(f"{what} is not a JSON object but of type {type(raw).__name__}")
         self._raw: dict[str, Any] = raw
         self._what = what
 
@@ -410,7 +410,7 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
             read = Statistics(rows, counted.optional_number("filesSize"), files)
             scans.append(ScanMetrics(tuple(entry.numbers("ids")), read))
             continue
-        # DataSource V2 counts what it has committed.
+        # DataSource V2 writes report the rows that were committed.
         rows = counted.optional_number("committedRows") if rows is None else rows
         writes.append(Statistics(rows, counted.optional_number("numOutputBytes"), files))
     metrics = Metrics(tuple(scans), tuple(writes), _task_metrics(raw))

@@ -1,1 +1,1 @@
-"""From records and analyses to the states of runs. Pure."""
+"""Turns records and analyses into the states of runs. Pure."""

@@ -1,4 +1,4 @@
-"""What all runs of one Spark application share, and the application's own run."""
+"""What all runs of a Spark application share, and the application's own run."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ class Application:
     What all runs of one application share.
 
     Args:
-        id: Spark's id of it.
-        started: aware.
-        namespace: of its jobs.
-        name: normalised; every job's name begins with it.
+        id: Spark's application id.
+        started: when it started (timezone-aware).
+        namespace: the namespace of its jobs.
+        name: its normalised name; every job's name begins with it.
         run: the application's own run, the parent of the others.
-        root: the run at the very top.
-        engine: what it runs on.
-        parent: of the application's own run, where something else has started it.
-        metastore: `hive.metastore.uris`, for the sessions whose catalog is Hive's.
-        reads: whether executions without an output are runs.
-        rdds: whether jobs of RDDs alone are runs.
+        root: the run at the top of the hierarchy.
+        engine: the processing engine.
+        parent: the parent of the application's own run; None if nothing else started it.
+        metastore: `hive.metastore.uris`, for sessions whose catalog is Hive's.
+        reads: whether executions without an output become runs.
+        rdds: whether RDD-only jobs become runs.
         source_location: URI of the user's script.
-        append_dataset_name: whether a job's name ends with what it writes.
-        replace_dots: whether a job's name has `_` in place of its dots.
+        append_dataset_name: whether job names end with the name of the dataset they write.
+        replace_dots: whether `_` replaces the dots in job names.
     """
 
     id: str
@@ -46,18 +46,18 @@ class Application:
     replace_dots: bool = False
 
     def started_state(self) -> RunState:
-        """Return the START of the application's own run."""
+        """Return the START state of the application's own run."""
         return self._state("START", self.started)
 
     def ended_state(self, outcome: Outcome, time: datetime.datetime, gaps: tuple[Gap, ...], records: int) -> RunState:
         """
-        Return the end of the application's own run.
+        Return the final state of the application's own run.
 
         Args:
             outcome: how the application ended.
-            time: aware.
+            time: when it ended (timezone-aware).
             gaps: what was lost on the way.
-            records: how many records there were in all.
+            records: the total number of records.
         """
         failure = None
         if outcome.event_type != "COMPLETE":

@@ -1,8 +1,8 @@
 """
-From executions to runs: which of them is a run, when it begins and ends, and what is known of it then.
+Assemble runs from executions: which executions are runs, when each run begins and ends, and what is known of it then.
 
-One run stands for one root execution, however many nested ones Spark makes of it; a streaming query is one run over
-all of its micro-batches. Pure: the probe's records and the analyses of their plans go in, states of runs come out.
+A root execution is one run, however many nested executions Spark splits it into; a streaming query is one run that
+spans all its micro-batches. Pure: the probe's records and the analyses of their plans go in, states of runs come out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, Step
 from openlineage_pyspark.listener.runs.open_run import OpenRun, end_type
 from openlineage_pyspark.listener.runs.rdd_jobs import rdd_job
 
-# Roots of parsed statements that write, by how their names begin.
+# Prefixes of the class names of parsed statements that write.
 _UNRESOLVED_WRITES = tuple(
     "InsertInto CreateTableAsSelect ReplaceTableAsSelect AppendData Overwrite MergeInto UpdateTable DeleteFrom "
     "CreateDataSourceTable CreateTable CreateView SaveInto".split()
@@ -42,10 +42,10 @@ class Runs:
 
     def __init__(self, application: Application) -> None:
         """
-        Begin without any run.
+        Start with no runs.
 
         Args:
-            application: what its runs belong to.
+            application: the application that the runs belong to.
         """
         self._application = application
         self._executions: dict[int, Execution] = {}
@@ -57,11 +57,11 @@ class Runs:
         """
         Return whether the plan in a step can change a run.
 
-        Ask this before each step is fed. Spark wraps most writes in several executions, each of which has the whole
-        plan; only one of them is worth decoding and tracing.
+        Call this before each `feed`. Spark wraps most writes in several executions, each with the whole plan; only one
+        of them is worth decoding and tracing.
 
         Args:
-            step: that is about to be fed.
+            step: the step that is about to be fed.
         """
         if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)) or not step.query.has_plan:
             return False
@@ -73,11 +73,11 @@ class Runs:
 
     def feed(self, step: Step, plan_lineage: PlanLineage | None = None) -> list[RunState]:
         """
-        Take one step, and return the states of runs that it makes known, in order.
+        Process one step, and return the run states that it produces, in order.
 
         Args:
-            step: the next one, in the order of `NestedRecordBuffer`.
-            plan_lineage: what its plan says, if the plan is wanted.
+            step: the next step, in the order of `NestedRecordBuffer`.
+            plan_lineage: the lineage of its plan, if the plan is wanted.
         """
         match step:
             case ExecutionStarted() | ExecutionAnalyzed():
@@ -98,28 +98,28 @@ class Runs:
 
     def abandon(self, time: datetime.datetime, dropped: int = 0) -> list[RunState]:
         """
-        End the runs that are still open when the application ends, because no record will end them.
+        End the runs that are still open when the application ends, since no further record will end them.
 
         Args:
-            time: aware.
-            dropped: how many events Spark has dropped; the ends of these runs may be among them.
+            time: when the application ended (timezone-aware).
+            dropped: how many events Spark dropped; the ends of these runs may be among them.
         """
         open_runs = list(self._runs.values())
         self._runs.clear()
         message = "the application ended before this run did"
         if dropped:
-            message = f"no end of this run was told: Spark dropped {dropped} events of the listener's queue"
+            message = f"the end of this run was not reported: Spark dropped {dropped} events of the listener's queue"
         failure = Failure(message, "JAVA")
         return [self._state(run, "ABORT", time, failure) for run in open_runs if run.started]
 
     def _execution_of(self, step: ExecutionStarted | ExecutionAnalyzed) -> Execution:
         if isinstance(step, ExecutionStarted):
             return Execution(step.id, step.root, step.time)
-        # An end without a start was heard by a listener that came too late.
+        # An end without a start: the listener was attached after the execution began.
         return self._executions.get(step.id) or Execution(step.id, step.id, step.time)
 
     def _settle(self, execution: Execution, query: QueryExecution, plan_lineage: PlanLineage | None) -> list[RunState]:
-        """Decide, as soon as its plan is known, what an execution is: a run, part of one, or nothing."""
+        """Decide, once its plan is known, whether an execution is a run, part of one, or neither."""
         if execution.settled and query.plan is None:
             return []
         execution.unresolved = query.unresolved or execution.unresolved
@@ -147,7 +147,7 @@ class Runs:
         return self._begin_own(execution, plan_lineage)
 
     def _begin_own(self, execution: Execution, plan_lineage: PlanLineage) -> list[RunState]:
-        """Begin a run of an execution, unless an earlier execution of the same statement has begun it."""
+        """Begin a run for an execution, unless an earlier execution of the same statement has begun it."""
         begun = self._runs.get(execution.key) if execution.statement is not None else None
         if begun is not None:
             begun.grow(plan_lineage)
@@ -190,7 +190,7 @@ class Runs:
         return self._runs.get(key)
 
     def _run_around(self, execution: Execution) -> OpenRun | None:
-        """Return the run that an execution belongs to: its own, or that of its root, or of its root's stream."""
+        """Return the run that an execution belongs to: its own, its root's, or that of its root's stream."""
         around = self._executions.get(execution.root, execution)
         return self._runs.get(str(execution.id)) or self._runs.get(around.key)
 
@@ -208,7 +208,7 @@ class Runs:
         return [self._state(run, end_type(record.failure), record.time, record.failure)]
 
     def _analysis_error(self, execution: Execution, record: ExecutionEnded) -> list[RunState]:
-        """Return START and FAIL of a statement that Spark could not analyse (Spark 4 reports it), without datasets."""
+        """Return START and FAIL, without datasets, of a statement whose analysis failed, as only Spark 4 reports."""
         if execution.unresolved is None or record.failure is None:
             return []
         name = execution.unresolved.rsplit(".", 1)[-1]
@@ -230,7 +230,7 @@ class Runs:
         return [*begun, self._state(run, end_type(record.failure), record.time, record.failure)]
 
     def _batch(self, execution: Execution, query: str, plan_lineage: PlanLineage) -> list[RunState]:
-        """Take a micro-batch of a query's run; the first one shows what the query reads and writes."""
+        """Add a micro-batch to its query's run; the first one shows what the query reads and writes."""
         run = self._runs.get(query)
         if run is None:
             started = self._streams.get(query)
@@ -242,7 +242,7 @@ class Runs:
         return self._begin(run, execution)
 
     def _nested_in_stream(self, query: str, plan_lineage: PlanLineage, execution: Execution) -> list[RunState]:
-        """Add what `foreachBatch` writes to its stream's run."""
+        """Add what `foreachBatch` writes to the run of its stream."""
         run = self._runs.get(query)
         if run is None or not plan_lineage.outputs:
             return []

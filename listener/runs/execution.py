@@ -1,4 +1,4 @@
-"""Executions that have begun, and statements that Spark runs as several of them."""
+"""Executions that have begun, and statements that Spark runs as several executions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from openlineage_pyspark.listener.probe.records import QueryExecution
 @attrs.define(eq=False)
 class Statement:
     """
-    A statement of several executions, one after the other.
+    A statement that Spark runs as several executions, one after the other.
 
     Args:
-        left: how many have still to end.
-        run: key of the run that they all belong to, once there is one.
+        left: how many of them have not ended yet.
+        run: key of the run that they all belong to; None until that run begins.
     """
 
     left: int
@@ -29,15 +29,15 @@ class Execution:
     An execution that has begun.
 
     Args:
-        id: Spark's.
-        root: id of the execution around all others that it is in; its own where there is none.
-        time: when it began, aware.
+        id: Spark's execution id.
+        root: id of the outermost execution around it; its own id if there is none.
+        time: when it began (timezone-aware).
         sql: text of its statement.
-        stream: id of the streaming query's run whose micro-batch it is.
+        stream: id of the streaming query's run, if this is one of its micro-batches.
         unresolved: full JVM name of the parsed plan's root, where the analysis failed.
-        settled: whether its plan was seen, or is of no interest.
-        plan_lineage: what the plan says.
-        statement: the statement that it is one of several executions of.
+        settled: whether its plan was seen, or does not matter.
+        plan_lineage: the lineage of its plan.
+        statement: its statement, if that is run as several executions.
     """
 
     id: int
@@ -52,7 +52,7 @@ class Execution:
 
     @property
     def key(self) -> str:
-        """The key of the run that it began or is a part of."""
+        """The key of the run that it began or belongs to."""
         if self.statement is not None and self.statement.run is not None:
             return self.statement.run
         return str(self.id) if self.stream is None else self.stream
@@ -60,25 +60,25 @@ class Execution:
 
 class Statements:
     """
-    The statements of several executions that have not ended.
+    Keeps the statements that run as several executions and have not ended.
 
-    Up to Spark 3.5, each INSERT of `FROM t INSERT INTO a ... INSERT INTO b ...` is an execution of its own; later they
-    are one, whose plan is no command. All have one text, which is the very same object in the JVM.
+    Up to Spark 3.5, each INSERT of `FROM t INSERT INTO a ... INSERT INTO b ...` is a separate execution; later versions
+    run them as one execution, whose plan is not a command. They share one text, which is the same object in the JVM.
     """
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start with no statements."""
         self._open: dict[tuple[int | None, str], Statement] = {}
 
     def of(self, query: QueryExecution) -> Statement | None:
         """
-        Return the statement that an execution is a part of.
+        Return the statement that an execution is part of.
 
         Args:
-            query: of the execution, with its plan.
+            query: the execution's query, with its plan.
 
         Returns:
-            None for an execution that is its whole statement.
+            The statement; None for an execution that is its whole statement.
         """
         text = query.sql or query.query_sql
         inserts = query.statement.inserts if query.statement is not None else 0
@@ -88,10 +88,10 @@ class Statements:
 
     def end(self, statement: Statement, *, failed: bool) -> bool:
         """
-        Count the end of an execution; where one has failed, Spark begins no other.
+        Count the end of one execution. If it failed, Spark does not begin the remaining ones.
 
         Returns:
-            whether the statement has ended with it.
+            Whether the statement has ended too.
         """
         statement.left -= 1
         if statement.left > 0 and not failed:

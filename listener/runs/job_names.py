@@ -1,4 +1,4 @@
-"""Names of jobs: the same in each of a job's runs, and another one for another target."""
+"""Job names: the same for every run of a job, and different for different targets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 
 _LONGEST = 250
-# What is left to a job's own part below a long name.
+# The least number of characters left for a job's own part when the application's name is long.
 _OWN = 100
 
 
@@ -18,9 +18,9 @@ def application_name(name: str, parent: str | None) -> str:
     Return the name of an application's job.
 
     Args:
-        name: normalised.
-        parent: name of the job that started it, if there is one. It comes first, in full and with a dot after it,
-            because Marquez names a child so: with any other name it would show the application twice.
+        name: the application's normalised name.
+        parent: name of the job that started it, if any. It comes first, in full and followed by a dot, because that is
+            how Marquez names child jobs: with any other name it would show the application twice.
     """
     own = _shortened(name, _LONGEST - _OWN - 1)
     return own if parent is None else f"{parent}.{own}"
@@ -28,12 +28,12 @@ def application_name(name: str, parent: str | None) -> str:
 
 def job_name(parts: list[str], *, replace_dots: bool) -> str:
     """
-    Return the name of a job: its parts with dots between them.
+    Return the name of a job: its parts joined by dots.
 
     Args:
-        parts: the application's name, which stays whole; the command's word; and the label of what it writes. What
-            is too long of these two ends with a hash.
-        replace_dots: whether `_` stands in place of each dot.
+        parts: the application's name, the command's word, and the label of what it writes. The first is kept whole;
+            the other two are cut if they are too long, and then end with a hash.
+        replace_dots: whether `_` replaces each dot.
     """
     application, own = parts[0], ".".join(part for part in parts[1:] if part)
     name = f"{application}.{_shortened(own, max(_OWN, _LONGEST - len(application) - 1))}"
@@ -42,13 +42,13 @@ def job_name(parts: list[str], *, replace_dots: bool) -> str:
 
 def unique_label(label: str, dataset: Dataset) -> str:
     """
-    Return a label with a hash of the whole path, if the label has left out a part of that path.
+    Return a label, with a hash of the whole path appended if the label leaves out part of that path.
 
-    Two paths that end alike belong to two jobs.
+    Without the hash, two paths with the same ending would give two jobs one name.
 
     Args:
-        label: of what the job writes.
-        dataset: that it writes.
+        label: the label of what the job writes.
+        dataset: the dataset that it writes.
     """
     parts = [part for part in dataset.identifier.name.split("/") if part]
     if dataset.type == "FILE" and (len(parts) > 2 or dataset.identifier.namespace != "file"):
@@ -57,7 +57,7 @@ def unique_label(label: str, dataset: Dataset) -> str:
 
 
 def label_of(plan_lineage: PlanLineage) -> str:
-    """Return the part of a job's name that names what it writes, or else what it reads."""
+    """Return the part of a job's name that stands for what it writes or, if it writes nothing, what it reads."""
     if plan_lineage.outputs:
         write = plan_lineage.outputs[0].write
         return unique_label(write.label, write.dataset)
@@ -70,8 +70,8 @@ def stream_label(name: str | None, plan_lineage: PlanLineage) -> str:
     Return the label of a streaming query: its name, else what it writes, else what it reads.
 
     Args:
-        name: that the user gave the query, if any.
-        plan_lineage: what its first micro-batch says.
+        name: the name that the user gave the query, if any.
+        plan_lineage: the lineage of its first micro-batch.
     """
     return naming.snake_case(name) if name else label_of(plan_lineage)
 

@@ -1,9 +1,9 @@
 """
-Records of nested executions, buffered until the plan of their root execution is known.
+Buffer the records of nested executions until the plan of their root execution is known.
 
-What a nested execution is depends on the one around it: a part of its run, a write of its micro-batch, or a run of its
-own. Spark forgets a query as soon as it has ended, so where the listener is late, a plan comes with the end alone, and
-the nested executions end before their root does.
+A nested execution is part of its root's run, a write of its root's micro-batch, or a run of its own; only the root's
+plan tells which. Spark forgets a query as soon as it has ended, so if the listener lags behind, the plan comes only
+with the root's end, after the nested executions have ended.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from openlineage_pyspark.listener.probe.records import ExecutionEnded, Execution
 @attrs.frozen
 class ExecutionAnalyzed:
     """
-    What the end of an execution says of its plan: a step of its own, before the end itself.
+    The plan that came with the end of an execution: a separate step, before the end itself.
 
     Args:
-        id: of the execution.
-        time: of the end, aware.
-        query: what the end says.
-        is_checkpoint: whether the execution's rows go on under the plan's exprIds.
+        id: the execution's id.
+        time: when the execution ended (timezone-aware).
+        query: the query as reported at the end.
+        is_checkpoint: whether later plans use the execution's rows under this plan's exprIds.
     """
 
     id: int
@@ -40,21 +40,21 @@ class NestedRecordBuffer:
     """Buffers the records of nested executions until the plan of their root is known."""
 
     def __init__(self) -> None:
-        """Begin without any."""
-        # By root, and by nested execution the root that it waits for.
+        """Start with nothing buffered."""
+        # Records by root; and for each nested execution, the root that it waits for.
         self._records: dict[int, list[ExecutionStarted | ExecutionEnded]] = {}
         self._roots: dict[int, int] = {}
 
     def in_order(self, record: Record) -> list[Step]:
         """
-        Return what can be handled now that a record has come.
+        Return the steps that can be handled now that a record has arrived.
 
         Args:
-            record: each one, in the probe's order.
+            record: the next record; pass every record, in the probe's order.
 
         Returns:
-            nothing, if the record has to wait for its root. At the end of an execution: its plan, then the records
-            that have waited for it, then the end.
+            Nothing if the record must wait for its root. At the end of an execution: its plan, then the records that
+            waited for it, then the end.
         """
         if not isinstance(record, (ExecutionStarted, ExecutionEnded)):
             return [record]
@@ -68,11 +68,11 @@ class NestedRecordBuffer:
         return [analyzed, *self._release(record.id), record]
 
     def release_all(self) -> list[Step]:
-        """Return all that still waits, because no root will end any more."""
+        """Return everything still buffered, since no more roots will end."""
         return [step for root in list(self._records) for step in self._release(root)]
 
     def _waits(self, record: ExecutionStarted | ExecutionEnded) -> bool:
-        """Buffer a record, if its root is not known yet, and return whether it is buffered."""
+        """Buffer a record if its root is not known yet; return whether it was buffered."""
         if isinstance(record, ExecutionStarted) and record.root != record.id and record.root in self._records:
             self._roots[record.id] = record.root
         root = self._roots.get(record.id)
@@ -82,7 +82,7 @@ class NestedRecordBuffer:
         return True
 
     def _release(self, root: int) -> list[Step]:
-        """Return what has waited for a root, in order, and buffer no more for it."""
+        """Return what was buffered for a root, in order, and stop buffering for it."""
         records = self._records.pop(root, [])
         for record in records:
             self._roots.pop(record.id, None)

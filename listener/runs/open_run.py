@@ -1,4 +1,4 @@
-"""A run between its START and its end, and what all of its executions have counted and said."""
+"""A run between its START and its end, with the lineage and the statistics of all its executions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Pare
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import Metrics
 
-# What Spark says of what it cancels when it is stopped (DAGScheduler.cleanUpAfterSchedulerStop), and of what asks
-# for more once it is (SparkContext.assertNotStopped, SparkContext.runJob).
+# Spark's messages for jobs that it cancels while stopping (DAGScheduler.cleanUpAfterSchedulerStop), and for calls made
+# after it has stopped (SparkContext.assertNotStopped, SparkContext.runJob).
 _STOPPED = (
     "because SparkContext was shut down",
     "Cannot call methods on a stopped SparkContext",
@@ -23,10 +23,10 @@ _STOPPED = (
 
 def end_type(failure: Failure | None) -> str:
     """
-    Return the type of the event that ends a run: COMPLETE, FAIL, or ABORT where Spark was stopped while it ran.
+    Return the type of the event that ends a run: COMPLETE, FAIL, or ABORT if Spark was stopped while it ran.
 
     Args:
-        failure: why it failed, if it did.
+        failure: the run's failure, if any.
     """
     if failure is None:
         return "COMPLETE"
@@ -37,12 +37,12 @@ def end_type(failure: Failure | None) -> str:
 @attrs.define
 class Counted:
     """
-    What a run has counted so far. These are sums, because a streaming query counts for as long as it runs.
+    The statistics of a run so far. These are sums, because a streaming query keeps counting while it runs.
 
     Args:
-        read: rows, bytes and files by dataset.
-        by_writes: rows, bytes and files, of the write commands.
-        by_tasks: rows and bytes that tasks wrote, for sources whose writes count nothing themselves.
+        read: rows, bytes and files read, by dataset.
+        by_writes: rows, bytes and files that the write commands report.
+        by_tasks: rows and bytes that the tasks wrote, for sources whose write commands report nothing.
     """
 
     read: dict[Identifier, list[int | None]] = attrs.Factory(dict)
@@ -51,11 +51,11 @@ class Counted:
 
     def add(self, metrics: Metrics, parts: Iterable[PlanLineage]) -> None:
         """
-        Count what one execution or job did.
+        Add what one execution or job counted.
 
         Args:
-            metrics: of it.
-            parts: what its plan and those around it say.
+            metrics: its metrics.
+            parts: the lineage of its plan and of the plans around it.
         """
         owner: dict[int, Identifier] = {}
         datasets: dict[Identifier, None] = {}
@@ -76,24 +76,24 @@ class Counted:
 
     @property
     def written(self) -> Statistics | None:
-        """What the write commands counted, or else what the tasks did."""
+        """What the write commands counted or, if they counted nothing, what the tasks counted."""
         if self.by_writes[0] is None and self.by_tasks != [0, 0]:
             return Statistics(self.by_tasks[0], self.by_tasks[1] or None)
         return Statistics(*self.by_writes) if self.by_writes != [None, None, None] else None
 
     @property
     def nothing_written(self) -> bool:
-        """Whether there is neither a row nor a file; a write of no rows still makes a file or two."""
+        """Whether no row and no file was written; even a write of no rows makes a file or two."""
         return not any(self.by_writes) and not any(self.by_tasks)
 
 
 def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[RunInput, ...]:
     """
-    Return the datasets that a run reads, each with what was read of it.
+    Return the datasets that a run reads, each with the statistics of what was read.
 
     Args:
-        parts: what the run's plans say.
-        counted: what it has counted, or nothing.
+        parts: the lineage of the run's plans.
+        counted: the run's statistics; empty ones to leave them out.
     """
     datasets: dict[Identifier, Dataset] = {}
     for part in parts:
@@ -108,13 +108,13 @@ def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[RunInput,
 
 def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: bool) -> tuple[RunOutput, ...]:
     """
-    Return the datasets that a run writes, with what was written where there is only one.
+    Return the datasets that a run writes, with the statistics of what was written if there is only one.
 
     Args:
-        parts: what the run's plans say.
-        counted: what it has counted, or nothing.
-        completed: whether it has ended well. A write that Spark may skip (CREATE TABLE IF NOT EXISTS,
-            `mode("ignore")`) and that has counted nothing by then was skipped: it has no lineage.
+        parts: the lineage of the run's plans.
+        counted: the run's statistics; empty ones to leave them out.
+        completed: whether the run ended successfully. If a write that Spark may skip (CREATE TABLE IF NOT EXISTS,
+            `mode("ignore")`) has counted nothing by then, it was skipped and has no lineage.
     """
     found: dict[Identifier, RunOutput] = {}
     for part in parts:
@@ -127,7 +127,7 @@ def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: boo
             found.setdefault(write.dataset.identifier, made)
     if len(found) == 1:
         ((identifier, only),) = found.items()
-        # Rows of an RDD have no columns, and so no lineage.
+        # The rows of an RDD have no columns, and so no column lineage.
         if only.lineage is not None or counted.by_tasks != [0, 0]:
             found[identifier] = attrs.evolve(only, statistics=counted.written)
     return tuple(found.values())
@@ -140,23 +140,23 @@ def _add(sums: list[int | None], more: Statistics) -> None:
 
 
 MOST_PARTS = 1000
-"""How many nested writes of one run are reported, where they differ in what they read and write."""
-_BEYOND = Gap("nested writes", f"only the first {MOST_PARTS} of this run's different writes are told: there are more")
+"""The most nested writes that are reported for one run; writes with the same inputs and outputs count once."""
+_BEYOND = Gap("nested writes", f"only the first {MOST_PARTS} of this run's different writes are reported")
 
 
 @attrs.define
 class OpenRun:
     """
-    A run that has begun, and grows with each execution that belongs to it.
+    A run that has begun; it grows with each execution that belongs to it.
 
     Args:
-        key: what it is found by: the id of its execution, of its stream's run, or of its job.
-        id: of the run.
-        job: what it is a run of.
-        plan_lineage: what the plan says that it began with.
+        key: its lookup key: the id of its execution, of its stream's run, or of its job.
+        id: the run id.
+        job: the job that it is a run of.
+        plan_lineage: the lineage of the plan that it began with.
         started: whether its START was sent.
-        nested: what the plans of further writes say.
-        counted: what its scans and writes did.
+        nested: the lineage of the plans of nested writes.
+        counted: what its scans and writes counted.
         beyond: whether there were more nested writes than are kept.
     """
 
@@ -172,11 +172,11 @@ class OpenRun:
 
     @property
     def parts(self) -> list[PlanLineage]:
-        """What each of its plans says."""
+        """The lineage of each of its plans."""
         return [self.plan_lineage, *self.nested]
 
     def grow(self, plan_lineage: PlanLineage) -> None:
-        """Add what a nested execution writes, unless another has done the very same."""
+        """Add the lineage of a nested write, unless an identical one is there already."""
         written = (output.write.dataset.identifier for output in plan_lineage.outputs)
         said = frozenset(("out", i) for i in written) | {("in", d.identifier) for d in plan_lineage.inputs}
         if said in self._known:
@@ -189,11 +189,11 @@ class OpenRun:
 
     def count(self, metrics: Metrics, own: PlanLineage | None = None) -> None:
         """
-        Count what an execution or job of it did.
+        Add what one of its executions or jobs counted.
 
         Args:
-            metrics: of the execution or job.
-            own: what the execution's own plan says, which need not be a part of the run.
+            metrics: the metrics of the execution or job.
+            own: the lineage of the execution's own plan, which need not be part of the run.
         """
         self.counted.add(metrics, self.parts if own is None else [*self.parts, own])
 
@@ -201,14 +201,14 @@ class OpenRun:
         self, event_type: str, time: datetime.datetime, engine: Engine, parent: Parent, failure: Failure | None = None
     ) -> RunState:
         """
-        Return what is known of it now.
+        Return the run's current state.
 
         Args:
             event_type: START, COMPLETE, FAIL or ABORT.
-            time: aware.
-            engine: what it runs on.
-            parent: of the run.
-            failure: the failure, if any; output statistics are left out then.
+            time: the event's time (timezone-aware).
+            engine: the processing engine.
+            parent: the run's parent.
+            failure: the failure, if any; output statistics are then left out.
         """
         counted = Counted() if event_type == "START" else self.counted
         remarks = dict.fromkeys(n for part in self.parts for n in part.gaps)

@@ -1,8 +1,8 @@
 """
-Jobs of RDDs alone, which no SQL execution owns: `saveAsTextFile` and its like.
+RDD-only jobs, such as `saveAsTextFile`, which no SQL execution owns.
 
-They all write through Spark's one Hadoop writer, whose function holds the directory. The ancestors of the RDD say what
-its rows come from. RDDs have no columns.
+They all write through Spark's one Hadoop writer, whose closure holds the directory. The RDD's ancestors tell where its
+rows come from. RDDs have no columns.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _LATE = "the job was over before it was looked at: what it writes is not known, 
 
 def rdd_job(record: RddJobStarted) -> PlanLineage:
     """
-    Return what a job of RDDs reads and writes.
+    Return what an RDD-only job reads and writes.
 
     Args:
-        record: of its start.
+        record: the record of its start.
 
     Returns:
-        its datasets, without columns. An input file stands for its directory, as in the Java integration.
+        Its datasets, without columns. An input file is reported as its directory, as in the Java integration.
     """
     inputs, unknown = rdd_sources(record.sources)
     path, format_ = record.path, record.format

@@ -1,1 +1,1 @@
-"""What the configuration says; `keys` declares each key once."""
+"""Reads the configuration; `keys` declares each key once."""

@@ -1,4 +1,4 @@
-"""Every name that a configuration may hold: working keys, transport options, and keys without effect yet."""
+"""Every key that a configuration may contain: working keys, transport options, and keys without effect yet."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ NOT_YET: tuple[Key[Any], ...] = (
     _not_yet("testExtensionProvider", "An extension for the Java integration's own tests."),
     _not_yet("url", "The Java integration's old way to name the receiver; use `transport.url`."),
 )
-"""Keys that are known and have no effect yet."""
+"""Keys that are known but have no effect yet."""
 
 _OWN = {key.name: key for key in (*WORKING, *NOT_YET)}
 
 
 def option_key(option: Option[Any]) -> Key[Any]:
-    """Return a transport's option as a key; its value is text here, because the transport reads and checks it."""
+    """Return a transport's option as a key; its value is text here, because the transport parses and checks it."""
     return Key(
         TRANSPORT + option.name,
         TEXT,
@@ -78,9 +78,10 @@ def option_key(option: Option[Any]) -> Key[Any]:
 
 @functools.cache
 def _options() -> Mapping[str, Key[Any]]:
-    """Return the options of all transports; of two with one name, the first that works.
+    """
+    Return the options of all transports; if several have the same name, the first that works.
 
-    It imports every transport, so that no start of a driver asks for it without need.
+    This imports every transport, so a driver should not call it at startup unless it must.
     """
     keys: dict[str, Key[Any]] = {}
     for option in sorted(every_option(), key=lambda option: not option.works):
@@ -94,7 +95,7 @@ def every_key() -> tuple[Key[Any], ...]:
 
 
 def find_key(name: str) -> Key[Any] | None:
-    """Return the key that a name without prefix is one of, None if there is none."""
+    """Return the key that matches a name without prefix; None if there is none."""
     known = _options() if name.startswith(TRANSPORT) else _OWN
     if name in known:
         return known[name]
@@ -102,7 +103,7 @@ def find_key(name: str) -> Key[Any] | None:
 
 
 def nearest_key(name: str) -> str | None:
-    """Return the name of the key that is spelled most like this one, None if none is close."""
+    """Return the name of the key with the most similar spelling; None if none is close."""
     names = [key.name for key in every_key()]
     below = next((known for known in names if known.startswith(f"{name}.")), None)
     fixed = {re.sub("<.*?>", "", known): known for known in names}
@@ -111,11 +112,11 @@ def nearest_key(name: str) -> str | None:
 
 
 def spelled(name: str) -> str:
-    """Return the key that an environment variable means.
+    """
+    Return the name of the key that an environment variable stands for.
 
     Args:
-        name: dotted, in any case, and with or without underscores between words; a part that no key has becomes
-            lower case.
+        name: dotted, in any case, with or without underscores between words; parts that no key has become lower case.
     """
     first, *below = name.split(".")
     options = _option_parts() if _plain(first) == TRANSPORT[:-1] else {}
@@ -128,7 +129,7 @@ def _plain(part: str) -> str:
 
 
 def _parts(names: Iterable[str]) -> dict[str, str]:
-    # Reversed, so that of two spellings the one that is declared first holds.
+    # Reversed, so that the spelling that is declared first wins.
     return {_plain(part): part for name in reversed([*names]) for part in name.split(".") if not part.startswith("<")}
 
 

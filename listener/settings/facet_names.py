@@ -29,7 +29,7 @@ FACETS = (
     "symlinks",
     "tags",
 )
-"""The facets that events may hold."""
+"""The facets that events may contain."""
 
 FACETS_NOT_YET = (
     "debug",
@@ -45,11 +45,11 @@ FACETS_NOT_YET = (
     "subset",
     "version",
 )
-"""Facets of the Java integration that these events never hold."""
+"""Facets of the Java integration that these events never contain."""
 
 
 def nearest_facet(name: str) -> str | None:
-    """Return the facet whose name is almost this one, None if none is that close or the name is known itself."""
+    """Return the facet with almost this name; None if none is that close, or the name itself is known."""
     if name in FACETS or name in FACETS_NOT_YET:
         return None
     return nearest(name, FACETS, cutoff=0.8)

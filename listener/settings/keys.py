@@ -1,7 +1,8 @@
-"""The settings of an application, each with the configuration key that sets it.
+"""
+The settings of an application, each with the configuration key that sets it.
 
-To add a key, add a field to `Settings`: from it come the reading, the default, the warnings, the reference in
-docs/configuration.md and the samples in conf/. The options of transports stand with the transports.
+To add a key, add a field to `Settings`: how it is read, its default, its warnings, the reference in
+docs/configuration.md and the samples in conf/ all follow from it. Transport options are declared by the transports.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from openlineage_pyspark.listener.settings.kinds import (
 from openlineage_pyspark.listener.settings.reading import Key, Reading, derived, key, readers
 from openlineage_pyspark.transport.options import OURS, PYTHON
 
-# Whose defaults hold where no key sets another value.
+# Their defaults apply to keys that are not set.
 _EVENT = EventOptions()
 _PROBE = ProbeLimits()
 
@@ -123,7 +124,7 @@ def _disabled_facets(reading: Reading, pattern: Key[bool]) -> frozenset[str]:
             disabled.add(name)
         elif name in FACETS_NOT_YET:
             reading.warnings.append(f"{given.label} asks for the facet {name}, which is not supported yet")
-        # Only of a facet that is almost one of ours: a plug-in may bring any other.
+        # Only if the name is close to one of our facets: plug-ins may bring any other name.
         if near := nearest_facet(name):
             reading.warnings.append(f"{given.label} names no facet that is known; did you mean {near}?")
     return frozenset(disabled)
@@ -134,9 +135,9 @@ def _owners(reading: Reading, pattern: Key[str | None]) -> tuple[tuple[str, str]
 
 
 def _tags(reading: Reading, listed: Key[tuple[str, ...]], single: Key[str | None]) -> tuple[Tag, ...]:
-    """Return the tags of one kind, those of `listed` before those of `single` with the same key."""
+    """Return the tags of one kind; for the same tag key, `listed` takes precedence over `single`."""
     tags = {name: Tag(name, value, "USER") for name, value, _ in reading.named(single) if value}
-    # Of all layers and not of the strongest alone: the Java integration merges tags by their key.
+    # From all layers, not only the strongest: the Java integration merges tags by their key.
     for given in reading.given.get(listed.name, ()):
         texts: tuple[str, ...] = reading.converted(listed, given)
         for position, text in enumerate(texts, start=1):
@@ -152,12 +153,13 @@ def _tags(reading: Reading, listed: Key[tuple[str, ...]], single: Key[str | None
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What is configured, complete with defaults.
+    """
+    The complete settings, including defaults.
 
     Args:
-        transport: the options below `transport`, nested and unchecked, with `type`; empty if none is set.
-        sources: each key that was set, dotted and without prefix, and where its value comes from.
-        warnings: one sentence for each thing that has no effect, without its full stop and without values.
+        transport: the options below `transport`, nested and unchecked, including `type`; empty if none is set.
+        sources: each key that is set, dotted and without prefix, and where its value comes from.
+        warnings: one sentence for each setting that has no effect, without full stop and without values.
     """
 
     transport: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
@@ -371,4 +373,4 @@ class Settings:
 
 
 WORKING: tuple[Key[Any], ...] = tuple(each for reader in readers(Settings).values() for each in reader.keys)
-"""The keys that have an effect, in the order of the documents."""
+"""The keys that have an effect, in the order in which the documentation lists them."""

@@ -1,4 +1,4 @@
-"""What the value of a configuration key may be, how text, YAML and JSON become it, and how it is written."""
+"""The kinds of configuration values: how text, YAML and JSON are converted to them, and how they are written."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from openlineage_pyspark.facets.events.options import Tag
 from openlineage_pyspark.facets.model.run import RunReference
 from openlineage_pyspark.transport import values
 
-# Covariant: a key of texts may have None as its default.
+# Covariant: a key with text values may have None as its default.
 T_co = TypeVar("T_co", covariant=True)
 
-# What a Java int holds: plan limits cross to the JVM.
+# The largest Java int: plan limits are passed to the JVM.
 _LARGEST = 2**31 - 1
 
 
 def as_text(value: object) -> str:
-    """Return a value as it is written in a properties file, empty if there is none."""
+    """Return a value as it is written in a properties file; empty if there is none."""
     if value is None:
         return ""
     if isinstance(value, tuple):
@@ -33,12 +33,13 @@ def as_text(value: object) -> str:
 
 @attrs.frozen
 class Kind(Generic[T_co]):
-    """The values that a key may have.
+    """
+    The values that a key may have.
 
     Args:
-        name: what is expected, as people say it.
-        convert: makes the value of what was given; raises ValueError or TypeError if that can't be done.
-        written: returns the text of a value, which `convert` reads.
+        name: a description of the expected values, for messages.
+        convert: converts what was given to the value; raises ValueError or TypeError if it can't.
+        written: returns the text of a value, in a form that `convert` accepts.
     """
 
     name: str
@@ -48,12 +49,13 @@ class Kind(Generic[T_co]):
 
 @attrs.frozen
 class ParentContext:
-    """What `spark.openlineage.context` holds: the run that started the application, and the one at the top.
+    """
+    The value of `spark.openlineage.context`: the run that started the application, and the run at the top.
 
     Args:
         parent: the run that started the application.
-        root: the run at the top, None if it is not named.
-        has_facets: whether the context holds facets.
+        root: the run at the top of the hierarchy; None if it is not named.
+        has_facets: whether the context contains facets.
     """
 
     parent: RunReference
@@ -62,7 +64,7 @@ class ParentContext:
 
 
 def whole_number(least: int) -> Kind[int]:
-    """Return the kind of whole numbers from `least` to the largest Java int."""
+    """Return the kind for whole numbers from `least` to the largest Java int."""
 
     def convert(value: object) -> int:
         text = _to_text(value)
@@ -74,16 +76,17 @@ def whole_number(least: int) -> Kind[int]:
 
 
 def parse_tag(text: str) -> tuple[Tag | None, bool]:
-    r"""Read `key`, `key:value` or `key:value:source`, where `\:` and `\;` stand for the sign itself.
+    r"""
+    Parse `key`, `key:value` or `key:value:source`, where `\:` and `\;` stand for the characters themselves.
 
     Args:
-        text: one tag, without the semicolon around it.
+        text: one tag, without the semicolons around it.
 
     Returns:
-        The tag, None if a part is empty; and whether the whole text was understood. A fourth part is left out, as
-        in the Java client.
+        The tag, or None if a part is empty; and whether the whole text was used. A fourth part is left out, as in the
+        Java client.
     """
-    # Empty parts at the end are none, as in Java's String.split.
+    # Trailing empty parts are dropped, as in Java's String.split.
     whole = re.sub(r"(?<!\\):[:\s]*$", "", text)
     parts = [re.sub(r"\\([:;])", r"\1", part).strip() for part in re.split(r"(?<!\\):", whole)]
     if not all(parts[:3]):

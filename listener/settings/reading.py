@@ -1,4 +1,4 @@
-"""From what the sources gave to typed values: the strongest source wins, and what is wrong becomes a warning."""
+"""Turn what the sources gave into typed values: the strongest source wins, and errors become warnings."""
 
 from __future__ import annotations
 
@@ -18,31 +18,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 TRANSPORT = "transport."
-"""What the names of transport options begin with; the transports read and check them."""
+"""The prefix of transport options, which the transports themselves read and check."""
 
 _READER = "reader"
 
 FREE_NAMES = frozenset({"config", "custom_headers", "headers", "properties", "transformerProperties", "urlParams"})
-"""The transport options below which names are the user's own and may hold dots.
+"""
+The transport options below which users choose the names, which may contain dots.
 
-They are listed here, and not taken from what transports declare, so that a driver need not import all transports.
+They are listed here, not collected from the transports' declarations, so that a driver need not import all transports.
 """
 
 
 @attrs.frozen
 class Key(Generic[T]):
-    """One configuration key.
+    """
+    One configuration key.
 
     Args:
-        name: without its prefix; a part in angle brackets stands for any name.
-        kind: what its value may be.
-        text: one sentence for users.
-        default: the value if it is not set, or if what is set can't be used.
+        name: its name without prefix; a part in angle brackets stands for any name.
+        kind: the kind of its values.
+        text: one sentence of documentation for users.
+        default: the value if the key is not set, or its value can't be used.
         example: a value to show in samples if there is no default.
-        example_name: a name to show in place of the part in angle brackets.
-        also: other spellings that are read too.
-        source: the project from which name and meaning come: JAVA, PYTHON or OURS.
-        works: False if the key is known and has no effect yet.
+        example_name: a name to show in samples for the part in angle brackets.
+        also: other accepted spellings.
+        source: the project that name and meaning come from: JAVA, PYTHON or OURS.
+        works: False if the key is known but has no effect yet.
     """
 
     name: str
@@ -57,21 +59,22 @@ class Key(Generic[T]):
 
     @property
     def default_text(self) -> str:
-        """The default as it is written in a properties file, empty if there is none."""
+        """The default as it is written in a properties file; empty if there is none."""
         return "" if self.default is None else self.kind.written(self.default)
 
     def matched(self, name: str) -> str | None:
-        """Return what stands for the part in angle brackets, empty if it has none; None for another key."""
+        """Return what a name has for the part in angle brackets, empty if there is none; None if it is another key."""
         return next((free for known in (self.name, *self.also) if (free := _free_part(known, name)) is not None), None)
 
 
 @attrs.frozen
 class Reader(Generic[T]):
-    """How one field of the settings is read.
+    """
+    How one field of the settings is read.
 
     Args:
         keys: the keys that the field declares.
-        read: makes the field's value of the reading and these keys.
+        read: computes the field's value from the reading and these keys.
     """
 
     keys: tuple[Key[Any], ...]
@@ -94,18 +97,19 @@ def key(
 
 
 def derived(*keys: Key[Any], by: Callable[..., T], default: T) -> T:
-    """Declare a field of the settings that is made of several keys, or of all keys that match a pattern.
+    """
+    Declare a field of the settings that is computed from several keys, or from all keys that match a pattern.
 
     Args:
         keys: the keys.
-        by: makes the value: a function of the `Reading` and of the keys.
+        by: computes the value from the `Reading` and the keys.
         default: the value if none of them is set.
     """
     return _field(Reader(keys, by), default)
 
 
 def readers(settings: type[Any]) -> dict[str, Reader[Any]]:
-    """Return how each field is read that `key` or `derived` declares, by the field's name."""
+    """Return the reader of each field that `key` or `derived` declares, by the field's name."""
     fields = attrs.fields(settings)
     return {field.name: field.metadata[_READER] for field in fields if _READER in field.metadata}
 
@@ -115,14 +119,15 @@ def _field(reader: Reader[T], default: T) -> T:
 
 
 class Reading:
-    """The layers on their way to settings.
+    """
+    Reads settings from the layers of the configuration.
 
     Args:
-        layers: what each source gave, the weakest first.
+        layers: what each source gave, weakest first.
 
     Attributes:
-        given: by dotted name, what each layer gave, the weakest first.
-        warnings: what came up so far, as sentences without their full stop; the same one may come twice.
+        given: what each layer gave, weakest first, by dotted name.
+        warnings: the warnings so far, as sentences without full stop; there may be duplicates.
     """
 
     def __init__(self, layers: Sequence[Layer]) -> None:
@@ -132,18 +137,18 @@ class Reading:
             self.given.setdefault(given.name, []).append(given)
 
     def value(self, key: Key[T]) -> T:
-        """Return the value of a key; its default if no value was given, or one that can't be used."""
+        """Return the value of a key; its default if no value was given or the value can't be used."""
         given = self.given.get(key.name)
         return self.converted(key, given[-1]) if given else key.default
 
     def named(self, key: Key[T]) -> Iterator[tuple[str, T, Given]]:
-        """Yield each name that stands in the brackets of a key, its value, and what was given."""
+        """Yield each name that is given for the bracketed part of a key, its value, and what was given."""
         for name, given in self.given.items():
             if free := key.matched(name):
                 yield free, self.converted(key, given[-1]), given[-1]
 
     def converted(self, key: Key[T], given: Given) -> T:
-        """Return the value that a key makes of what was given; the default, with a warning, if it can't be used."""
+        """Return what was given as a value of the key; if it can't be used, add a warning and return the default."""
         try:
             return key.kind.convert(given.value)
         except (ValueError, TypeError):
@@ -178,7 +183,7 @@ def _free_part(known: str, name: str) -> str | None:
 
 
 def _of_one_transport(layers: Sequence[Layer]) -> Iterator[Given]:
-    """Leave out the options of another transport than the one that the strongest layer names."""
+    """Yield what was given, except options meant for a transport other than the one that the strongest layer names."""
     every = [given for layer in layers for given in layer.given]
     chosen = next((_text(given) for given in reversed(every) if given.name == f"{TRANSPORT}type"), None)
     for layer in layers:
@@ -197,7 +202,7 @@ def _path(name: str) -> tuple[str, ...]:
 
 
 def _kind_of(value: object) -> str:
-    """Say what a value is without showing it, for it may be a secret."""
+    """Describe the type of a value without showing it, because it may be a secret."""
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, str):

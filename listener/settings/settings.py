@@ -19,24 +19,25 @@ __all__ = ["Settings", "default_search", "load"]
 
 
 def default_search() -> tuple[Path, ...]:
-    """Return the files that every OpenLineage client looks for: in the working directory, then at home."""
+    """Return the files that every OpenLineage client looks for: first in the working directory, then at home."""
     here = Path("openlineage.yml")
     try:
         return here.absolute(), Path.home() / ".openlineage" / "openlineage.yml"
-    # A working directory that was removed; a user without a home.
+    # The working directory was removed, or the user has no home directory.
     except (OSError, RuntimeError):
         return (here,)
 
 
 def load(spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequence[Path]) -> Settings:
-    """Read the configuration: environment, then YAML file, then Spark configuration, the last of which wins.
+    """
+    Read the configuration from the environment, then the YAML file, then the Spark configuration; the last one wins.
 
-    Nothing raises: what can't be used becomes a warning, and the default holds.
+    This never raises: a value that can't be used becomes a warning, and the default applies.
 
     Args:
         spark_conf: the whole Spark configuration; keys other than `spark.openlineage.*` are not read.
-        environ: the environment; `OPENLINEAGE__A__B` is the key `a.b`.
-        search: the YAML files to look for after `OPENLINEAGE_CONFIG`, see `default_search`.
+        environ: the environment; `OPENLINEAGE__A__B` sets the key `a.b`.
+        search: the YAML files to look for after `OPENLINEAGE_CONFIG`; see `default_search`.
     """
     layers = read_sources(spark_conf, environ, search)
     reading = Reading(layers)
@@ -51,10 +52,10 @@ def load(spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequ
 
 
 def _problems_of_names(layers: Sequence[Layer]) -> Iterator[str]:
-    """Yield a warning for each name that is no key, and for each key that has no effect yet."""
+    """Yield a warning for each unknown key, and for each key that has no effect yet."""
     for layer in layers:
         for given in layer.given:
-            # The transport checks its options itself.
+            # The transport checks its own options.
             if given.name.startswith(TRANSPORT):
                 continue
             key = find_key(given.name)

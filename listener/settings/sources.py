@@ -1,4 +1,4 @@
-"""Where configuration comes from: environment, YAML file and Spark configuration, each as dotted names."""
+"""The sources of the configuration: environment, YAML file and Spark configuration, each read as dotted names."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ SHORT_VARIABLES = {
     "OPENLINEAGE_ENDPOINT": "transport.endpoint",
     "OPENLINEAGE_API_KEY": "transport.auth.apiKey",
 }
-"""The environment variables of openlineage-python for single keys."""
+"""The environment variables of openlineage-python that set a single key."""
 
 
 @attrs.frozen
 class Given:
-    """One value as it was given.
+    """
+    A value as it was given.
 
     Args:
-        name: the key without prefix, dotted.
-        value: text, or what YAML or JSON made of it; never shown, because it may be a secret.
+        name: the dotted key, without prefix.
+        value: text, or what YAML or JSON parsed it to; never shown, because it may be a secret.
         label: the key as the user wrote it, and where.
         origin: SPARK_CONF, the path of a file, or the name of an environment variable.
     """
@@ -46,12 +47,13 @@ class Given:
 
 @attrs.frozen
 class Layer:
-    """What one source gave.
+    """
+    What one source gave.
 
     Args:
         given: its values.
-        problems: what could not be read, as sentences without their full stop.
-        transport_type: the transport that its options are for, None if it names none.
+        problems: what could not be read, as sentences without full stop.
+        transport_type: the transport that its options are for; None if it names none.
     """
 
     given: tuple[Given, ...]
@@ -59,7 +61,7 @@ class Layer:
     transport_type: str | None = None
 
     def suggestion(self, name: str) -> str:
-        """Return how the key of this name is written in the source."""
+        """Return the key of this name as it would be written in the source."""
         origin = self.given[0].origin if self.given else SPARK_CONF
         if origin == SPARK_CONF:
             return PREFIX + name
@@ -71,12 +73,13 @@ class Layer:
 def read_sources(
     spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequence[Path]
 ) -> tuple[Layer, ...]:
-    """Read every source, the weakest first.
+    """
+    Read every source, weakest first.
 
     Args:
         spark_conf: the whole Spark configuration.
         environ: the environment.
-        search: the YAML files to look for after `OPENLINEAGE_CONFIG`; the first readable one is taken.
+        search: the YAML files to look for after `OPENLINEAGE_CONFIG`; the first readable one is used.
     """
     return (
         _short_variables(environ),
@@ -87,7 +90,7 @@ def read_sources(
 
 
 def flatten(value: object, name: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the dotted name and the value of each leaf, but for nulls and empty texts."""
+    """Yield the dotted name and the value of each leaf, except nulls and empty texts."""
     if isinstance(value, Mapping) and name != PARENT_CONTEXT.name:
         for key, inner in value.items():
             yield from flatten(inner, f"{name}.{key}" if name else str(key))
@@ -96,16 +99,17 @@ def flatten(value: object, name: str = "") -> Iterator[tuple[str, object]]:
 
 
 def parse_yaml(text: str) -> tuple[tuple[tuple[str, object], ...], str | None]:
-    """Read a configuration file.
+    """
+    Parse a configuration file.
 
     Args:
         text: the file's content.
 
     Returns:
-        The dotted names with their values; and what is wrong with the file, None if nothing is. That text quotes
-        nothing of the file, as a parser's own message would, because it may be a secret.
+        The dotted names with their values; and what is wrong with the file, or None. Unlike the parser's own message,
+        that text quotes nothing from the file, because it may be a secret.
     """
-    # Imported here, because most applications have no such file and need no YAML parser.
+    # Imported here, because most applications have no such file and don't need a YAML parser.
     import yaml
 
     try:
@@ -116,10 +120,10 @@ def parse_yaml(text: str) -> tuple[tuple[tuple[str, object], ...], str | None]:
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        return (), f"is no valid YAML{where}"
-    # The parser's own conversions let these through, for an impossible date or a file nested without end.
+        return (), f"is not valid YAML{where}"
+    # The parser's conversions raise these for impossible dates or files that are nested too deeply.
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
-        return (), "is no valid YAML"
+        return (), "is not valid YAML"
 
 
 def _layer(given: Sequence[Given], problems: Sequence[str] = ()) -> Layer:
@@ -138,14 +142,14 @@ def _short_variables(environ: Mapping[str, str]) -> Layer:
         "transport.auth.apiKey": ("transport.auth.type", "api_key"),
     }
     given += [Given(*implied[each.name], each.label, each.origin) for each in given if each.name in implied]
-    # An API key without a URL is of use to an HTTP transport that another source names, and to no other.
+    # An API key without a URL is only useful for an HTTP transport that another source names.
     return Layer(tuple(given), transport_type="http")
 
 
 def _environment(environ: Mapping[str, str]) -> Layer:
     given: list[Given] = []
     problems: list[str] = []
-    # Backwards, so that JSON under a shorter name wins, as in the Java and Python clients.
+    # In reverse, so that JSON under a shorter name wins, as in the Java and Python clients.
     for variable in sorted(environ, reverse=True):
         if not variable.upper().startswith(ENVIRONMENT_PREFIX):
             continue
@@ -157,7 +161,7 @@ def _environment(environ: Mapping[str, str]) -> Layer:
                 value = json.loads(text)
             except (ValueError, RecursionError):
                 if text.startswith("{"):
-                    problems.append(f"{variable} begins like JSON but is none, and is taken as text")
+                    problems.append(f"{variable} begins like JSON but is not JSON, and is read as text")
         given += [Given(leaf, inner, variable, variable) for leaf, inner in flatten(value, name)]
     return _layer(given, problems)
 
@@ -196,7 +200,7 @@ def _spark_configuration(spark_conf: Mapping[str, str]) -> Layer:
 
 
 def _unbracketed(text: str, name: str) -> object:
-    # Of transport options alone: the other keys know themselves whether they are lists.
+    # Only for transport options: the kind of any other key says whether it is a list.
     whole = text.strip()
     if not (name.startswith(TRANSPORT) and whole.startswith("[") and whole.endswith("]")):
         return text
@@ -206,7 +210,7 @@ def _unbracketed(text: str, name: str) -> object:
 def _almost_prefixed(key: str) -> str | None:
     first, _, rest = key.partition(".")
     second, dot, name = rest.partition(".")
-    # The first letter spares all other Spark keys the comparison.
+    # Checking the first letter first avoids the comparison for all other Spark keys.
     if first != "spark" or not dot or second[:1].lower() != "o":
         return None
     return PREFIX + name if values.nearest(second, ["openlineage"], cutoff=0.8) else None

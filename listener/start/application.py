@@ -1,4 +1,4 @@
-"""From what a SparkContext and the settings say to the application, and to the worker that listens to it."""
+"""Make the application and its worker from the facts of a SparkContext and the settings."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def worker_of(
     facts: ContextFacts, settings: Settings, probe: Probe, delivery: Delivery | FanOut, guard: Guard, attempt: int = 1
 ) -> Worker:
     """
-    Return the worker for one application, which is not started yet.
+    Return the worker for one application; it is not started yet.
 
     Args:
-        facts: what the application's SparkContext says of it.
-        settings: what is configured.
-        probe: gives the records.
+        facts: what the SparkContext says about the application.
+        settings: the application's settings.
+        probe: supplies the records.
         delivery: ships the events.
-        guard: catches what goes wrong; from now on it redacts what it logs.
+        guard: catches faults; from now on it redacts what it logs.
         attempt: 1 for the first registration of the application, 2 for the next.
     """
     secrets = secret_values(facts.conf, os.environ, sys.argv[1:], settings.transport)
@@ -50,11 +50,11 @@ def worker_of(
 
 def options_of(settings: Settings, redaction: Redaction) -> EventOptions:
     """
-    Return what is configured about the content of events.
+    Return the options for the content of events.
 
     Args:
-        settings: of the application.
-        redaction: of its texts, those of the settings among them.
+        settings: the application's settings.
+        redaction: applied to the application's texts, including those from the settings.
     """
     return EventOptions(
         disabled=settings.disabled_facets,
@@ -75,10 +75,10 @@ def application_of(facts: ContextFacts, settings: Settings, attempt: int = 1) ->
     Return what all runs of the application share.
 
     Args:
-        facts: what its SparkContext says of it.
-        settings: what is configured.
-        attempt: 1 for the first registration, 2 for the next. A run that has ended can't begin again, so each
-            registration has a run of its own.
+        facts: what the SparkContext says about the application.
+        settings: the application's settings.
+        attempt: 1 for the first registration, 2 for the next. A run that has ended can't start again, so each
+            registration gets its own run.
     """
     identity = "application" if attempt == 1 else f"application {attempt}"
     started = datetime.datetime.fromtimestamp(facts.start_milliseconds / 1000, datetime.timezone.utc)

@@ -1,4 +1,4 @@
-"""From the settings to the delivery: the transport, and the spool in front of it."""
+"""Make the delivery from the settings: the transport, and the spool in front of it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport import Transport
 
 NO_SPOOL = "none"
-"""The value of `spark.openlineage.spool.path` that keeps events in memory alone."""
+"""The value of `spark.openlineage.spool.path` that keeps events in memory only."""
 
 
 def open_delivery(settings: Settings) -> Delivery | FanOut:
-    """Return the delivery of the configured transport; nothing is sent yet.
+    """
+    Return the delivery of the configured transport; nothing is sent yet.
 
-    A composite transport whose parts all get everything has a delivery, and a spool, for each part. If the spool can't
-    be used, a warning says so, and events are kept in memory.
+    A composite transport that sends everything to all of its parts gets a delivery and a spool for each part. If the
+    spool can't be used, a warning is logged and events are kept in memory.
 
     Args:
-        settings: with a transport's `type`.
+        settings: settings that name the `type` of a transport.
 
     Raises:
         TransportConfigError: the transport is unknown, or an option can't be used.
@@ -45,16 +46,17 @@ def _delivery(settings: Settings, transport: Transport) -> Delivery:
             return Delivery(transport)
         spool = Spool.create(root, transport.destination)
     except SpoolError as problem:
-        LOG.warning("openlineage: no spool, so that events are held in memory alone: %s", problem)
+        LOG.warning("openlineage: no spool, so events are kept in memory only: %s", problem)
         return Delivery(transport, max_bytes=min(settings.spool_max_bytes, MEMORY_BYTES))
     return Delivery(transport, spool=spool, recovery=RecoveryScope(root), max_bytes=settings.spool_max_bytes)
 
 
 def spool_root(settings: Settings, transport: Transport) -> Path | None:
-    """Return the spool's directory, None if events are not spooled.
+    """
+    Return the spool's directory; None if events are not spooled.
 
     Args:
-        settings: may name the directory.
+        settings: settings that may name the directory.
         transport: decides whether there is a spool by default.
 
     Raises:
@@ -66,10 +68,11 @@ def spool_root(settings: Settings, transport: Transport) -> Path | None:
 
 
 def named_root(settings: Settings) -> Path | None:
-    """Return the directory that is configured for the spool, None if there is none.
+    """
+    Return the directory that is configured for the spool; None if there is none.
 
     Args:
-        settings: may name the directory.
+        settings: settings that may name the directory.
 
     Raises:
         SpoolError: it is in the home directory of a user who does not exist.

@@ -1,8 +1,8 @@
 """
-Registration by configuration alone: the `.pth` file of the wheel calls this when pyspark's context module is imported.
+Registration by configuration only: the wheel's `.pth` file calls this when pyspark's context module is imported.
 
-`install` does the same where no such file is read. Every job of the environment pays for this module: it imports the
-standard library alone until a configuration key, an environment variable or a file asks for lineage.
+`install` does the same where `.pth` files are not read. Every job of the environment loads this module, so it imports
+only the standard library until a configuration key, an environment variable or a file asks for lineage.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from collections.abc import Callable
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
-# Short, so that a misspelt key is warned of; Spark has no keys of its own that begin so.
+# Short, so that misspelt keys are noticed and warned about; none of Spark's own keys begin with it.
 _PREFIX = "spark.op"
-# Spark 4, Spark 3. The `.pth` file has them and the next ones once more: it imports nothing.
+# Spark 4, Spark 3. The `.pth` file repeats these names and `_OF_WORKERS`, because it imports nothing.
 _CONTEXT_MODULES = ("pyspark.core.context", "pyspark.context")
-# Every Python process that Spark starts for tasks has one of these in its environment.
+# Every Python process that Spark starts for tasks has one of these variables in its environment.
 _OF_WORKERS = ("PYTHON_WORKER_FACTORY_SECRET", "PYTHON_WORKER_FACTORY_SOCK_DIR", "PYTHON_WORKER_FACTORY_SOCK_PATH")
 
 _LEAVING: list[Callable[[], None]] = []
 
 
 class OpenLineageFinder:
-    """Finds pyspark's context module for the import system, and no other."""
+    """Finds pyspark's context module, and no other, for the import system."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, _target: Any = None) -> ModuleSpec | None:
@@ -37,9 +37,9 @@ class OpenLineageFinder:
 
 def install() -> None:
     """
-    Attach the listener to each context that this process makes, and to the one that runs already.
+    Attach the listener to every context that this process creates, and to one that is already running.
 
-    It does nothing in a process that Spark started for tasks.
+    In a process that Spark started for tasks, this does nothing.
     """
     if any(name in os.environ for name in _OF_WORKERS) or OpenLineageFinder in sys.meta_path:
         return
@@ -56,14 +56,14 @@ def install() -> None:
 
 def spec_of(name: str, path: Any) -> ModuleSpec | None:
     """
-    Return the import system's spec of pyspark's context module, whose loading puts the hook in.
+    Return the import system's spec of pyspark's context module, changed to install the hook when it is loaded.
 
     Args:
         name: `pyspark.context` or `pyspark.core.context`.
-        path: of the package that it is in.
+        path: the search path of its package.
 
     Returns:
-        the spec, None where there is no such module.
+        The spec; None if there is no such module.
     """
     spec = PathFinder.find_spec(name, path)
     if spec is None or spec.loader is None:
@@ -82,7 +82,7 @@ def spec_of(name: str, path: Any) -> ModuleSpec | None:
 
 def hook(context_class: Any) -> None:
     """
-    Wrap what makes and what stops a context; once is enough.
+    Wrap the methods that create and stop a context. Repeated calls do nothing.
 
     Args:
         context_class: `pyspark.SparkContext`.
@@ -104,7 +104,7 @@ def hook(context_class: Any) -> None:
     def do_init_with_listener(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = do_init(self, *args, **kwargs)
         _prefer_lasting_archive()
-        # A notebook server may hand over a context that its JVM has made.
+        # A notebook server may pass in a context that its JVM has created.
         if not hasattr(self, "_openlineage_begun"):
             _begin(self)(self, self._jsc)
         return result
@@ -121,7 +121,7 @@ def hook(context_class: Any) -> None:
 
 
 def _begin(context: Any) -> Callable[[Any, Any], None]:
-    """Begin in the background what needs no context; return the function that attaches the listener to it."""
+    """Start the work that needs no context in the background; return the function that attaches the listener to it."""
     try:
         conf = dict(context._conf.getAll())
         if not _asked_for(conf):
@@ -143,11 +143,11 @@ def _begin(context: Any) -> Callable[[Any, Any], None]:
 
 
 def _nothing(_context: Any, _java_context: Any) -> None:
-    """Attach no listener."""
+    """Do nothing, in place of attaching a listener."""
 
 
 def _prefer_lasting_archive() -> None:
-    """Import from the zip that this module is in, not from the copy of it that Spark deletes when the context stops."""
+    """Import from the zip that contains this module, not from the copy that Spark deletes when the context stops."""
     archive = __file__.partition(f"{os.sep}openlineage_pyspark{os.sep}")[0]
     name = archive.rpartition(os.sep)[2]
     copies = [at for at, path in enumerate(sys.path) if path.rpartition(os.sep)[2] == name and path != archive]
@@ -158,9 +158,9 @@ def _prefer_lasting_archive() -> None:
 
 def leave_last() -> None:
     """
-    Register the function of `atexit` that strict mode ends the process with; once is enough.
+    Register the `atexit` function with which strict mode ends the process. Repeated calls do nothing.
 
-    Functions of `atexit` run in the opposite order of their registration, and this comes before those of the user.
+    `atexit` functions run in reverse order of registration, and this one is registered before any of the user's.
     """
     if not _LEAVING:
         _LEAVING.append(_leave)
@@ -168,7 +168,7 @@ def leave_last() -> None:
 
 
 def means_lineage(key: str) -> bool:
-    """Return whether a Spark property is, or was meant to be, one of the listener."""
+    """Return whether a Spark property is, or was meant to be, one of the listener's."""
     return key.lower().startswith(_PREFIX)
 
 

@@ -1,4 +1,4 @@
-"""What must be there before a listener can be attached to an application: settings, a transport, a compiled probe."""
+"""What a listener needs before it can be attached to an application: settings, a transport, a compiled probe."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 COMPILE_SECONDS = 10.0
-"""The longest that anybody waits for the work in the background."""
+"""The longest time to wait for the background work."""
 _TO_DO = (
     "the shortest configuration is spark.openlineage.transport.type=file with spark.openlineage.transport.location=PATH"
 )
@@ -32,12 +32,12 @@ _TO_DO = (
 @attrs.frozen
 class Prepared:
     """
-    The parts that a listener is made of.
+    The parts that make up a listener.
 
     Args:
-        settings: of the application.
-        probe: compiled, on no listener bus yet.
-        delivery: ready, without an event.
+        settings: the application's settings.
+        probe: the compiled probe, not on a listener bus yet.
+        delivery: the delivery, which has no events yet.
     """
 
     settings: Settings
@@ -54,7 +54,7 @@ class Preparation:
     """
 
     def __init__(self, gateway: Any, spark_conf: Mapping[str, str], guard: Guard) -> None:
-        """Begin on a thread of its own."""
+        """Start the work on a separate thread."""
         self.strict = False
         self._gateway = gateway
         self._conf = dict(spark_conf)
@@ -66,11 +66,11 @@ class Preparation:
 
     def result(self) -> Prepared:
         """
-        Wait for what was prepared, and return it.
+        Wait for the work to finish, and return the parts.
 
         Raises:
             NotAskedForError: lineage is not configured, or is switched off.
-            RegistrationError: it failed, or takes longer than `COMPILE_SECONDS`.
+            RegistrationError: the work failed, or took longer than `COMPILE_SECONDS`.
         """
         self._done.wait(COMPILE_SECONDS)
         if self._result is None:
@@ -81,10 +81,10 @@ class Preparation:
         try:
             self._guard.run("preparing the listener", self._prepare)
         finally:
-            # Whatever ends this thread, the user's thread must not wait for it.
+            # No matter what ended this thread, the user's thread must not wait for it.
             self._done.set()
         if self._result is not None:
-            # Heavy, and wanted at the first event: what describes and ships them.
+            # Slow to import, and needed at the first event: the modules that build and ship events.
             self._guard.run("preparing the listener", importlib.import_module, "openlineage_pyspark.listener.worker")
 
     def _prepare(self) -> None:
@@ -117,7 +117,7 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) ->
             "take it out of spark.extraListeners to use this one"
         )
     if "type" not in settings.transport:
-        # A variable or a file may be meant for another client.
+        # An environment variable or a file may be meant for another client.
         kind = RegistrationError if any(means_lineage(key) for key in spark_conf) else NotAskedForError
         raise kind(f"no transport is configured; {_TO_DO}")
     try:
@@ -129,6 +129,6 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) ->
         raise RegistrationError(str(problem)) from problem
     except ProbeError as problem:
         raise RegistrationError(f"the probe can't be put into this JVM: {problem}") from problem
-    # Not later: an interpreter that is about to end starts no threads any more (Python 3.12 and later).
+    # Not later: an interpreter that is shutting down can't start threads any more (Python 3.12 and later).
     delivery.start()
     return prepared

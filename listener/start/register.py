@@ -1,8 +1,8 @@
 """
 Attaches the listener to a Spark application, and detaches it.
 
-By configuration, the work begins before the context is made and goes on beside it, so that the user's thread only has
-to put a compiled probe on the listener bus. `register` does the same on a session that runs.
+When registered by configuration, the work starts before the context is created and runs alongside, so that the user's
+thread only has to put a compiled probe on the listener bus. `register` does the same for a running session.
 """
 
 from __future__ import annotations
@@ -32,47 +32,47 @@ if TYPE_CHECKING:
 
 class Handle:
     """
-    A listener on one Spark application.
+    A listener that is attached to a Spark application.
 
-    It closes itself at the end of the script; `close` does so earlier.
+    It closes itself at the end of the script; call `close` to close it earlier.
     """
 
     def __init__(self, context: Any, java_context: Any, prepared: Prepared, guard: Guard) -> None:
         """
-        Listen to the context from now on; everything else is done on a thread of the listener's own.
+        Start listening to the context; everything else is done on the listener's own thread.
 
         Raises:
-            ProbeError: the JVM refuses the probe.
+            ProbeError: the JVM rejects the probe.
         """
         self._context = context
         self._java_context = java_context
         self._prepared = prepared
         self._guard = guard
         self._pid = os.getpid()
-        # Reentrant: SIGTERM may come while this very thread is in here.
+        # Reentrant: SIGTERM may arrive while this same thread holds the lock.
         self._lock = threading.RLock()
         self._closed = False
         self._ready = threading.Event()
         self._made_worker: Worker | None = None
-        # The seconds that all waits at an end may still take together: that for the context, then that for the script.
+        # The seconds left for all waits at the end together: first at the end of the context, then of the script.
         self._patience = prepared.settings.flush_timeout
         prepared.probe.attach(self._java_context)
         self._start()
 
     @property
     def is_open(self) -> bool:
-        """Whether it listens; always False in a forked process."""
+        """Whether the listener is attached; always False in a forked process."""
         return not self._closed and os.getpid() == self._pid
 
     def flush(self, timeout_seconds: float = 10.0) -> bool:
         """
-        Wait until the receiver has the events of everything that Spark has done so far.
+        Wait until the events for everything that Spark has done so far are delivered.
 
         Args:
-            timeout_seconds: the longest wait.
+            timeout_seconds: the longest time to wait.
 
         Returns:
-            whether everything was delivered within that time; True where it is closed already.
+            Whether everything was delivered within that time; True if the handle is already closed.
         """
         if not self.is_open:
             return True
@@ -83,11 +83,11 @@ class Handle:
 
     def close(self) -> bool:
         """
-        Deliver the events that are on their way, end the application's run as COMPLETE, and stop listening.
+        Deliver the pending events, end the application's run as COMPLETE, and stop listening.
 
         Returns:
-            whether everything was delivered within `spark.openlineage.flush.timeoutInMillis`; in strict mode False
-            after any lineage fault, too. A second call does nothing and returns True.
+            Whether everything was delivered within `spark.openlineage.flush.timeoutInMillis`; in strict mode also False
+            after any lineage fault. A second call does nothing and returns True.
         """
         if not self.is_open:
             return True
@@ -97,7 +97,7 @@ class Handle:
 
     @property
     def _worker(self) -> Worker | None:
-        """The worker behind it; None where it could not be started."""
+        """The worker of this listener; None if it could not be started."""
         self._ready.wait(COMPILE_SECONDS)
         return self._made_worker
 
@@ -115,7 +115,7 @@ class Handle:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Start another thread in place of one that was killed by something that is no Exception."""
+        """Start a new thread to replace one that was killed by a BaseException other than Exception."""
         killer = sys.exc_info()[1]
         self._ready.set()
         if killer is not None:
@@ -135,15 +135,15 @@ class Handle:
 
     def _end(self, outcome: Outcome) -> bool:
         """
-        Deliver what is on its way and end the application's run, while the process may be about to end.
+        Deliver the pending events and end the application's run; the process may be about to end.
 
-        It makes no call to the JVM on this thread: a signal may have come in the middle of one.
+        This makes no call to the JVM on this thread: a signal may have interrupted one.
 
         Args:
             outcome: how the application ended.
 
         Returns:
-            as `close`.
+            The same as `close`.
         """
         with self._lock:
             if not self.is_open:
@@ -163,7 +163,7 @@ class Handle:
         return delivered
 
     def _stopped(self) -> None:
-        """Close in a shell or notebook, where the context's end is the application's; else deliver, and await it."""
+        """Close in a shell or notebook, where the application ends with its context; elsewhere only await delivery."""
         if is_interactive():
             self.close()
         else:
@@ -176,27 +176,27 @@ class Handle:
 
 
 _HANDLES: list[Handle] = []
-# How often each application was registered.
+# How many times each application was registered.
 _TIMES: Counter[str] = Counter()
 _WATCHING: list[ScriptEnd] = []
 
 
 def attach(context: Any, java_context: Any, preparation: Preparation, guard: Guard) -> None:
     """
-    Listen to a context from now on; where that fails, log why.
+    Start listening to a context; if that fails, log why.
 
     Args:
         context: a `pyspark.SparkContext`.
-        java_context: its `_jsc`, which may not be set yet.
-        preparation: what was begun for it.
-        guard: keeps faults from the user.
+        java_context: its `_jsc`, which may not be set on it yet.
+        preparation: the preparation that was started for it.
+        guard: keeps faults away from the user's job.
     """
     try:
         _attach(context, java_context, preparation.result(), guard)
     except NotAskedForError:
         return
     except RegistrationError as problem:
-        # The preparation lives on, and a traceback would keep the frames of the user's script alive.
+        # The preparation holds on to the exception, and its traceback would keep the frames of the user's script alive.
         problem.with_traceback(None)
         LOG.warning("openlineage: no lineage of this application: %s", problem)
         if preparation.strict:
@@ -217,7 +217,7 @@ def _attach(context: Any, java_context: Any, prepared: Prepared, guard: Guard) -
 
 
 def _watch() -> None:
-    """Watch for the end of the process; once is enough."""
+    """Watch for the end of the process. Repeated calls do nothing."""
     if not _WATCHING:
         end = ScriptEnd()
         _WATCHING.append(end)
@@ -231,7 +231,7 @@ def _finish(outcome: Outcome) -> None:
         for handle in _HANDLES[:]:
             Guard().run("ending", handle._end, outcome)
     except KeyboardInterrupt:
-        # Whoever interrupts does not want to wait any longer; the exit status stays the script's.
+        # A user who interrupts does not want to wait any longer; the exit status stays the script's.
         LOG.warning("openlineage: interrupted before all was shipped")
     STRICT.judge(outcome)
 
@@ -241,7 +241,7 @@ def _handle_of(context: Any) -> Handle | None:
 
 
 def stopped(context: Any) -> None:
-    """Tell the listener on a context, if there is one, that the context has stopped."""
+    """Tell the listener of a context, if there is one, that the context has stopped."""
     handle = _handle_of(context)
     if handle is not None:
         Guard().run("stopping", handle._stopped)
@@ -252,16 +252,16 @@ def register(spark: SparkSession, options: Mapping[str, str] | None = None) -> H
     Attach the listener to the Spark application of a running session.
 
     Args:
-        spark: a session with a driver JVM at hand; not one of Spark Connect.
+        spark: a session with a driver JVM; not a Spark Connect session.
         options: configuration keys with their prefix (`spark.openlineage.transport.type`) and values as text; they
-            take precedence over the session's own.
+            take precedence over the session's configuration.
 
     Returns:
-        a handle, whose `close` detaches the listener; the handle that is there where it is attached already.
+        A handle, whose `close` detaches the listener; if one is already attached, the existing handle.
 
     Raises:
-        RegistrationError: no transport is configured, the session is stopped or one of Spark Connect, or the probe
-            can't be loaded into this JVM.
+        RegistrationError: no transport is configured, the session is stopped or is a Spark Connect session, or the
+            probe can't be loaded into this JVM.
     """
     from openlineage_pyspark.listener.probe.client import as_probe_error, context_of
 
@@ -273,7 +273,7 @@ def register(spark: SparkSession, options: Mapping[str, str] | None = None) -> H
         raise RegistrationError(str(problem)) from problem
     known = _handle_of(context)
     if known is not None:
-        LOG.warning("openlineage: this application is listened to already; the handle that is there is returned")
+        LOG.warning("openlineage: a listener is already attached to this application; its handle is returned")
         return known
     guard = Guard()
     preparation = Preparation(context._gateway, conf, guard)

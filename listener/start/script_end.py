@@ -1,9 +1,9 @@
 """
-How the user's script ends: the outcome of the application's run.
+Find out how the user's script ends: the outcome of the application's run.
 
-An uncaught exception is where the interpreter leaves it (`sys.last_exc`). The status given to `sys.exit` is left
-nowhere, so `sys.exit` is wrapped. SIGTERM is handled only where nobody else handles it. A script that raises SystemExit
-itself, or ends by `exit` or `quit`, leaves no trace, and counts as complete.
+The interpreter stores an uncaught exception in `sys.last_exc`. It does not store the status passed to `sys.exit`, so
+`sys.exit` is wrapped. SIGTERM is handled only if nothing else handles it. A script that raises SystemExit itself, or
+ends with `exit` or `quit`, leaves no trace and counts as complete.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class ScriptEnd:
-    """Remembers the statuses that `sys.exit` was given, until the exit that carries one is caught."""
+    """Remembers each status passed to `sys.exit`, until the SystemExit that carries it is caught."""
 
     def __init__(self) -> None:
-        """Begin to watch; once is enough in a process."""
+        """Start watching; a process needs only one of these."""
         self._process = os.getpid()
         self._asked: dict[object, object] = {}
         original = sys.exit
@@ -43,7 +43,7 @@ class ScriptEnd:
         sys.exit = remembering_exit
 
     def outcome(self) -> Outcome:
-        """Return how the script ended; to be called at the interpreter's exit."""
+        """Return how the script ended; call this when the interpreter exits."""
         if is_interactive():
             return Outcome("COMPLETE")
         problem = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
@@ -52,7 +52,7 @@ class ScriptEnd:
             trace = "".join(traceback.format_exception(type(problem), problem, problem.__traceback__))
             message = "".join(traceback.format_exception_only(type(problem), problem)).strip()
             return Outcome(event, message, trace)
-        # The last one: those before it were caught and kept.
+        # The last one: any before it were caught, but something still refers to them.
         status = next(reversed(self._asked.values()), None)
         if status in (None, 0):
             return Outcome("COMPLETE")
@@ -60,17 +60,17 @@ class ScriptEnd:
         return Outcome("FAIL", message)
 
     def _remember(self, exit_: SystemExit) -> None:
-        # In another thread it ends that thread alone.
+        # In another thread, SystemExit ends only that thread.
         if threading.current_thread() is threading.main_thread() and os.getpid() == self._process:
             vars(exit_)["_openlineage"] = _OnItsWay(self._asked, exit_.code)
 
 
 class _OnItsWay:
     """
-    A status as long as the SystemExit that it is put into is on its way.
+    Stands for a status while the SystemExit that carries it propagates.
 
-    An exit that is caught dies while Python code runs. The one that ends the script dies in the hands of the
-    interpreter, when no Python code runs any more, and its status stays.
+    An exit that is caught is freed while Python code still runs. The exit that ends the script is freed by the
+    interpreter, when no Python code runs any more, so its status stays remembered.
     """
 
     def __init__(self, asked: dict[object, object], status: object) -> None:
@@ -84,22 +84,22 @@ class _OnItsWay:
 
 
 def is_interactive() -> bool:
-    """Return whether a person types the statements, in a shell or notebook, where an error ends no application."""
+    """Return whether this is a shell or notebook, where an error does not end the application."""
     return hasattr(sys, "ps1") or bool(sys.flags.interactive) or _is_kernel()
 
 
 def _is_kernel() -> bool:
-    # A script may import the library of a notebook's kernel without being one.
+    # A script may import the notebook kernel's library without running in a notebook.
     kernel = getattr(sys.modules.get("ipykernel.kernelapp"), "IPKernelApp", None)
     return kernel is not None and bool(kernel.initialized())
 
 
 def on_terminate(finish: Callable[[Outcome], None]) -> None:
     """
-    Call `finish` when SIGTERM comes, then end as SIGTERM does; only where no other handler is set.
+    Call `finish` when SIGTERM arrives, then end the process as SIGTERM would; only if no other handler is set.
 
     Args:
-        finish: what is to be done; it must keep a time limit of its own.
+        finish: called with the outcome; it must enforce its own time limit.
     """
     if threading.current_thread() is not threading.main_thread():
         return

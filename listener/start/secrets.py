@@ -1,4 +1,4 @@
-"""The secrets that the configuration holds, and the filter that keeps them out of what this package logs."""
+"""The secrets in the configuration, and the filter that keeps them out of this package's logs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from openlineage_pyspark.listener.guard import LOG
 _SHORTEST = 6
 _MOST = 500
 _PLAIN = re.compile(r"(?i)\d{1,7}|true|false|default|disabled|enabled|required|optional|(?:[a-z_]\w*\.){2,}[\w$]+")
-# Named like a password, they are the working directory.
+# Their names look like passwords, but they hold the working directory.
 _PLACES = ("PWD", "OLDPWD")
-# Below these options the names are the user's own, and say nothing about the values.
+# Below these options users choose the names, so that a name says nothing about its value.
 _FREE = ("headers", "custom_headers", "urlParams")
 
 
@@ -28,12 +28,12 @@ def secret_values(
     conf: Mapping[str, str], environ: Mapping[str, str], arguments: Sequence[str], transport: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """
-    Return the values that are secret, the longest first, each also in the form that it has in a URL.
+    Return the secret values, longest first, each also as it would be encoded in a URL.
 
     Args:
         conf: the Spark configuration.
         environ: the environment.
-        arguments: of the command line.
+        arguments: the arguments of the command line.
         transport: the options of the transport, nested.
     """
     found: dict[str, None] = {}
@@ -48,7 +48,7 @@ def secret_values(
 
 
 def _leaves(options: Mapping[str, Any], name: str = "", *, free: bool = False) -> Iterable[tuple[str, str]]:
-    """Yield the single values of nested options with their names; where names are the user's own, `secret`."""
+    """Yield each value of nested options with its name, or with `secret` where users choose the names."""
     for key, value in options.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{name}{key}.", free=free or key in _FREE)
@@ -62,7 +62,7 @@ class _Redacting(logging.Filter):
         self._redaction = Redaction()
 
     def hide(self, known: Iterable[str]) -> None:
-        # One application may follow another in a process while the first is still logging.
+        # One process may run several applications in a row, and an earlier one may still be logging.
         every = {*self._redaction.known, *known}
         self._redaction = Redaction(known=tuple(sorted(every, key=lambda secret: (-len(secret), secret))))
 
@@ -79,13 +79,13 @@ _REDACTING = _Redacting()
 
 def hide_in_logs(known: Iterable[str]) -> None:
     """
-    Write `***` for credentials in everything that this package logs from now on.
+    Replace credentials by `***` in everything that this package logs from now on.
 
     Args:
-        known: values that are secret wherever they stand, besides those that a text itself shows to be secret.
+        known: values that are secret wherever they occur, in addition to what is recognised as secret in a text.
     """
     _REDACTING.hide(known)
-    # A filter on a logger does not apply to the loggers below it.
+    # A filter on a logger does not apply to its child loggers.
     names = (module.name for module in pkgutil.walk_packages(transport.__path__, f"{transport.__name__}."))
     for logger in (LOG, *map(logging.getLogger, names)):
         logger.addFilter(_REDACTING)

@@ -36,7 +36,7 @@ def test_without_a_transport_there_is_no_lineage_and_the_remedy_is_said(doctor):
     code, found, keys, shown = doctor()
 
     assert code == 1
-    assert found["configuration"] == [(PROBLEM, "no transport is set, so that there is no lineage")]
+    assert found["configuration"] == [(PROBLEM, "no transport is set, so there is no lineage")]
     assert "-> Set spark.openlineage.transport.type in spark-defaults.conf, openlineage.yml or by --conf" in shown
     assert keys == [["none"]] or keys == []
     assert shown.endswith("\n\n1 problem\n")

@@ -155,7 +155,7 @@ def test_a_receiver_that_answers_is_asked_once_with_the_login_and_gets_no_event(
 
     assert code == 0
     asked = f"GET {receiver.url}/api/v1/lineage was answered with {status}"
-    assert found["receiver"] == [(OK, f"{asked}, so that it is there and did not refuse the login")]
+    assert found["receiver"] == [(OK, f"{asked}, so it is there and did not refuse the login")]
     assert [(method, path, headers["Authorization"], body) for method, path, headers, body in receiver.received] == [
         ("GET", "/api/v1/lineage", f"Bearer {CANARY}", b"")
     ]
@@ -315,4 +315,4 @@ def test_a_spool_that_is_switched_off_or_can_not_be_written_is_told(doctor, rece
     (machine / "file").write_text("")
     code, found, _, _ = doctor(*over_http(receiver, f"spark.openlineage.spool.path={machine}/file/spool"))
     assert code == 1
-    assert found["spool"] == [(PROBLEM, f"{machine}/file/spool can't be written: events are held in memory alone")]
+    assert found["spool"] == [(PROBLEM, f"{machine}/file/spool can't be written: events are kept in memory only")]

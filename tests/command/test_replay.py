@@ -285,7 +285,7 @@ def test_what_another_application_takes_up_meanwhile_is_told_and_left_to_it(root
         finally:
             replaying.kill()
 
-    assert shown == f"1 of 2 events are at {address}\n1 were taken up by another application meanwhile\n"
+    assert shown == f"1 of 2 events are at {address}\n1 were taken over by another application meanwhile\n"
     assert replaying.returncode == 0
     assert len(other.waiting()) == 1
     other.close()

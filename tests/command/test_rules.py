@@ -61,7 +61,7 @@ def test_a_run_that_changes_its_job_is_found(events, written, run):
 
     names = sorted([("shop", JOB), ("shop", "another")])
     shown = run("validate", file)[1]
-    assert shown.splitlines()[0] == f"{file}:2: completeness: is of several jobs: {names} [another, run {RUN}]"
+    assert shown.splitlines()[0] == f"{file}:2: completeness: belongs to several jobs: {names} [another, run {RUN}]"
 
 
 def lineage(event):

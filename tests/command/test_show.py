@@ -224,7 +224,7 @@ def test_a_line_that_is_no_event_is_named_and_the_others_are_shown(written, run)
     assert (code, shown) == (1, SHOWN)
     assert errors.splitlines()[:2] == [
         f"openlineage-pyspark: {file}:5 has no 'job' where one must be; it is left out",
-        f"openlineage-pyspark: {file}:6 is no OpenLineage event; it is left out",
+        f"openlineage-pyspark: {file}:6 is not an OpenLineage event; it is left out",
     ]
-    assert errors.splitlines()[2].startswith(f"openlineage-pyspark: {file}:8 is no JSON: ")
+    assert errors.splitlines()[2].startswith(f"openlineage-pyspark: {file}:8 is not JSON: ")
     assert len(errors.splitlines()) == 3

@@ -111,8 +111,8 @@ def test_lines_that_are_no_event_are_findings_and_the_rest_is_checked(events, wr
     assert code == 1
     assert shown.splitlines()[:4] == [
         f"{file}:2: specification: the line is JSON, but no object",
-        f"{file}:3: specification: the line is no JSON: the key 'eventType' stands twice in an object",
-        f"{file}:6: specification: the line is no JSON: NaN is no number in JSON",
+        f"{file}:3: specification: the line is not JSON: the key 'eventType' stands twice in an object",
+        f"{file}:6: specification: the line is not JSON: NaN is not a number in JSON",
         "3 findings in 2 events of 1 runs",
     ]
 
@@ -189,7 +189,7 @@ def test_a_line_that_was_cut_off_before_it_was_sent_again_is_a_finding(events, w
     code, shown, _ = run("validate", file)
 
     assert code == 1
-    assert shown.splitlines()[0].startswith(f"{file}:2: specification: the line is no JSON: ")
+    assert shown.splitlines()[0].startswith(f"{file}:2: specification: the line is not JSON: ")
     assert shown.splitlines()[1] == "1 finding in 2 events of 1 runs"
 
 

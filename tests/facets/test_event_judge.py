@@ -102,7 +102,7 @@ def test_a_run_out_of_order_is_found(events, violations, types, found):
 
 def test_a_run_that_changes_its_job_is_found(events, violations):
     events[1]["job"]["name"] = "another"
-    assert [message for message in violations(events) if "is of several jobs" in message]
+    assert [message for message in violations(events) if "belongs to several jobs" in message]
 
 
 def test_runs_are_judged_apart(events, violations):

@@ -34,7 +34,7 @@ def test_a_statement_is_not_run(session):
 def test_a_statement_that_spark_runs_when_it_analyses_it_is_refused(session, statement, name):
     if session.version < "4.1":
         pytest.skip("Spark takes these statements, and runs them when it analyses them, from 4.1 on")
-    with pytest.raises(ValueError, match=rf"^lineage\(\) can't tell of {name}: Spark runs it when it analyses"):
+    with pytest.raises(ValueError, match=rf"^lineage\(\) does not support {name}: Spark runs it while analyzing"):
         lineage(session, statement)
     assert session.catalog.tableExists("former")
 

@@ -157,7 +157,7 @@ def test_a_run_whose_end_spark_dropped_is_ended_and_says_why(flood: Any, violati
     assert aborted
     for event in aborted:
         message = event["run"]["facets"]["errorMessage"]["message"]
-        assert message.startswith("no end of this run was told: Spark dropped ")
+        assert message.startswith("the end of this run was not reported: Spark dropped ")
         assert message.endswith(" events of the listener's queue")
 
 

@@ -41,9 +41,7 @@ def test_the_handle_does_what_it_says(by_hand: Any) -> None:
 
 
 def test_registering_twice_costs_one_warning_and_nothing_else_is_said(by_hand: Any) -> None:
-    assert by_hand.said() == [
-        "openlineage: this application is listened to already; the handle that is there is returned"
-    ]
+    assert by_hand.said() == ["openlineage: a listener is already attached to this application; its handle is returned"]
 
 
 def test_what_runs_between_registering_and_closing_is_heard_in_every_session(by_hand: Any) -> None:

@@ -197,7 +197,7 @@ def test_a_run_of_very_many_different_writes_tells_the_first_and_that_there_are_
 
     assert len(state.outputs) == MOST_PARTS
     assert [remark.message for remark in state.gaps if remark.task == "nested writes"] == [
-        "only the first 1000 of this run's different writes are told: there are more"
+        "only the first 1000 of this run's different writes are reported"
     ]
 
 

@@ -96,8 +96,8 @@ def test_each_kind_of_record_has_a_class(members: dict[str, Any], record: Record
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "a record is no JSON: Expecting property name"),
-        ("[1]", "a record is no JSON object but of type list"),
+        ("{", "a record is not JSON: Expecting property name"),
+        ("[1]", "a record is not a JSON object but of type list"),
         ("{}", "a record has no 'k'"),
         ('{"k":"begin"}', "no record is of the kind 'begin'"),
         ('{"k":"start","id":3,"time":1}', "the record 'start' has no 'root'"),
@@ -107,7 +107,7 @@ def test_each_kind_of_record_has_a_class(members: dict[str, Any], record: Record
         ('{"k":"application_end","time":99999999999999999}', "the record 'application_end': 'time' is out of range"),
         (
             '{"k":"end","id":3,"time":1,"error":"canary"}',
-            "the record 'end': 'error' is no JSON object but of type str",
+            "the record 'end': 'error' is not a JSON object but of type str",
         ),
         (
             '{"k":"end","id":3,"time":1,"metrics":[{"w":false,"ids":["1"],"m":{}}]}',

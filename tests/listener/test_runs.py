@@ -102,7 +102,7 @@ def test_a_plan_that_python_can_not_read_costs_its_lineage_and_never_its_run() -
     ("dropped", "message"),
     [
         (0, "the application ended before this run did"),
-        (4, "no end of this run was told: Spark dropped 4 events of the listener's queue"),
+        (4, "the end of this run was not reported: Spark dropped 4 events of the listener's queue"),
     ],
 )
 def test_a_run_without_an_end_is_aborted_with_the_application(dropped: int, message: str) -> None:

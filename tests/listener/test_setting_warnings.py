@@ -168,17 +168,17 @@ def test_asking_for_a_facet_that_is_not_supported_warns():
 
 
 BROKEN_YAML = [
-    ("transport: {type: file\nnamespace: b", "is no valid YAML at line 2, column 10"),
-    (f"transport:\n  auth: {{apiKey: *{CANARY}}}", "is no valid YAML at line 2, column 18"),
-    (f"transport:\n  auth: {{apiKey: !{CANARY} x}}", "is no valid YAML at line 2, column 18"),
-    ("appName: !!timestamp x", "is no valid YAML"),
-    ("appName: !!bool maybe", "is no valid YAML"),
-    ("appName: !!int ''", "is no valid YAML"),
-    ("appName: !!float x", "is no valid YAML"),
-    ("appName: 2024-13-45", "is no valid YAML"),
-    ("a: &a {b: *a}", "is no valid YAML"),
-    ("[" * 5000, "is no valid YAML"),
-    ("\x00", "is no valid YAML"),
+    ("transport: {type: file\nnamespace: b", "is not valid YAML at line 2, column 10"),
+    (f"transport:\n  auth: {{apiKey: *{CANARY}}}", "is not valid YAML at line 2, column 18"),
+    (f"transport:\n  auth: {{apiKey: !{CANARY} x}}", "is not valid YAML at line 2, column 18"),
+    ("appName: !!timestamp x", "is not valid YAML"),
+    ("appName: !!bool maybe", "is not valid YAML"),
+    ("appName: !!int ''", "is not valid YAML"),
+    ("appName: !!float x", "is not valid YAML"),
+    ("appName: 2024-13-45", "is not valid YAML"),
+    ("a: &a {b: *a}", "is not valid YAML"),
+    ("[" * 5000, "is not valid YAML"),
+    ("\x00", "is not valid YAML"),
     (f"- {CANARY}", "holds no keys"),
     (CANARY, "holds no keys"),
 ]
@@ -207,7 +207,9 @@ def test_an_empty_yaml_file_and_empty_values_are_nothing(tmp_path: Path):
 def test_broken_json_in_the_environment_warns_and_is_taken_as_text():
     settings = load({}, {"OPENLINEAGE__JOB__DOCUMENTATION": "{not json"}, ())
     assert settings.job_documentation == "{not json"
-    assert settings.warnings == ("OPENLINEAGE__JOB__DOCUMENTATION begins like JSON but is none, and is taken as text",)
+    assert settings.warnings == (
+        "OPENLINEAGE__JOB__DOCUMENTATION begins like JSON but is not JSON, and is read as text",
+    )
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_without_a_place_for_the_spool_the_listener_says_so_and_works(tmp_path: 
         delivery = open_delivery(settings(**{"transport.type": "noop", "spool.path": str(tmp_path / "file" / "x")}))
     [record] = caplog.records
     assert record.getMessage() == (
-        "openlineage: no spool, so that events are held in memory alone:"
+        "openlineage: no spool, so events are kept in memory only:"
         f" {tmp_path}/file/x can't be made or written (Not a directory)"
     )
     delivery.submit(Event("r", "START", b"{}"))
