@@ -1,8 +1,8 @@
 """
 Rules by JVM class, and what the probe reads for them.
 
-A rule is registered with a decorator that names its classes, grouped by package. It is found by the full name of a
-class alone: a class of another package that has the same simple name is another class, and never gets the rule.
+A rule is registered with a decorator that names its classes, grouped by package. It is only found by the full name of a
+class; a class with the same simple name in another package never gets the rule.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 Classes = Mapping[str, str]
-"""Package -> the simple names of classes in it, separated by blanks; a nested class is `Outer$Inner`."""
+"""Package -> the simple names of its classes, separated by blanks; a nested class is written `Outer$Inner`."""
 
 Readings = Mapping[str, str]
-"""Name of a reading -> chain of getters, as `location.rootPaths` or `options[url]`, or one of the probe's `#` words."""
+"""Name of a reading -> chain of getters (`location.rootPaths`, `options[url]`), or a `#` reading of the probe."""
 
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., object])
@@ -25,8 +25,8 @@ class ClassRules(Generic[R]):
     The rules of one kind.
 
     Attributes:
-        readings: full class name -> what the probe reads of its values, under which name.
-        unread: simple class name -> arguments that the probe leaves out: rows, closures.
+        readings: full class name -> name of a reading -> chain of getters.
+        unread: simple class name -> the arguments that the probe leaves out, such as rows and closures.
     """
 
     def __init__(self) -> None:
@@ -41,16 +41,16 @@ class ClassRules(Generic[R]):
 
         Args:
             classes: the classes that the rule is for.
-            reads: what the probe reads of each of them, besides the parameters of a case class.
+            reads: what the probe reads from each of them, in addition to the parameters of a case class.
 
         Raises:
-            ValueError: one of the classes has a rule already.
+            ValueError: one of the classes already has a rule, or another reading of that name.
         """
 
         def register(rule: R) -> R:
             for name in full_names(classes):
                 if name in self._rules:
-                    raise ValueError(f"{name} has a rule already")
+                    raise ValueError(f"{name} already has a rule")
                 self._rules[name] = rule
                 self._full_names.setdefault(_simple(name), name)
                 self._read(name, reads or {})
@@ -60,13 +60,13 @@ class ClassRules(Generic[R]):
 
     def reads(self, readings: Mapping[str, Readings]) -> Callable[[F], F]:
         """
-        Return a decorator for a function that uses values of these classes; the function stays as it is.
+        Return a decorator that registers the readings of a function, which stays as it is.
 
         Args:
-            readings: full name of a class, of a superclass or of an interface -> what the probe reads of its values.
+            readings: full name of a class, superclass or interface -> what the probe reads from its values.
 
         Raises:
-            ValueError: a class has another reading of that name.
+            ValueError: a class already has another reading of that name.
         """
 
         def register(function: F) -> F:
@@ -77,11 +77,11 @@ class ClassRules(Generic[R]):
         return register
 
     def get(self, class_name: str) -> R | None:
-        """Return the rule of the class with this full name."""
+        """Return the rule of the class with this full name; None if there is none."""
         return self._rules.get(class_name.rstrip("$"))
 
     def namesake(self, class_name: str) -> str | None:
-        """Return the full name of a class that has a rule, the same simple name and another package."""
+        """Return the full name of a class with a rule and the same simple name in another package, if there is one."""
         known = self._full_names.get(_simple(class_name))
         return None if class_name.rstrip("$") in self._rules else known
 
@@ -90,7 +90,7 @@ class ClassRules(Generic[R]):
         yield from self._rules.items()
 
     def simple_names(self) -> dict[str, R]:
-        """Return the rules by simple class name, as documents list them."""
+        """Return the rules by simple class name, for the documents."""
         return {_simple(name): rule for name, rule in self._rules.items()}
 
     def __contains__(self, class_name: str) -> bool:
@@ -100,7 +100,7 @@ class ClassRules(Generic[R]):
         known = self.readings.get(class_name, {})
         for name, chain in chains.items():
             if known.get(name, chain) != chain:
-                raise ValueError(f"{class_name} has another reading {name} already: {known[name]}")
+                raise ValueError(f"{class_name} already has another reading {name}: {known[name]}")
         if chains:
             self.readings[class_name] = {**known, **chains}
 

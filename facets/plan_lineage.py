@@ -1,7 +1,7 @@
 """
-From a plan to its lineage: inputs, outputs and the edges between their columns.
+Compute the lineage of a plan: inputs, outputs and the edges between their columns.
 
-`lineage_of_plan` is the one entry to the pure core, for the listener and for `lineage()` alike.
+`lineage_of_plan` is the only entry point of the pure core, both for the listener and for `lineage()`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
 
 SourceKinds = dict[SourceField, dict[Kind, str]]
-"""Each source column with the kinds in which it arrives, and the SQL text of each."""
+"""Source column -> kind of its influence -> SQL text of the expression."""
 
 
 @attrs.frozen
@@ -36,8 +36,8 @@ class WrittenDataset:
     One dataset that a plan writes.
 
     Args:
-        write: what the command does to it.
-        lineage: where its columns come from; None for a command without data.
+        write: the write to it.
+        lineage: the lineage of its columns; None for a command without data.
     """
 
     write: Write
@@ -52,14 +52,14 @@ class PlanLineage:
     Args:
         inputs: the datasets that it reads, each once, in the order of the plan.
         outputs: the datasets that it writes.
-        scanned: exprId of a leaf's attribute -> the dataset that it belongs to; scans count rows by it.
-        results: exprId of the plan's own output -> its source columns, and under ROWS the influences on all rows;
-            later plans read rows under these ids.
-        columns: lineage of the plan's own output, if it is a query.
-        gaps: operators, commands and relations without a rule, and what was cut.
-        operators: number of operators in the plan.
-        command: the command's word for the job's name; None for a query, and if its target is not known.
-        quiet: whether it is a command that writes no dataset, or Spark's own look at files to infer their schema.
+        scanned: exprId of a leaf's attribute -> its dataset; the row counts of scans are assigned with it.
+        results: exprId of the plan's own output -> its source columns, and ROWS -> the influences on all rows; later
+            plans may read rows under these ids.
+        columns: the lineage of the plan's own output; None unless it is a query.
+        gaps: operators, commands and relations without a rule, and parts that were cut.
+        operators: the number of operators in the plan.
+        command: the command's part of the job's name; None for a query, or if the target is not known.
+        quiet: whether the plan is a command that writes no dataset, or reads files only to infer their schema.
     """
 
     inputs: tuple[Dataset, ...] = ()
@@ -76,11 +76,11 @@ class PlanLineage:
 @attrs.frozen
 class Memory:
     """
-    What earlier plans of the application computed under exprIds that later plans read: checkpoints, micro-batches.
+    The results of earlier plans whose exprIds later plans read, such as checkpoints and micro-batches.
 
     Args:
         datasets: exprId -> the datasets that its plan read.
-        sources: exprId -> the columns that it comes from.
+        sources: exprId -> its source columns.
         rows: exprId -> the influences on all rows of its plan.
     """
 
@@ -97,12 +97,12 @@ def lineage_of_plan(
 
     Args:
         plan: the analyzed plan.
-        session: what its session's configuration says.
-        memory: of earlier plans of the application.
-        is_command: whether Spark says that the plan's top is a command, which it may be without a rule.
+        session: the session's settings.
+        memory: the results of earlier plans of the application.
+        is_command: whether Spark reports the plan's top as a command; it may be one without a rule.
 
     Returns:
-        All of it; whatever has no rule is in `gaps`, with what was assumed instead.
+        The lineage; `gaps` names everything without a rule, and what was assumed instead.
     """
     return _Analysis(plan, session, memory or Memory()).plan_lineage(is_command=is_command)
 
@@ -143,7 +143,7 @@ class _Analysis:
             tops = {plan.root} if query is not None else {read for target in found for read in target.reads}
         if writes:
             tops.update(top for at in sinks for top in self.trace.subqueries(at))
-            # An UPDATE that Spark rewrites has its values anywhere in the query.
+            # The values of an UPDATE that Spark has rewritten may be anywhere in the query.
             parts = [part for write in writes for column in write.columns for part in column.values]
             tops.update(at for part in parts for at in part.scope)
             tops.update(self.trace.subqueries_in(part.value for part in parts))
@@ -193,7 +193,7 @@ class _Analysis:
         return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows)))
 
     def _rows(self, queries: tuple[int, ...]) -> SourceKinds:
-        """Return the influences on all rows of queries, with those on the rows that come from earlier plans."""
+        """Return the influences on all rows of queries, including the rows that come from earlier plans."""
         rows: SourceKinds = {}
         for query in queries:
             self._join(rows, self.trace.rows(query))
@@ -211,10 +211,10 @@ class _Analysis:
         return self._fields(name, struct, Origin(values[0].scope[0], values[0].value.id), ())
 
     def _fields(self, name: str, fields: tuple[Field, ...], struct: Origin, path: Path) -> list[OutputColumn]:
-        """Return an output column for each field of a struct; none if the struct is stored as it is in a source."""
+        """Return an output column for each field of a struct; none if a source stores the struct as it is."""
         whole = self._found(struct, path)
         parts = [self._found(struct, (*path, field.name)) for field in fields]
-        # What is read of a stored struct comes from the whole of it, and is never the same value.
+        # A field that is read from a stored struct has the whole struct as its source, and never as IDENTITY.
         if all(part.keys() == whole.keys() and not any(Kind.IDENTITY in k for k in part.values()) for part in parts):
             return []
         columns: list[OutputColumn] = []
@@ -287,7 +287,7 @@ class _Analysis:
         return found
 
     def _from_memory(self, operator: Operator) -> Relation | None:
-        """Return what a leaf reads whose rows an earlier plan computed; None for any other leaf."""
+        """Return the relation of a leaf whose rows an earlier plan computed; None for any other leaf."""
         ids = self._remembered_ids(operator)
         if not ids:
             return None
@@ -298,11 +298,11 @@ class _Analysis:
         return Relation(tuple(datasets.values()))
 
     def _remembered_ids(self, operator: Operator) -> list[int]:
-        """Return the exprIds of an earlier plan that an operator's output has, in order; none for other operators."""
+        """Return the exprIds under which an earlier plan computed an operator's output, in order; none if none did."""
         if operator.class_name != LOGICAL_RDD:
             return []
         own = [column.id for column in operator.output]
-        # Of two that are joined Spark gives the second exprIds of its own.
+        # If the RDD is joined with itself, Spark gives the second occurrence new exprIds.
         return own if self._are_remembered(own) else self._by_rdd.get(_rdd_id(operator), [])
 
     def _are_remembered(self, ids: list[int]) -> bool:
@@ -312,7 +312,7 @@ class _Analysis:
         self.remarks[Gap(operator.class_name, message)] = None
 
     def _join(self, found: SourceKinds, sources: Sources) -> None:
-        """Add sources, with the columns of datasets in place of the leaves' attributes."""
+        """Add sources, replacing the leaves' attributes by columns of datasets."""
         for origin, kinds in sources.items():
             relation = self._relation(origin.operator)
             for kind, text in kinds.items():
@@ -337,7 +337,7 @@ class _Analysis:
 
 
 def _namesake(what: str, known: str | None) -> str | None:
-    """Return what to say of an operator that has the simple name of a known class; None if it has not."""
+    """Return the message about an operator that shares its simple name with a known class; None if it does not."""
     return f"{what} with the name of {known}, which is another class" if known else None
 
 

@@ -1,4 +1,4 @@
-"""Lineage for people: edges as values, as a text table, and as an HTML table in a notebook."""
+"""Lineage for users: edges as values, as a text table, and as an HTML table in a notebook."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Lineage:
     Args:
         inputs: the datasets that it reads.
         outputs: the datasets that it would write, each with its column lineage; for a query, one entry with None.
-        gaps: what no rule covers, and what was done instead.
+        gaps: what no rule covers, and what was assumed instead.
     """
 
     inputs: tuple[Dataset, ...]
@@ -61,7 +61,7 @@ class Lineage:
 
     @property
     def edges(self) -> tuple[LineageEdge, ...]:
-        """All edges: for each output those of its columns in order, then those that influence all rows."""
+        """All edges: for each output, those of its columns in order, then those that influence all rows."""
         found: list[LineageEdge] = []
         for dataset, lineage in self.outputs:
             name = dataset.identifier.name if dataset is not None else None
@@ -109,7 +109,7 @@ class Lineage:
 
 
 def lineage_of(plan_lineage: PlanLineage) -> Lineage:
-    """Return the lineage of a plan in the form for people."""
+    """Return the lineage of a plan in the form for users."""
     outputs: tuple[tuple[Dataset | None, ColumnLineage], ...] = tuple(
         (written.write.dataset, written.lineage or ColumnLineage(())) for written in plan_lineage.outputs
     )

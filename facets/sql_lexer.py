@@ -1,8 +1,8 @@
 """
 The tokens of a text in Spark SQL, by Spark's own lexical rules (SqlBaseLexer.g4).
 
-Any text has tokens, even one that Spark's parser rejects or that was cut in the middle, and joined they are the text
-again. One pass, linear in the length of the text.
+Every text has tokens, even one that Spark's parser rejects or that was cut off, and the joined tokens are the text
+again. The lexer needs one pass, linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import attrs
 
 
 class TokenKind(enum.Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     SPACE = "white space"
     COMMENT = "a comment, or a hint"
-    STRING = "a string, a raw string, a binary or a dollar-quoted one"
+    STRING = "a string: plain, raw, binary or dollar-quoted"
     NUMBER = "a number"
     NAME = "a name in backticks"
     WORD = "a keyword or a plain name"
@@ -32,7 +32,7 @@ class Token:
     One token.
 
     Args:
-        kind: what it is.
+        kind: its kind.
         text: its characters.
         whole: whether it is complete; False for a string, name or comment that the end of the text cuts off.
     """
@@ -63,7 +63,7 @@ _BRACKET = re.compile(r"/\*|\*/")
 
 def tokens(text: str) -> Iterator[Token]:
     """
-    Yield the tokens of a text; joined they are the text.
+    Yield the tokens of a text, which joined are the text again.
 
     Args:
         text: SQL, a part of it, or anything else.

@@ -1,9 +1,9 @@
 """
 Take URLs apart, and remove credentials from URLs in texts.
 
-Of a URL in a text, scheme, host, port and path stay, of a JDBC URL also the database. Everything before the host and
-after the path is replaced by `***`: users, passwords, keys, signatures, tokens,
-properties. `transport.address` does the same for single addresses; the same table of cases tests both.
+A URL in a text keeps its scheme, host, port and path; a JDBC URL also keeps its database. Everything before the host
+and after the path is replaced by `***`: users, passwords, keys, signatures, tokens and properties. `transport.address`
+does the same for single addresses; one table of cases tests both.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import attrs
 
 REDACTED = "***"
 
-# The patterns of a login differ in what surrounds the URL; none takes `host:port/` for one.
+# The patterns for logins differ in the text around the URL; none of them matches `host:port/`.
 _LOGIN = r"[^/@:]*:(?!\d+(?:/|$))[^@]*@"
 
 LOGIN = re.compile(_LOGIN)
-"""In the part of a URL after its `//`: up to the next `@`."""
+"""A login in the part of a URL after its `//`, up to the next `@`."""
 
 LOGIN_OF_URL = re.compile(f"//{_LOGIN}")
-"""The same with the slashes, in a text that need not be a URL."""
+"""A login with the slashes before it, in any text."""
 
 LOGIN_IN_TEXT = re.compile(r"[^/@:?#]*:(?!\d{1,5}(?:[/?#]|$))\S*@")
-"""In the part of a URL after its `//`, inside another text: up to the last `@` before white space."""
+"""A login in the part of a URL after its `//`, inside another text: up to the last `@` before white space."""
 
 PASSWORD_IN_TEXT = re.compile(r"//[^/@:\s]{0,200}:([^@\s]{1,400})@")
-"""The password (group 1) of a URL in a text; bounded, since the text may be a megabyte of anything."""
+"""The password (group 1) of a URL in a text; bounded, because the text may be a megabyte long."""
 
 HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:]+\]|[\w.\-]*)(?:\\\w+)?(?::(\d+)(?::(\w+))?)?:?")
-"""The host of an authority, its port, and behind them a SID of Oracle."""
+"""The host and port of an authority, and an Oracle SID after them."""
 
-# Bounded, since a text may be a megabyte of anything.
+# Bounded, because a text may be a megabyte long.
 _URL = re.compile(r"""(?i)(?<![a-z0-9+.\-])(?:jdbc:[^\s'"`]+|(?:[a-z][a-z0-9+.\-]{0,40}:){1,3}//[^\s'"`]+)""")
 _WITH_CONTAINER = re.compile(r"(?i)(?:abfss?|wasbs?)$")
 _END_OF_PATH = re.compile(r"[?#;]")
@@ -51,7 +51,7 @@ def without_credentials(text: str) -> str:
     Remove the credentials from every URL, `user:password@host` and `user/password@host:port` in a text.
 
     Args:
-        text: any text; the work is linear in its length.
+        text: any text; the time is linear in its length.
     """
     if "://" in text or "jdbc:" in text.lower():
         text = _URL.sub(_shown, text)
@@ -59,7 +59,7 @@ def without_credentials(text: str) -> str:
 
 
 def _shown(found: re.Match[str]) -> str:
-    """Reduce a match of `_URL`, without the punctuation of the text after it."""
+    """Return a match of `_URL` without credentials; the punctuation after the URL is not part of it."""
     url = found.group()
     for _ in range(_MOST_PUNCTUATION):
         opening = _BRACKETS.get(url[-1])
@@ -74,7 +74,7 @@ def reduced(url: str) -> str:
     Return a URL without its credentials.
 
     Args:
-        url: with one scheme, several (`k8s://https://host`), or `jdbc:`.
+        url: a URL with one scheme, with several (`k8s://https://host`), or with `jdbc:`.
     """
     if url.lower().startswith("jdbc:"):
         return _reduced_jdbc(url)
@@ -93,14 +93,14 @@ def reduced(url: str) -> str:
 
 
 def _reduced_jdbc(url: str) -> str:
-    if f";{REDACTED}" in url:  # it has been reduced before
+    if f";{REDACTED}" in url:  # It has been reduced before.
         return url
     address = jdbc_address(url)
     return address if address == url else f"{address};{REDACTED}"
 
 
 def _without_logins(text: str) -> str:
-    """Replace each user and password before an `@` that a host follows."""
+    """Replace each user and password before an `@` and a host."""
     parts: list[str] = []
     done = 0
     at = text.find("@")
@@ -125,21 +125,21 @@ def _is_login(before: str, text: str, host: int) -> bool:
     if colon and user and password:
         return _HOST.match(text, host) is not None
     user, slash, password = before.partition("/")
-    # Oracle's form. A path may hold an `@` too, but not followed by a host and port.
+    # Oracle's form. A path may contain an `@` too, but without a host and port after it.
     return bool(slash and user and password) and _ORACLE_HOST.match(text, host) is not None
 
 
 @attrs.frozen
 class JdbcParts:
     """
-    What a JDBC URL says, without users, passwords and properties.
+    The parts of a JDBC URL, without users, passwords and properties.
 
     Args:
-        kind: JDBC's word for the database, in lower case.
-        host: of the server; empty for an embedded database.
-        port: as it stands in the URL; empty if it does not.
-        database: and a schema behind a slash; empty if there is none.
-        place: where an embedded database lies; None for a server.
+        kind: JDBC's name of the database system, in lower case.
+        host: the host of the server; empty for an embedded database.
+        port: the port in the URL; empty if it has none.
+        database: the name of the database, and after a slash a schema; empty if there is none.
+        place: the location of an embedded database; None for a server.
     """
 
     kind: str
@@ -151,7 +151,7 @@ class JdbcParts:
 
 def jdbc_parts(url: str) -> JdbcParts:
     """
-    Return the parts of a JDBC URL that may be shown; nothing else is looked at, so nothing else can get out.
+    Return the parts of a JDBC URL that may be shown; nothing else is read, so nothing else can leak.
 
     Args:
         url: the JDBC URL, with or without `jdbc:`.
@@ -167,7 +167,7 @@ def jdbc_parts(url: str) -> JdbcParts:
 
 def jdbc_address(url: str) -> str:
     """
-    Return a JDBC URL as a person reads it: kind, host, port and database, and nothing else.
+    Return a JDBC URL for display, with nothing but kind, host, port and database.
 
     Args:
         url: the JDBC URL; user, password, parameters and properties in it are left out.
@@ -180,13 +180,13 @@ def jdbc_address(url: str) -> str:
 
 
 def _server(kind: str, rest: str) -> tuple[str, str, str]:
-    """Return host, port and database of a server's JDBC URL."""
+    """Return the host, port and database of a server's JDBC URL."""
     named_host, named_port = _parameter(rest, "host|serverName"), _parameter(rest, "port|portNumber")
     _, at, head = re.split(r"[?;]", rest, maxsplit=1)[0].rpartition("@")
-    # Oracle's login has no slashes before it, and what is no `@host` may be nothing but a login.
+    # Oracle's login has no slashes before it, so a text without `@host` may be only a login.
     head = head.rpartition("//")[2] if "(" not in head and (at or kind != "oracle") else ""
     address, _, path = head.partition("/")
-    # Anything else than host and port is a password that holds what ends a login.
+    # Anything but host and port is a part of a password that contains the character that ends a login.
     found = HOST_AND_PORT.fullmatch(address.split(",", 1)[0])
     host, port, sid = found.groups() if found is not None else ("", None, None)
     database = _parameter(rest, "database|databaseName|db|service_name|sid") or re.split(r"[:,&]", path, maxsplit=1)[0]
@@ -200,6 +200,6 @@ def _server(kind: str, rest: str) -> tuple[str, str, str]:
 
 
 def _parameter(rest: str, names: str) -> str:
-    """Return the value of a parameter in any of the ways in which drivers write them: `;a=b`, `?a=b&c=d`, `(a=b)`."""
+    """Return the value of a parameter in any notation of drivers: `;a=b`, `?a=b&c=d`, `(a=b)`; empty if absent."""
     found = re.search(rf"(?i)[;?&(,]\s*(?:{names})\s*=\s*\{{?([\w.\-]+)", rest)
     return found.group(1) if found else ""

@@ -1,4 +1,4 @@
-"""What a transport is, and the two ways in which it fails."""
+"""The base class of transports, and the two errors that they raise."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ _LONGEST_ANSWER = 300
 
 
 class TransportError(DeliveryError):
-    """An event was not delivered.
+    """
+    An event was not delivered.
 
     Args:
-        message: what failed and where, the same text each time it fails so; no credential.
-        retryable: True where the same event may go through later.
-        status: the status of the answer, where there was one (HTTP).
-        answer: the text of the answer; it is shortened to 300 characters.
-        retry_after: seconds that the receiver asks to wait before the next attempt, uncapped; None where it
-            does not say (`Retry-After` of HTTP).
+        message: what failed and where, without credentials; the same failure always has the same text.
+        retryable: whether the same event may be delivered later.
+        status: the HTTP status of the answer; None if there was no answer.
+        answer: the text of the answer; it is cut to 300 characters.
+        retry_after: the seconds that the receiver asks to wait before the next attempt (`Retry-After` of HTTP),
+            uncapped; None if it does not ask.
     """
 
     def __init__(
@@ -50,11 +51,12 @@ class TransportError(DeliveryError):
 
 
 class Reached(NamedTuple):
-    """What a receiver answered to a question that changes nothing.
+    """
+    A receiver's answer to a request that changes nothing there.
 
     Args:
-        said: what was asked, and the answer.
-        doubt: why that does not prove that events are welcome; empty where it speaks for it.
+        said: the request and the answer.
+        doubt: why the answer does not show that events would be accepted; empty if it does show that.
     """
 
     said: str
@@ -62,17 +64,19 @@ class Reached(NamedTuple):
 
 
 class Transport(abc.ABC):
-    """A way to hand events to a receiver.
+    """
+    A way to hand events to a receiver.
 
     To add one to this package, copy `memory.py` and name the class in `registry.py`. Another package subclasses this
     and names the class in the entry point group `openlineage_pyspark.transports`.
 
     Attributes:
-        OPTIONS: each option that `from_options` reads, and those of other OpenLineage clients that it does not read
-            yet (`not_yet`). Any other name given by the user costs a warning. The class must be cheap to import,
-            because all options are listed for documents and suggestions: import a client library where it is used.
-        CONNECTIONS: from how many threads `send` may be called at once, each time with an event of another run.
-        SPOOLED: whether the receiver can be away for a while, so that events are kept on disk until it has them.
+        OPTIONS: the options that `from_options` reads, and options of other OpenLineage clients that it does not read
+            yet (`not_yet`). Any other option that the user sets is logged as a warning. The class must be cheap to
+            import, because documents and suggestions list the options of all transports: import a client library
+            where it is used.
+        CONNECTIONS: the number of threads that may call `send` at the same time, each with an event of another run.
+        SPOOLED: whether events are kept on disk until they are delivered, because the receiver may be away for a while.
     """
 
     OPTIONS: ClassVar[tuple[Option[Any], ...]] = ()
@@ -81,24 +85,30 @@ class Transport(abc.ABC):
 
     @property
     def destination(self) -> str:
-        """Where events go, without any credential: what was left behind for another one is not sent here."""
+        """
+        Return where events go, without credentials.
+
+        Spooled events are sent only to the destination that they were spooled for.
+        """
         return type(self).__name__
 
     @property
     def held(self) -> int:
-        """How many of the events that were sent last would be lost with this process: the spool keeps them so long.
+        """
+        Return how many of the last sent events would be lost if this process died; the spool keeps them until then.
 
-        It is asked for after each event and after `close`, and answers at once.
+        It is read after each event and after `close`, and must not block.
         """
         return 0
 
     @classmethod
     def from_options(cls, _options: Mapping[str, object], /) -> Self:
-        """Make a transport from its configuration; this one is for a transport without options.
+        """
+        Make a transport from its configuration; this default is for a transport without options.
 
         Args:
-            _options: the options below `spark.openlineage.transport`, nested; values from a
-                properties file are text, those from YAML typed.
+            _options: the options below `spark.openlineage.transport`, nested. Values from a properties file are text,
+                values from YAML have their types.
 
         Raises:
             TransportConfigError: an option is missing or can't be used.
@@ -107,27 +117,30 @@ class Transport(abc.ABC):
 
     @abc.abstractmethod
     def send(self, event: Event) -> None:
-        """Deliver one event, in one attempt; it may block.
+        """
+        Deliver one event in one attempt; this call may block.
 
         Raises:
             TransportError: the event was not delivered.
         """
 
     def reach(self) -> Reached | None:
-        """Ask the receiver something that changes nothing there, to learn whether it lets this client in.
+        """
+        Send the receiver a request that changes nothing, to learn whether it accepts this client.
 
         Returns:
-            its answer; None where nothing can be asked without sending an event.
+            The answer; None if the receiver has no such request.
 
         Raises:
-            TransportError: there was no answer, or the client is refused.
+            TransportError: there was no answer, or the receiver refuses this client.
         """
         return None
 
     @abc.abstractmethod
     def close(self, timeout: float, /) -> None:
-        """Let go of files and connections; no event follows.
+        """
+        Close files and connections; no event follows.
 
         Args:
-            timeout: seconds that it may take.
+            timeout: the limit, in seconds.
         """

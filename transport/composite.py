@@ -1,4 +1,4 @@
-"""Transport that sends events through several others: through each of them, or through the first that works."""
+"""Transport that sends events through several others: through all of them, or through the first that works."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Of events that wait for another attempt; of one that is forgotten, each part gets a repeat.
+# The limit on events that wait for another attempt; one that is dropped here is sent again to every part.
 _MOST_REMEMBERED = 10_000
 
 
@@ -78,7 +78,8 @@ _PRIORITY = Option(
 
 @attrs.frozen
 class CompositePart:
-    """One of the transports of a composite one.
+    """
+    One of the transports of a composite transport.
 
     Args:
         name: its configured name, or its index in the list.
@@ -90,18 +91,19 @@ class CompositePart:
 
 
 class CompositeTransport(Transport):
-    """Several transports: each of them, or the first that works.
+    """
+    Several transports: all of them, or the first that works.
 
-    They get an event one after the other; what one does never keeps another from its turn.
+    The parts get an event one after the other; an unexpected exception in one counts as a failure like any other.
 
-    An event that has to be sent again goes to those alone that don't have it yet. Where one refuses an event
-    for good and another could not take it now, the second is tried again, and then the refusal is the outcome.
+    An event that has to be sent again goes only to the parts that don't have it yet. If one part has refused it for
+    good while another failed for now, the second one is tried again, and the refusal is the outcome in the end.
 
     Args:
-        parts: the transports, in the order in which they get an event; they belong to this one.
-        continue_on_failure: False ends an event's way at the first failure.
-        continue_on_success: False ends it at the first success: the others are there for the case that the
-            first one is away. One that is away is then left alone for a while.
+        parts: the transports, in the order in which they get an event; this transport closes them.
+        continue_on_failure: False stops at the first failure.
+        continue_on_success: False stops at the first success, so that the other parts are only used while the first
+            one is away. A part that is away is not tried again for a while.
     """
 
     OPTIONS = (_TRANSPORTS, _ON_FAILURE, _ON_SUCCESS, _SORT, _THREADS)
@@ -119,14 +121,15 @@ class CompositeTransport(Transport):
         self._breakers = [Breaker(RetryPolicy()) for _ in parts]
         self._told = LogOnce(_log, "said once")
         self._delivered = 0
-        # Of each part, how many events were delivered before each of those that it may still hold.
+        # Per part and event that it may still hold: how many events had been delivered before that event.
         self._held: list[deque[int]] = [deque() for _ in parts]
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from `transports`: a list, or a map, which is sorted by name.
+        """
+        Make a composite transport from `transports`: a list, or a map, which is sorted by name.
 
-        Transports with a higher `priority` come first. One whose options can't be used is left out with a warning.
+        Transports with a higher `priority` come first. A transport with unusable options is left out with a warning.
 
         Raises:
             TransportConfigError: an option can't be used, or there is no transport left.
@@ -147,27 +150,28 @@ class CompositeTransport(Transport):
 
     @property
     def destination(self) -> str:
-        """Where the parts send to, in the order of the alphabet."""
+        """The destinations of the parts, in alphabetical order."""
         return f"composite({', '.join(sorted(part.transport.destination for part in self.parts))})"
 
     @property
     def held(self) -> int:
-        """How many of the last events came since the oldest one that a part still holds."""
+        """The number of last events, from the oldest one that a part still holds."""
         with self._lock:
             oldest = [before[0] for number in range(len(self.parts)) if (before := self._held_by(number))]
             return self._delivered - min(oldest, default=self._delivered)
 
     @property
     def independent(self) -> bool:
-        """Whether each part is to get each event, whatever becomes of it at the others."""
+        """Return whether each part gets each event, whatever the outcome at the other parts."""
         return self.continue_on_failure and self.continue_on_success
 
     def send(self, event: Event) -> None:
-        """Hand the event to those that don't have it yet.
+        """
+        Send the event to the parts that don't have it yet.
 
         Raises:
-            TransportError: not all of them have it (or none, where one is enough); retryable where one of
-                them could still take it.
+            TransportError: not all parts have it (or none has it, if one is enough). It is retryable if one of them may
+                still accept the event.
         """
         with self._lock:
             outcomes = self._outcomes.setdefault(event.id, {})
@@ -186,7 +190,7 @@ class CompositeTransport(Transport):
                 break
         refused = {number: problem for number, problem in outcomes.items() if problem is not None}
         if not self.continue_on_success and len(outcomes) > len(refused):
-            # One has it, and that is enough.
+            # One part has it, and that is enough.
             self._tell({**refused, **waiting})
             waiting, refused = {}, {}
         if waiting:
@@ -199,7 +203,12 @@ class CompositeTransport(Transport):
             raise self._merged(refused)
 
     def close(self, timeout: float, /) -> None:
-        """Close each of them, within the time that is left by those before it."""
+        """
+        Close the parts, one after the other.
+
+        Args:
+            timeout: the limit on all of them together, in seconds.
+        """
         end = time.monotonic() + timeout
         for number, part in enumerate(self.parts):
             problem = attempt(functools.partial(part.transport.close, max(0.0, end - time.monotonic())))
@@ -207,12 +216,12 @@ class CompositeTransport(Transport):
                 self._tell({number: problem})
 
     def _handed(self, number: int, part: CompositePart, event: Event) -> TransportError | None:
-        """Hand the event to one part, unless another can take its place and it has been away just now."""
+        """Send the event to one part; if one part is enough, skip a part that was away just now."""
         breaker = self._breakers[number]
         if not self.continue_on_success:
             with self._lock:
                 if breaker.pause(time.monotonic()) != 0.0:
-                    return TransportError("is away and left alone for a while", retryable=True)
+                    return TransportError("is away and not tried again for a while", retryable=True)
                 breaker.began()
         problem = attempt(functools.partial(part.transport.send, event))
         with self._lock:
@@ -226,14 +235,14 @@ class CompositeTransport(Transport):
         return problem
 
     def _held_by(self, number: int) -> deque[int]:
-        """Forget what a part does not hold any more, and return the rest."""
+        """Drop the entries of events that a part no longer holds, and return the rest."""
         before, held = self._held[number], self.parts[number].transport.held
         while len(before) > held:
             before.popleft()
         return before
 
     def _merged(self, problems: Mapping[int, TransportError]) -> TransportError:
-        """Make one failure of several, of which all or none are retryable."""
+        """Return one failure for several; either all or none of them are retryable."""
         first = next(iter(problems.values()))
         waits = [problem.retry_after for problem in problems.values() if problem.retry_after is not None]
         return TransportError(
@@ -255,7 +264,7 @@ def _configured(options: Mapping[str, object]) -> Iterator[tuple[str, InnerOptio
     given = options.get("transports")
     prefix = f"{prefix_of(options)}.transports"
     if isinstance(given, Mapping):
-        # In the order of their names, as in the Java client: Spark's configuration has no order of its own.
+        # Sorted by name, as in the Java client, because Spark's configuration has no order.
         named = [(str(name), f"{prefix}.{name}", given[name]) for name in sorted(given)]
     elif isinstance(given, list | tuple):
         named = [(str(place), f"{prefix}[{place}]", inner) for place, inner in enumerate(given)]
@@ -270,7 +279,7 @@ def _configured(options: Mapping[str, object]) -> Iterator[tuple[str, InnerOptio
 
 
 def _opened(name: str, options: InnerOptions) -> tuple[int, CompositePart] | None:
-    """Return one part with its priority, None if its options can't be used."""
+    """Return one part with its priority; None if its options can't be used."""
     own = {option: value for option, value in options.items() if option not in ("name", _PRIORITY.name)}
     try:
         kind = TYPE.required(options, "Set it to the name of a transport, such as http.")

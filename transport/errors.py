@@ -1,7 +1,7 @@
-"""The root of what delivery raises."""
+"""The base class of the exceptions that the delivery of events raises."""
 
 from __future__ import annotations
 
 
 class DeliveryError(Exception):
-    """An event, or the way to its receiver, is at fault: `TransportError`, `TransportConfigError`, `SpoolError`."""
+    """Base class of `TransportError`, `TransportConfigError` and `SpoolError`."""

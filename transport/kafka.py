@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Without it librdkafka holds an event for five minutes before it says that it can't be delivered.
+# Without a timeout, librdkafka reports a failed delivery only after five minutes.
 _TIMEOUT_NAMES = ("message.timeout.ms", "delivery.timeout.ms")
 _TIMEOUT_MILLIS = "30000"
 _SERVER_NAMES = ("bootstrap.servers", "metadata.broker.list")
 _SERIALIZERS = ("key.serializer", "value.serializer")
-# What the broker, or the producer itself, has against this very event or this user.
+# Errors of this one event or this user, raised by the broker or the producer: a retry can't help.
 _FINAL = frozenset(
     {
         "CLUSTER_AUTHORIZATION_FAILED", "INVALID_MSG", "INVALID_MSG_SIZE", "INVALID_RECORD", "MSG_SIZE_TOO_LARGE",
@@ -58,16 +58,17 @@ _FLUSH = Option(
 
 
 class KafkaTransport(Transport):
-    """A Kafka topic; needs `pip install 'openlineage-pyspark[kafka]'`.
+    """
+    A Kafka topic; needs `pip install 'openlineage-pyspark[kafka]'`.
 
-    Each event is produced, and `send` waits until the brokers have it.
+    `send` waits until the brokers have the event.
 
-    The key of a message is that of the Java and Python clients, so that the runs of an application, and of
-    what started it, are in one partition and stay in order: `run:<namespace>/<name>` of the job at the top.
+    A message has the same key as in the Java and Python clients: `run:<namespace>/<name>` of the root job. So the runs
+    of an application and of its parents are in one partition and stay in order.
 
     Args:
-        topic: where events go.
-        key: the key of every message; None for the one that `key_of` returns.
+        topic: the name of the topic.
+        key: the key of every message; None to use `key_of`.
         properties: the properties of librdkafka's producer.
     """
 
@@ -83,7 +84,8 @@ class KafkaTransport(Transport):
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from the options of the OpenLineage Java or Python client.
+        """
+        Make a transport from the options of the OpenLineage Java or Python client.
 
         Raises:
             TransportConfigError: an option is missing or can't be used, or the package confluent-kafka is missing.
@@ -104,14 +106,15 @@ class KafkaTransport(Transport):
 
     @property
     def destination(self) -> str:
-        """The topic and its brokers, without any login."""
+        """The topic and its brokers, without credentials."""
         return without_secrets(f"kafka://{self._servers}/{self._topic}")
 
     def send(self, event: Event) -> None:
-        """Produce the event, and wait until the brokers have it, for `message.timeout.ms` at most (30 s by default).
+        """
+        Produce the event, and wait until the brokers have it, at most for `message.timeout.ms` (30 s by default).
 
         Raises:
-            TransportError: the brokers don't have the event. Retryable unless it is too large or not allowed.
+            TransportError: the brokers don't have the event; retryable unless it is too large or not allowed.
         """
         from confluent_kafka import KafkaException
 
@@ -133,17 +136,22 @@ class KafkaTransport(Transport):
                 raise self._undelivered(error)
 
     def close(self, timeout: float, /) -> None:
-        """Close the connections."""
+        """
+        Close the connections.
+
+        Args:
+            timeout: the limit on sending what is still queued, in seconds.
+        """
         if self._producer is not None:
             self._producer.flush(timeout)
             self._producer = None
 
     def _undelivered(self, error: KafkaError) -> TransportError:
         if error.fatal():
-            # Such a producer sends nothing any more.
+            # After a fatal error the producer sends nothing any more.
             self._producer = None
         name = error.name()
-        # Of an error it is the name alone that is shown: its text may hold what was configured.
+        # Only the error's name is shown, because its text may quote the configuration.
         return TransportError(f"{self.destination} did not take the event ({name})", retryable=name not in _FINAL)
 
     def _open(self) -> Producer:
@@ -159,21 +167,21 @@ class KafkaTransport(Transport):
 
 
 class _AtDebug:
-    """Send librdkafka's log to DEBUG: it reports each failed connection, and users see failures as TransportErrors."""
+    """Logs librdkafka's messages at DEBUG: each failed connection is one, and users see failures as TransportErrors."""
 
     def log(self, _level: int, text: str, *values: object) -> None:
         _log.debug(text, *values)
 
 
 def key_of(body: bytes) -> str:
-    """Return the key of a message as the Java and Python clients make it.
+    """
+    Return the key of a message as the Java and Python clients make it.
 
     Args:
         body: an event as JSON.
 
     Returns:
-        `run:<namespace>/<name>` of the first of these jobs that the event names: the one at the top, the parent,
-        its own.
+        `run:<namespace>/<name>` of the root job if the event names one, else of the parent job, else of its own job.
     """
     event = json.loads(body)
     parent = _within(event, "run", "facets", "parent")
@@ -190,16 +198,16 @@ def _within(value: dict[str, object], *names: str) -> dict[str, object]:
 
 
 def _unusable(text: str, properties: Mapping[str, str]) -> TransportConfigError:
-    """Return the error that names the property which librdkafka refuses, without its value, which may be a secret."""
+    """Return an error that names the property that librdkafka refuses, but not its value, which may be a secret."""
     if "JAAS" in text:
-        remedy = "Set sasl.mechanism, sasl.username and sasl.password in its place."
-        return TransportConfigError("properties.sasl.jaas.config", "is for Java alone", remedy)
+        remedy = "Set sasl.mechanism, sasl.username and sasl.password instead."
+        return TransportConfigError("properties.sasl.jaas.config", "only works in Java", remedy)
     remedy = "See the list of its properties: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md."
-    # librdkafka may call a property by another name than it was given.
+    # librdkafka may call a property by another name than the user.
     named = re.search(r'property:? "([\w.-]+)"', text)
     name = next((name for name in properties if name in text), named[1] if named else None)
     if name is None:
-        return TransportConfigError("properties", "are not such as librdkafka takes", remedy)
+        return TransportConfigError("properties", "are not accepted by librdkafka", remedy)
     unknown = text.startswith(("No such", "Java"))
-    problem = "is unknown to librdkafka" if unknown else "has a value that librdkafka does not take"
+    problem = "is unknown to librdkafka" if unknown else "has a value that librdkafka does not accept"
     return TransportConfigError(f"properties.{name}", problem, remedy)

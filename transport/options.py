@@ -1,7 +1,8 @@
-"""The options of transports: what each one declares of an option, and how its value is read.
+"""
+The options of transports: how they are declared, and how their values are read.
 
-A transport declares each option once, as an `Option`: from it come the reading, the default, the warning about a
-misspelled name, the reference in docs/configuration.md and the samples in conf/.
+A transport declares each option once, as an `Option`. The declaration gives the reader, the default, the warning about
+a misspelled name, the reference in docs/configuration.md and the samples in conf/.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 KEY_PREFIX = "spark.openlineage.transport"
-"""What the names of a transport's options begin with in the configuration."""
+"""The prefix of all transport options in the configuration, without the last dot."""
 
 JAVA = "openlineage-spark"
 PYTHON = "openlineage-python"
@@ -32,11 +33,12 @@ OURS = "openlineage-pyspark"
 
 
 class TransportConfigError(DeliveryError, ValueError):
-    """An option of a transport can't be used.
+    """
+    An option of a transport can't be used.
 
     Args:
         option: the option below `spark.openlineage.transport`, such as `auth.apiKey`.
-        problem: what is wrong with it, as a clause without its full stop.
+        problem: what is wrong with it, as a clause without a full stop.
         remedy: what to do, as a sentence.
     """
 
@@ -46,11 +48,12 @@ class TransportConfigError(DeliveryError, ValueError):
 
 
 class InnerOptions(dict[str, object]):
-    """The options of a transport within another one; they know their place in the configuration.
+    """
+    The options of a transport inside another one, with their prefix in the configuration.
 
     Args:
         options: the nested options.
-        prefix: what the names of the options begin with in the configuration, without the last dot.
+        prefix: the prefix of these options in the configuration, without the last dot.
     """
 
     def __init__(self, options: Mapping[str, object], prefix: str) -> None:
@@ -59,13 +62,14 @@ class InnerOptions(dict[str, object]):
 
 
 def prefix_of(options: Mapping[str, object]) -> str:
-    """Return what the names of these options begin with in the configuration, without the last dot."""
+    """Return the prefix of these options in the configuration, without the last dot."""
     return options.prefix if isinstance(options, InnerOptions) else KEY_PREFIX
 
 
 @attrs.frozen
 class Option(Generic[T]):
-    """One option of a transport.
+    """
+    One option of a transport.
 
     Args:
         name: below `spark.openlineage.transport`, nested with dots; `headers.<name>` is a map with free names.
@@ -91,15 +95,16 @@ class Option(Generic[T]):
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """All names of the option, the first one is the one to use."""
+        """All names of the option, the preferred one first."""
         return (self.name, *self.also)
 
     def covers(self, name: str) -> bool:
-        """Tell whether a dotted name is this option, or stands in its map."""
+        """Return whether a dotted name is this option, or an entry of its map."""
         return any(name == known or ("<" in known and name.startswith(_stem(known))) for known in self.spellings)
 
     def given(self, options: Mapping[str, object]) -> T | None:
-        """Return the value that is set, None if there is none.
+        """
+        Return the value that is set; None if none is.
 
         Raises:
             TransportConfigError: two spellings are set, or the value is not of its kind.
@@ -108,7 +113,8 @@ class Option(Generic[T]):
         return None if value is None else self.kind(options, name)
 
     def read(self, options: Mapping[str, object]) -> T:
-        """Return the value that is set, else the default.
+        """
+        Return the value that is set, else the default.
 
         Raises:
             TransportConfigError: two spellings are set, or the value is not of its kind.
@@ -117,7 +123,8 @@ class Option(Generic[T]):
         return self.default if value is None else value
 
     def required(self, options: Mapping[str, object], remedy: str) -> T:
-        """Return the value that is set.
+        """
+        Return the value that is set.
 
         Args:
             options: the nested options.
@@ -143,7 +150,7 @@ def text(options: Mapping[str, object], name: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, bool):
-        # As YAML's true and false would stand in a properties file.
+        # The same text as in a properties file.
         return str(value).lower()
     if not isinstance(value, str | int | float):
         raise TransportConfigError(name, "must hold one text", f"Write {KEY_PREFIX}.{name}=<text>.")
@@ -160,11 +167,12 @@ def flag(options: Mapping[str, object], name: str) -> bool | None:
 
 
 def number(unit: str, *, zero_allowed: bool = False) -> Callable[[Mapping[str, object], str], float | None]:
-    """Return how a number above zero is read.
+    """
+    Return a reader of positive numbers.
 
     Args:
-        unit: what the number counts, for the message.
-        zero_allowed: whether it may be zero too.
+        unit: the unit of the number, for the error message.
+        zero_allowed: whether zero is allowed too.
     """
     least = "from zero on" if zero_allowed else "above zero"
 
@@ -184,7 +192,7 @@ def number(unit: str, *, zero_allowed: bool = False) -> Callable[[Mapping[str, o
 
 
 def size(options: Mapping[str, object], name: str) -> int | None:
-    """Read a number of bytes above zero, which may end in `k`, `m` or `g`."""
+    """Read a positive number of bytes, which may end in `k`, `m` or `g`."""
     word = text(options, name)
     if word is None:
         return None
@@ -199,7 +207,7 @@ def size(options: Mapping[str, object], name: str) -> int | None:
 
 
 def texts(options: Mapping[str, object], name: str) -> tuple[str, ...]:
-    """Read a list of texts: a list, or a text such as `a,b` or `[a;b]`."""
+    """Read several texts: from a list, or from a text such as `a,b` or `[a;b]`."""
     value = _at(options, name)
     given = value if isinstance(value, list | tuple) else values.items(text(options, name) or "")
     if not all(isinstance(item, str | int | float) for item in given):
@@ -208,7 +216,7 @@ def texts(options: Mapping[str, object], name: str) -> tuple[str, ...]:
 
 
 def text_map(options: Mapping[str, object], name: str) -> dict[str, str]:
-    """Read a map of free names to texts; a name in it may have dots."""
+    """Read a map from any names to texts; a name may contain dots."""
     value = _at(options, name)
     if not isinstance(value, Mapping):
         raise TransportConfigError(name, "must hold names with values", f"Write {KEY_PREFIX}.{name}.<name>=<value>.")
@@ -222,11 +230,12 @@ TYPE = Option(
     default="",
     example="file",
 )
-"""The option by which a transport is chosen."""
+"""The option that chooses the transport."""
 
 
 def warn_of_unused(options: Mapping[str, object], declared: Sequence[Option[Any]], name: str) -> None:
-    """Warn of each option that the transport does not read, with the nearest one that it does.
+    """
+    Log a warning for each option that the transport does not read, with the most similar one that it does read.
 
     Args:
         options: the nested options.
@@ -246,27 +255,31 @@ def warn_of_unused(options: Mapping[str, object], declared: Sequence[Option[Any]
 
 
 def not_such_a_number(word: str) -> str:
-    """Say what is wrong with a value that should be another number, and show it only if it is one with a short unit.
+    """
+    Return what is wrong with a value that should be another number.
 
-    Any other may be a secret that was written into the wrong option.
+    The value is shown only if it is a number with a short unit; anything else may be a secret that was written into the
+    wrong option.
 
     Args:
         word: the value.
     """
-    return f"is {word!r}" if re.fullmatch("-?[0-9.,]{1,12} ?[A-Za-z]{0,4}", word) else "is no such number"
+    return f"is {word!r}" if re.fullmatch("-?[0-9.,]{1,12} ?[A-Za-z]{0,4}", word) else "is not a valid number"
 
 
 def not_such_a_word(word: str, known: Iterable[str]) -> tuple[str, str]:
-    """Say what is wrong with a value that is not among the known ones, and show it only if it is like one of them.
+    """
+    Return what is wrong with a value that is not among the known ones.
 
-    Any other may be a secret that was written into the wrong option.
+    The value is shown only if it is similar to one of them; anything else may be a secret that was written into the
+    wrong option.
 
     Args:
         word: the value.
-        known: what is allowed.
+        known: the allowed values.
 
     Returns:
-        What is wrong, as a clause, and a question with a space behind it, empty if no known word is like it.
+        What is wrong, as a clause; and a suggestion that ends in a blank, empty if no known word is similar.
     """
     near = nearest(word, known)
     return (f"is {word!r}, unknown", f"Did you mean {near!r}? ") if near else ("is unknown", "")

@@ -1,4 +1,4 @@
-"""Transports by name: those of this package, then those of entry points."""
+"""Transports by name: first those of this package, then those of entry points."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 ENTRY_POINT_GROUP = "openlineage_pyspark.transports"
 
 _HERE = "openlineage_pyspark.transport"
-# Import paths and not classes: a driver imports the transport that it uses, and no other.
+# Import paths and not classes, so that a driver imports only the transport that it uses.
 _BUILT_IN = {
     "http": f"{_HERE}.http.transport:HttpTransport",
-    # The client's own one sends in the background, as the delivery does here for every transport.
+    # openlineage-python's own async_http sends in the background; here the delivery does that for every transport.
     "async_http": f"{_HERE}.http.transport:HttpTransport",
     "kafka": f"{_HERE}.kafka:KafkaTransport",
     "file": f"{_HERE}.file.transport:FileTransport",
@@ -45,16 +45,17 @@ _OF_OTHER_CLIENTS = frozenset({"dataplex", "gcs", "kinesis", "msk-iam", "s3", "t
 
 
 def open_transport(name: str, options: Mapping[str, object]) -> Transport:
-    """Return a new transport of this name, and warn of each option that it does not read.
+    """
+    Return a new transport, and log a warning for each option that it does not read.
 
     Args:
-        name: the value of `spark.openlineage.transport.type`. One such as `module.Class` is the path of a
+        name: the value of `spark.openlineage.transport.type`; one such as `module.Class` is the path of a
             transport class for openlineage-python.
         options: the options below `spark.openlineage.transport`, nested, in the spelling of the
             OpenLineage Java client (or, where it differs, of the Python client).
 
     Raises:
-        TransportConfigError: no such transport, or an option can't be used.
+        TransportConfigError: there is no such transport, or an option can't be used.
     """
     transport = _load(_find(name))
     warn_of_unused(options, transport.OPTIONS, name)
@@ -68,7 +69,7 @@ def built_in_transports() -> dict[str, type[Transport]]:
 
 @functools.cache
 def every_option() -> tuple[Option[Any], ...]:
-    """Return the options of all transports, those of this package first; an entry point that fails is left out."""
+    """Return the options of all transports, those of this package first; entry points that fail are left out."""
     found = [TYPE, *(option for transport in built_in_transports().values() for option in transport.OPTIONS)]
     for plugin in entry_points(group=ENTRY_POINT_GROUP):
         attempt(functools.partial(_collect, plugin, found))
@@ -85,13 +86,13 @@ def _load(found: EntryPoint) -> type[Transport]:
         loaded = found.load()
     except (ImportError, AttributeError) as exc:
         problem = f"is {name!r}, whose class {found.value} can't be imported ({exc})"
-        raise TransportConfigError("type", problem, "Install what it needs, or take another transport.") from exc
+        raise TransportConfigError("type", problem, "Install what it needs, or use another transport.") from exc
     if not (isinstance(loaded, type) and issubclass(loaded, Transport)):
-        problem = f"is {name!r}, but {found.value} is no subclass of {Transport.__module__}.Transport"
-        raise TransportConfigError("type", problem, "Mend the entry point of the package that brings it.")
+        problem = f"is {name!r}, but {found.value} is not a subclass of {Transport.__module__}.Transport"
+        raise TransportConfigError("type", problem, "Correct the entry point in the package that provides it.")
     if not all(isinstance(option, Option) for option in loaded.OPTIONS):
-        problem = f"is {name!r}, but OPTIONS of {found.value} holds what is no {Option.__module__}.Option"
-        raise TransportConfigError("type", problem, "Mend the package that brings it.")
+        problem = f"is {name!r}, but OPTIONS of {found.value} may only hold {Option.__module__}.Option"
+        raise TransportConfigError("type", problem, "Correct the package that provides it.")
     return loaded
 
 

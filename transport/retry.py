@@ -35,7 +35,7 @@ class RetryPolicy:
         Return the seconds until an event's next attempt, drawn uniformly between 0 and the limit (full jitter).
 
         Args:
-            attempts: how many have failed, at least 1.
+            attempts: how many attempts have failed, at least 1.
             asked: the seconds that the receiver asked for, a lower bound up to `longest_asked_seconds`; None if it
                 did not ask.
         """
@@ -43,10 +43,10 @@ class RetryPolicy:
 
     def pause(self, attempts: int, asked: float | None) -> float:
         """
-        Return the seconds until the next probe of a receiver that is away, drawn likewise.
+        Return the seconds until the next probe of a receiver that is away, drawn in the same way.
 
         Args:
-            attempts: how many have failed since it is away, at least 1.
+            attempts: how many probes have failed since it went away, at least 1.
             asked: as for `delay`.
         """
         return self._drawn(attempts + 1, self.longest_pause_seconds, asked)
@@ -82,7 +82,7 @@ class Breaker:
 
     @property
     def was_asked_for(self) -> bool:
-        """Return whether it is open because the receiver asked for a pause."""
+        """Return whether the breaker is open because the receiver asked for a pause."""
         return self.is_open and self._asked
 
     def pause(self, now: float) -> float | None:
@@ -121,7 +121,7 @@ class Breaker:
         """
         probed, self._probing = self._probing, False
         if self.is_open and not probed and not asked:
-            # It began before the receiver counted as away: nothing new is learned from it.
+            # The attempt began before the receiver counted as away, so it tells nothing new.
             return
         self._failures += 1.0 / (self._policy.refused if answered else self._policy.unanswered)
         # Floating-point fractions need not add up to exactly 1.

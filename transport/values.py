@@ -1,4 +1,4 @@
-"""Values as people write them in a configuration: switches, sizes and lists; and words that are almost right."""
+"""Parsers of values in a configuration: booleans, sizes and lists; and suggestions for misspelled names."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
 def boolean(text: str) -> bool:
-    """Return what `true`, `1`, `false` or `0` says, in any case.
+    """
+    Return the boolean that `true`, `1`, `false` or `0` stands for, in any case.
 
     Raises:
-        ValueError: the text is another word.
+        ValueError: the text is none of these.
     """
     word = text.strip().lower()
     if word not in {"true", "1", "false", "0"}:
@@ -25,23 +26,25 @@ def boolean(text: str) -> bool:
 
 
 def size(text: str) -> int:
-    """Return the number of bytes of a text such as `1048576`, `512k`, `32m` or `1g`; units are powers of 1024.
+    """
+    Return the number of bytes of a text such as `1048576`, `512k`, `32m` or `1g`; units are powers of 1024.
 
     Raises:
-        ValueError: the text is no size.
+        ValueError: the text is not a size.
     """
     match = re.fullmatch("([0-9]+)([kmg]?)b?", text.strip().lower())
     if not match:
-        raise ValueError("no size")
+        raise ValueError("not a size")
     return int(match[1]) << _UNITS[match[2]]
 
 
 def items(text: str, separator: str = "[;,]") -> tuple[str, ...]:
-    """Return the items of a list, written `a,b`, `a;b` or `[a;b]`; empty items are left out.
+    """
+    Return the items of a list, written `a,b`, `a;b` or `[a;b]`; empty items are left out.
 
     Args:
         text: the list.
-        separator: what stands between items, as a regular expression.
+        separator: the separator between items, as a regular expression.
     """
     whole = text.strip()
     if whole.startswith("[") and whole.endswith("]"):
@@ -50,12 +53,13 @@ def items(text: str, separator: str = "[;,]") -> tuple[str, ...]:
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the known name that is spelled most like the given one in any case, None if none is close.
+    """
+    Return the known name with the spelling closest to a given one, in any case; None if none is close.
 
     Args:
         name: a name that may be misspelled.
         known: the names that exist.
-        cutoff: how alike they must be, from 0 to 1 (`difflib.get_close_matches`).
+        cutoff: the least similarity, from 0 to 1 (`difflib.get_close_matches`).
     """
     by_lower = {candidate.lower(): candidate for candidate in sorted(known)}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)

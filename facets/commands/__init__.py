@@ -1,1 +1,1 @@
-"""What each command writes."""
+"""The commands: what each of them writes."""

@@ -1,4 +1,4 @@
-"""The commands that Delta Lake makes of MERGE, UPDATE and DELETE, which are no longer Spark's."""
+"""Delta Lake's own commands for MERGE, UPDATE and DELETE, which replace Spark's."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def _columns(plan: Plan, target: int) -> dict[int, str]:
 
 
 def _keeps(kept: dict[int, str], name: str, value: Value) -> bool:
-    """Return whether a column is set to itself, as Delta does with each column that keeps its value."""
+    """Return whether a column is set to itself; Delta does so with each column that keeps its value."""
     return isinstance(value, AttributeRef) and kept.get(value.id, "").casefold() == name.casefold()

@@ -1,4 +1,4 @@
-"""The commands that carry rows: every way to write a file format, a table, a view or a stream."""
+"""The commands that write the rows of a query: to files, a table, a view or a stream."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PATH_KEEPERS = ("delta", "hudi", "iceberg", "spark.xml", "spark.avro", "spark.c
 
 @command({DATASOURCES: "InsertIntoHadoopFsRelationCommand"})
 def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Target:
-    """A write of a file format, to a path or to a table stored there."""
+    """INSERT and df.write in a file format, to a path or to a table of files."""
     query, names = operator.operator("query"), texts(operator.sequence("outputColumnNames"))
     table = operator.described("catalogTable")
     lifecycle = "OVERWRITE" if operator.text("mode") == "Overwrite" else None
@@ -63,14 +63,14 @@ def _create_table_as_select(plan: Plan, operator: Operator, session: Session) ->
     lifecycle = None if operator.text("mode") == "Append" else "CREATE"
     existing = operator.described("existing")
     if lifecycle is None and existing is not None:
-        # It lies where the catalog says, which the description of a table to be made doesn't know.
+        # The existing table's location is in the catalog, not in the description of the table to create.
         return _append(plan, operator, existing, session)
     names = texts(operator.sequence("outputColumnNames"))
     return _unless_there(operator, write_to_table(plan, table, query, names, session, lifecycle))
 
 
 def _append(plan: Plan, operator: Operator, table: Described, session: Session) -> Target:
-    """Return what saveAsTable appends to an existing table, whose column names match in any case."""
+    """Return the write of a saveAsTable that appends; columns match the table's in any case."""
     query, fields = operator.operator("query"), schema_fields(table.text("schema"))
     given = texts(operator.sequence("outputColumnNames")) or tuple(f.name for f in named_fields(plan, query, ()))
     found = write_to_table(plan, table, query, spelt_as((field.name for field in fields), given), session, None)
@@ -80,7 +80,7 @@ def _append(plan: Plan, operator: Operator, table: Described, session: Session) 
 
 
 def _unless_there(operator: Operator, found: Target) -> Target:
-    """Return a write; in the mode `ignore`, one that may be skipped because the target exists."""
+    """Return a write; in the mode `ignore` it may be skipped, because the target may exist."""
     if operator.text("mode") == "Ignore" and isinstance(found, Write):
         return attrs.evolve(found, lifecycle="CREATE", may_skip=True)
     return found
@@ -153,7 +153,7 @@ def _to_topic(plan: Plan, operator: Operator, target: Described | None) -> Targe
     """Return a write to a Kafka topic; an UnnamedTarget if each row names its own topic."""
     query, topic = operator.operator("query"), operator.text("topic")
     if topic is None:
-        return attrs.evolve(unnamed(target, query), target="topics of Kafka that the rows name")
+        return attrs.evolve(unnamed(target, query), target="Kafka topics named in the rows")
     dataset = topic_dataset(str(operator.text("bootstrapServers")), topic, named_fields(plan, query, ()))
     return Write(dataset, reads_of(query), by_position(plan, query), label=topic.replace(".", "_"))
 
@@ -190,7 +190,7 @@ def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Target:
 @command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSourceV1"})
 @reads({"org.apache.spark.sql.delta.sources.DeltaSink": {"path": "path"}})
 def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target:
-    """A micro-batch to a file sink, by path or by table; console, memory and foreachBatch sinks keep nothing."""
+    """Micro-batches to a file sink, by path or by table; console, memory and foreachBatch sinks keep nothing."""
     query, table, sink = operator.operator("query"), operator.described("catalogTable"), operator.described("sink")
     if table is not None:
         return write_to_table(plan, table, query, (), session, None)
@@ -200,7 +200,7 @@ def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target
 
 @command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSource"}, reads=topic_readings("writeOptions"))
 def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Target:
-    """A micro-batch to Kafka or to a DataSource V2 table."""
+    """Micro-batches to Kafka or to a DataSource V2 table."""
     target, query = operator.operator("relation"), operator.operator("query")
     sink = operator.described("table")
     if operator.text("bootstrapServers"):
@@ -210,7 +210,7 @@ def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Target
 
 @command({f"{_STREAMING}.continuous": "WriteToContinuousDataSource"})
 def _continuous(_: Plan, operator: Operator, _session: Session) -> Target:
-    """A stream without micro-batches: its target is not known."""
+    """Continuous streams: the target is not known."""
     return unnamed(operator.described("write"), operator.operator("query"))
 
 

@@ -1,8 +1,7 @@
 """
-What a command writes: the dataset, the query whose columns go in, and the change of its lifecycle.
+The registry of commands: the rule for what each of them writes.
 
-`WRITES` has the commands that are supported, `QUIET` those that write no dataset. A command in neither is named in the
-event.
+`WRITES` has the supported commands, `QUIET` those that write no dataset. The event names any other command.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ BUILT_IN = (inserts, tables, row_level, delta)
 """The modules whose import registers their commands."""
 
 QUIET: ClassRules[CommandRule] = ClassRules()
-"""Commands that write no dataset: they make no event."""
+"""Commands that write no dataset, and so make no event."""
 
 
 @QUIET.rule(
@@ -81,11 +80,11 @@ _SAME_JOB = {
     "AlterColumns": "AlterColumn",
     "AlterTableChangeColumnCommentsCommand": "AlterTableChangeColumnCommand",
 }
-"""Commands that have another name in another Spark version: a job keeps its name over an upgrade."""
+"""Command -> its name in another Spark version, so that an upgrade does not rename the job."""
 
 
 def sinks(plan: Plan) -> tuple[int, ...]:
-    """Return the indices of the commands at the top of a plan: one, or several of a multi-insert."""
+    """Return the indices of the commands at the top of a plan: one, or several for a multi-insert."""
     found: list[int] = []
     stack = [plan.root]
     while stack:
@@ -111,7 +110,7 @@ def is_command(operator: Operator) -> bool:
 
 
 def namesake(operator: Operator) -> str | None:
-    """Return the full name of a known command of another package that has the same simple name."""
+    """Return the full name of a known command with the same simple name in another package, if there is one."""
     return None if is_known(operator) else WRITES.namesake(operator.class_name) or QUIET.namesake(operator.class_name)
 
 
@@ -120,12 +119,12 @@ def write(plan: Plan, operator: Operator, session: Session) -> Target:
     Return what a command writes.
 
     Args:
-        plan: the plan that it stands in.
+        plan: the plan of the command.
         operator: the command.
-        session: what the session's configuration says.
+        session: the session's settings.
 
     Returns:
-        For a command without a rule an UnnamedTarget, which reads what stands below it.
+        The result of its rule; without a rule, an UnnamedTarget that reads the command's children.
     """
     rule = WRITES.get(operator.class_name) or QUIET.get(operator.class_name)
     if rule is not None:
@@ -136,6 +135,6 @@ def write(plan: Plan, operator: Operator, session: Session) -> Target:
 
 
 def job_word(operator: Operator) -> str:
-    """Return the command's part of a job's name: the Java integration's, from the analyzed command."""
+    """Return the command's part of a job's name, as in the Java integration, from the analyzed command."""
     word = naming.snake_case(_SAME_JOB.get(operator.name, operator.name))
     return f"execute_{word}" if word.endswith("_command") else word

@@ -1,4 +1,4 @@
-"""The commands that change rows of a table in place: DELETE, UPDATE, MERGE, as written and as Spark rewrites them."""
+"""The commands that change rows in place: DELETE, UPDATE and MERGE, as written and as Spark rewrites them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from openlineage_pyspark.facets.model.plan import (
 
 def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], operator: Operator) -> Write:
     """
-    Return what a DELETE or an UPDATE writes.
+    Return the write of a DELETE or an UPDATE.
 
     Args:
-        found: the target.
-        target: index of the operator that it is.
-        assigned: columns with the expressions that they are set to; empty for a DELETE.
+        found: the write of the target.
+        target: the index of the target's operator.
+        assigned: the columns with the expressions that they are set to; empty for a DELETE.
         operator: the command, whose `condition` chooses the rows.
     """
     columns = tuple(Assigned(name, (Scoped(value, (target,)),)) for name, value in assigned)
@@ -55,13 +55,13 @@ def _row_level(plan: Plan, operator: Operator, session: Session) -> Target:
 @attrs.frozen
 class Action:
     """
-    What a MERGE does to some of the rows.
+    An action of a MERGE on some of the rows.
 
     Args:
-        condition: chooses the rows, in addition to the merge's own condition; None for all.
-        assigned: columns with the expressions that they are set to; columns that keep their value are left out.
-        deletes: whether it removes them.
-        inserts: whether it adds them.
+        condition: the condition on the rows, in addition to the merge condition; None for all rows.
+        assigned: the columns with the expressions that they are set to, without columns that keep their value.
+        deletes: whether it deletes the rows.
+        inserts: whether it inserts the rows.
     """
 
     condition: Value
@@ -72,16 +72,16 @@ class Action:
 
 def merged(found: Write, both: tuple[int, int], condition: Value, actions: Iterable[Action]) -> Write:
     """
-    Return what a MERGE writes, by its actions.
+    Return the write of a MERGE.
 
-    A MERGE that does more than insert leaves some rows untouched, in which a column that it sets keeps its value. Spark
-    makes an append of one that only inserts.
+    A MERGE that does more than insert leaves some rows untouched, and in these the columns that it sets keep their
+    values. Spark turns a MERGE that only inserts into an append.
 
     Args:
-        found: the target.
-        both: indices of the operators that are the target and the source.
-        condition: of the merge.
-        actions: in order.
+        found: the write of the target.
+        both: the indices of the target's and the source's operators.
+        condition: the merge condition.
+        actions: the actions, in order.
     """
     columns: dict[str, tuple[Scoped, ...]] = {}
     rows = [Scoped(condition, both, Kind.JOIN)]
@@ -120,14 +120,14 @@ def _merge(plan: Plan, operator: Operator, session: Session) -> Target:
 def _assigned(plan: Plan, assignments: tuple[Value, ...]) -> Iterator[tuple[str, Value]]:
     for assignment in plan.expressions_of(assignments):
         key, value = assignment.arguments.get("key"), assignment.arguments.get("value")
-        # Spark adds an assignment to itself for each column that keeps its value.
+        # Spark assigns each column that keeps its value to itself.
         if isinstance(key, AttributeRef) and key.id in plan.attributes and value != key:
             yield plan.attributes[key.id].name, value
 
 
 @command({LOGICAL: "ReplaceData WriteDelta"})
 def _rewritten(plan: Plan, operator: Operator, session: Session) -> Target:
-    """DELETE, UPDATE and MERGE that Spark has rewritten: the same as before the rewrite."""
+    """DELETE, UPDATE and MERGE, rewritten by Spark: the same as before the rewrite."""
     target, query = operator.operator("originalTable"), operator.operator("query")
     found = write_to_relation(plan, target, query, session, None)
     if target is None or query is None or not isinstance(found, Write):
@@ -149,7 +149,7 @@ def _rewritten(plan: Plan, operator: Operator, session: Session) -> Target:
 
 @reads({"org.apache.spark.sql.connector.write.RowLevelOperationTable": {"command": "operation.command"}})
 def _command(plan: Plan, operator: Operator) -> str | None:
-    """Return DELETE, UPDATE or MERGE, as the table around the target says."""
+    """Return DELETE, UPDATE or MERGE, which the table around the target knows."""
     around = operator.operator("table")
     table = plan.operators[around].described("table") if around is not None else None
     return table.text("command") if table is not None else None
@@ -167,7 +167,7 @@ def _chosen(operator: Operator, target: int) -> tuple[Scoped, ...]:
     }
 )
 def _written(plan: Plan, operator: Operator, query: int) -> tuple[int, ...]:
-    """Return the places of the table's columns in the query's output; before Spark 4 a ReplaceData has them first."""
+    """Return the positions of the table's columns in the query's output; before Spark 4 they are the first ones."""
     projections = operator.described("projections")
     found = projections.values.get("ordinals") if projections is not None else None
     width = len(plan.operators[query].output)
@@ -176,14 +176,14 @@ def _written(plan: Plan, operator: Operator, query: int) -> tuple[int, ...]:
 
 
 def _updated(plan: Plan, at: int, place: int) -> tuple[Scoped, ...]:
-    """Return what an UPDATE sets a column to, without the rows that it keeps, which pass through the same query."""
+    """Return the value that an UPDATE sets a column to; the unchanged rows, which the query also has, are left out."""
     while True:
         operator = plan.operators[at]
         if place >= len(operator.output):
             return ()
         id_ = operator.output[place].id
         if operator.class_name == UNION and operator.children:
-            # The other branch has the rows that are kept.
+            # The other branch has the unchanged rows.
             at = operator.children[0]
             continue
         if operator.class_name != PROJECT or not operator.children:
@@ -201,7 +201,7 @@ def _updated(plan: Plan, at: int, place: int) -> tuple[Scoped, ...]:
 
 
 def _if_changed(plan: Plan, value: Value) -> Value:
-    """Return the value in `if (condition) value else column`, which is what the query has for a column that is set."""
+    """Return the value in `if (condition) value else column`, the form that Spark gives to a column that is set."""
     alias = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
     child = alias.arguments.get("child") if alias is not None and alias.name == "Alias" else None
     inner = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None

@@ -1,4 +1,4 @@
-"""The commands on a table as a whole: made, altered, renamed, emptied, dropped, loaded."""
+"""The commands on whole tables: CREATE, ALTER, RENAME, TRUNCATE, DROP and LOAD DATA."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from openlineage_pyspark.facets.model.schema import field, fields_of, schema_fie
 
 def named_only(reading: str, argument: str) -> dict[str, str]:
     """
-    Return what the probe asks the session catalog about a table that a command names only.
+    Return what the probe asks the session catalog if a command has only the name of a table.
 
     Args:
-        reading: what the names of the readings begin with.
-        argument: of the command, which holds the table's identifier.
+        reading: the prefix of the readings' names.
+        argument: the argument of the command that holds the table's identifier.
     """
     return {
         f"{reading}Metadata": f"#table:{argument}",
@@ -48,7 +48,7 @@ def named_only(reading: str, argument: str) -> dict[str, str]:
 
 
 _Change = Callable[[Field | None], Field | None]
-"""From a field before a command, or None if there was none, to the field after it."""
+"""The field before a command, None if it is new -> the field after it, None if it is dropped."""
 
 
 def altered(plan: Plan, operator: Operator, fields: tuple[Field, ...]) -> tuple[Field, ...]:
@@ -56,10 +56,10 @@ def altered(plan: Plan, operator: Operator, fields: tuple[Field, ...]) -> tuple[
     Return the columns of a table after a command.
 
     Args:
-        plan: which it stands in.
-        operator: the command; AddColumns, ReplaceColumns, DropColumns, RenameColumn, AlterColumn and AlterColumns
-            change columns, and after any other one they are the same.
-        fields: those before.
+        plan: the plan of the command.
+        operator: the command; only AddColumns, ReplaceColumns, DropColumns, RenameColumn, AlterColumn and
+            AlterColumns change columns.
+        fields: the columns before the command.
     """
     if operator.name == "ReplaceColumns":
         fields = ()
@@ -69,7 +69,7 @@ def altered(plan: Plan, operator: Operator, fields: tuple[Field, ...]) -> tuple[
 
 
 def _changes(plan: Plan, operator: Operator) -> Iterator[tuple[tuple[str, ...], _Change]]:
-    """Yield the path of each field that is changed, with the change."""
+    """Yield the path of each changed field, with the change."""
     for value in operator.sequence("columnsToAdd"):
         column = _arguments(plan, value)
         name, type_ = column.get("colName"), column.get("dataType")
@@ -98,7 +98,7 @@ def _changes(plan: Plan, operator: Operator) -> Iterator[tuple[tuple[str, ...], 
     }
 )
 def _arguments(plan: Plan, value: Value) -> Mapping[str, Value]:
-    """Return what is known of a column that is added: an expression, or before Spark 4 a value."""
+    """Return the arguments of an added column: an expression, or before Spark 4 a described value."""
     if isinstance(value, ExpressionRef):
         return plan.expressions[value.index].arguments
     return value.values if isinstance(value, Described) else {}
@@ -138,7 +138,7 @@ def _changed(fields: tuple[Field, ...], path: tuple[str, ...], change: _Change) 
     """Return the fields with the one at a path changed; without a path, the same fields."""
     if not path:
         return fields
-    # Spark calls an array's elements `element`.
+    # Spark's name for the elements of an array is `element`.
     wanted = {path[0].casefold(), f"_{path[0]}".casefold() if path[0] == "element" else ""}
     place = next((n for n, known in enumerate(fields) if known.name.casefold() in wanted), None)
     old = None if place is None else fields[place]
@@ -163,7 +163,7 @@ def _create_table(plan: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _is_older(existing: Described, table: Described) -> bool:
-    """Return whether a table is older than the command that makes it; a Hive metastore keeps only seconds."""
+    """Return whether a table is older than the command that creates it; a Hive metastore keeps only seconds."""
     was, made = existing.values.get("created"), table.values.get("created")
     return isinstance(was, int) and isinstance(made, int) and was < made and was != made // 1000 * 1000
 
@@ -181,14 +181,14 @@ def _existing(
     operator: Operator, session: Session, lifecycle: str, reading: str = "table", schema_of: str = "table"
 ) -> Target:
     """
-    Return the write of a command on a table that it only names.
+    Return the write of a command that has only the name of a table.
 
     Args:
         operator: the command, with the readings of `named_only`.
-        session: what the session's configuration says.
+        session: the session's settings.
         lifecycle: OpenLineage's lifecycleStateChange.
-        reading: what the names of the target's readings begin with.
-        schema_of: the same of the table that has the schema.
+        reading: the prefix of the target's readings.
+        schema_of: the prefix of the readings of the table with the schema.
     """
     table = operator.described(f"{reading}Metadata")
     identifier = operator.described(f"{reading}Identifier")
@@ -205,7 +205,7 @@ def _existing(
 
 
 def _named(operator: Operator, session: Session, lifecycle: str) -> Target:
-    """Return the write of a command on an existing table; one that the catalog no longer has is known by name only."""
+    """Return the write of a command on an existing table; if it is gone from the catalog, only its name is known."""
     if operator.described("tableMetadata") is not None:
         return _existing(operator, session, lifecycle)
     return _gone(operator.described("tableIdentifier"), session, lifecycle)
@@ -215,7 +215,7 @@ def _gone(identifier: Described | None, session: Session, lifecycle: str) -> Tar
     dataset = catalog_table(Described("CatalogTable", {"identifier": identifier}), session)
     if dataset is None:
         return unnamed(None, None)
-    remark = "the catalog knew the table no more when it was asked: where it lay is not known"
+    remark = "the table was no longer in the catalog when it was looked up: its location is not known"
     return Write(dataset, lifecycle=lifecycle, label=label_of(dataset), remark=remark)
 
 
@@ -268,7 +268,7 @@ def _alter(_: Plan, operator: Operator, session: Session) -> Target:
 
 @command({COMMAND: "AlterTableSetLocationCommand"}, reads=named_only("table", "tableName"))
 def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
-    """ALTER TABLE SET LOCATION: the table is at the new place; a partition's location does not move it."""
+    """ALTER TABLE SET LOCATION: the table gets the new location; the location of a partition does not change it."""
     found, location = _named(operator, session, "ALTER"), operator.text("location")
     if not isinstance(found, Write) or not location or operator.arguments.get("partitionSpec") is not None:
         return found
@@ -283,19 +283,19 @@ def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
     reads={**named_only("old", "oldName"), **named_only("new", "newName")},
 )
 def _rename(_: Plan, operator: Operator, session: Session) -> Target:
-    """ALTER TABLE RENAME: the new name, with the old one as the previous identifier."""
+    """ALTER TABLE RENAME: the table has the new name, and the old one as its previous identifier."""
     before, after = operator.described("oldIdentifier"), operator.described("newIdentifier")
     if before is None or after is None:
         return unnamed(None, None)
     metadata, there = operator.described("oldMetadata"), operator.described("newMetadata")
     paths = [_place(metadata, operator.text("oldPath")), _place(there, operator.text("newPath"))]
     if after.text("database") is None:
-        # It is in the old one's database, while the catalog was asked for one in the session's.
+        # The new table is in the database of the old one, but the readings are for the session's database.
         after = attrs.evolve(after, values={**after.values, "database": before.text("database")})
         there, paths[1] = None, f"{naming.parent(paths[0] or '')}/{(after.text('table') or '').lower()}"
     known = metadata or there or Described("CatalogTable", {})
     if known.text("kind") in ("EXTERNAL", "VIEW"):
-        # The catalog moves what lies at its own place for a table, and nothing else.
+        # Renaming moves only the files of managed tables.
         paths = [known.text("locationUri")] * 2
     old, new = (
         catalog_table(attrs.evolve(known, values={**known.values, "identifier": name, "locationUri": path}), session)
@@ -350,7 +350,7 @@ def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:
 
 @reads({f"{LOGICAL}.TableSpecBase": {"location": "location"}})
 def _spec(plan: Plan, operator: Operator, name: str) -> str | None:
-    """Return what a clause of CREATE TABLE says: of a TableSpec, or of an expression before it is resolved."""
+    """Return the value of a clause of CREATE TABLE, from a TableSpec or from an unresolved expression."""
     spec = operator.arguments.get("tableSpec")
     if isinstance(spec, ExpressionRef):
         value = plan.expressions[spec.index].arguments.get(name)
@@ -367,7 +367,7 @@ def _spec(plan: Plan, operator: Operator, name: str) -> str | None:
     }
 )
 def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Target:
-    """DROP, TRUNCATE, ALTER, RENAME of a table in a DataSource V2 catalog."""
+    """DROP, TRUNCATE, ALTER and RENAME of a table in a DataSource V2 catalog."""
     resolved = next((plan.operators[below] for below in operator.children), None)
     dataset = _resolved(plan, resolved, session) if resolved is not None else None
     if resolved is None or dataset is None:
@@ -376,7 +376,7 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Targe
         operator.name, "ALTER"
     )
     if resolved.described("tableMetadata") is None and resolved.text("tablePath") is not None:
-        # The session catalog was asked, and has no such table.
+        # The table was looked up in the session catalog, which does not have it.
         absent = operator.arguments.get("ifExists") is True
         return NO_TARGET if absent else _gone(_session_identifier(resolved), session, lifecycle)
     names, location = texts(operator.sequence("newName")), operator.text("location")
@@ -389,7 +389,7 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Targe
 
 
 def _renamed(dataset: Dataset, names: tuple[str, ...]) -> Write:
-    """Return the write of a rename: a table that is named by its location keeps it, and its symlinks change."""
+    """Return the write of a rename; a table that is named by its location keeps that, and its symlinks change."""
     label, old = label_of(dataset), dataset.identifier
     if dataset.symlinks:
         links = tuple(attrs.evolve(link, name=_last_part(link.name, names[-1])) for link in dataset.symlinks)
@@ -414,7 +414,7 @@ def _last_part(name: str, new: str) -> str:
 def _resolved(
     plan: Plan, operator: Operator, session: Session, fields: tuple[Field, ...] = (), location: str | None = None
 ) -> Dataset | None:
-    """Return the dataset of a ResolvedIdentifier or ResolvedTable; in the session catalog, as the catalog knows it."""
+    """Return the dataset of a ResolvedIdentifier or ResolvedTable, as the session catalog has it if it is there."""
     table, path = operator.described("tableMetadata"), operator.text("tablePath")
     if table is None and path is not None:
         known = {"identifier": _session_identifier(operator), "locationUri": location, "defaultPath": path}

@@ -1,4 +1,4 @@
-"""What a command writes, as values, and the functions that make them."""
+"""The targets of commands as frozen values, and the functions that make them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Scoped:
 
     Args:
         value: the expression, or an attribute.
-        scope: indices of the operators whose output it reads.
-        kind: how it goes into the output.
+        scope: the indices of the operators whose output it reads.
+        kind: how it influences the output.
     """
 
     value: Value
@@ -38,8 +38,8 @@ class Assigned:
     An output column and the expressions that it is set to.
 
     Args:
-        name: the column.
-        values: what it is made of.
+        name: the name of the column.
+        values: the expressions, including the conditions that choose between them.
     """
 
     name: str
@@ -49,21 +49,22 @@ class Assigned:
 @attrs.frozen
 class Write:
     """
-    What one command does to one dataset.
+    The write of one command to one dataset.
 
     Args:
         dataset: the target, with its schema if the command has it.
-        reads: indices of the operators whose rows go in, or influence the output; empty for a command without data.
-        columns: the output's columns with what they are set to; empty for a command without data.
+        reads: the indices of the operators whose rows are written or influence the output; empty for a command without
+            data.
+        columns: the output's columns with the expressions that they are set to; empty for a command without data.
         influences: filters and join conditions of the command itself, in addition to those inside `reads`.
         lifecycle: OpenLineage's lifecycleStateChange.
         renamed_from: the identity before a rename.
         label: the output's part of the job's name.
-        sources: datasets that are read without being part of the plan.
-        in_place: whether it changes existing rows; a column that keeps its value is then not written.
-        keeps_rows: whether rows may stay untouched: each set column then also has itself as an IDENTITY source.
-        may_skip: whether it writes nothing if its target exists already; the counts of the run tell.
-        remark: what is not known of the dataset.
+        sources: the datasets that are read but are not part of the plan.
+        in_place: whether it changes existing rows; columns that keep their value are then left out.
+        keeps_rows: whether rows may stay untouched; each set column then also has itself as an IDENTITY source.
+        may_skip: whether it writes nothing if the target exists; the row counts of the run show that.
+        remark: what is not known about the dataset; None if nothing is missing.
     """
 
     dataset: Dataset
@@ -83,11 +84,11 @@ class Write:
 @attrs.frozen
 class UnnamedTarget:
     """
-    A command without a dataset that could be named.
+    The target of a command whose dataset has no known name.
 
     Args:
         reads: as in `Write`.
-        target: what it writes to, as far as that is known; None if nothing is kept.
+        target: a description of the target; None if nothing is kept.
     """
 
     reads: tuple[int, ...] = ()
@@ -95,7 +96,7 @@ class UnnamedTarget:
 
 
 NO_TARGET = UnnamedTarget()
-"""The target of a command that concerns no dataset: a temporary view, a table that does not exist."""
+"""The target of a command that affects no dataset, such as a temporary view or a table that does not exist."""
 
 Target = Write | UnnamedTarget
 
@@ -113,7 +114,7 @@ COMMAND = "org.apache.spark.sql.execution.command"
 
 
 def by_position(plan: Plan, query: int | None, names: tuple[str, ...] = ()) -> tuple[Assigned, ...]:
-    """Return the query's columns under the names that they get in the output."""
+    """Return the query's columns, assigned by position to the columns of the output."""
     if query is None:
         return ()
     output = plan.operators[query].output
@@ -135,7 +136,7 @@ def texts(values: tuple[Value, ...]) -> tuple[str, ...]:
 
 
 def named_fields(plan: Plan, query: int | None, names: tuple[str, ...]) -> tuple[Field, ...]:
-    """Return the query's schema under the names that its columns get in the output."""
+    """Return the query's schema with the names of the output's columns."""
     if query is None:
         return ()
     fields = fields_of(plan, plan.operators[query])
@@ -159,12 +160,12 @@ def label_of(dataset: Dataset) -> str:
 
 
 def path_or_name(dataset: Dataset) -> str:
-    """Return the part of a job's name for a dataset without a table's name as a symlink."""
+    """Return the part of a job's name for a dataset without symlinks, from its path or name."""
     return path_label(dataset) if "/" in dataset.identifier.name else table_label(dataset, None)
 
 
 def reads_of(query: int | None) -> tuple[int, ...]:
-    """Return the `reads` of a command with this query."""
+    """Return the value of `Write.reads` for a query; empty without one."""
     return () if query is None else (query,)
 
 
@@ -177,9 +178,9 @@ def write_to_table(
     Args:
         plan: the plan.
         table: the described CatalogTable.
-        query: index of the operator whose rows go in.
-        names: of the output's columns, in the query's order; without any, the query's own names.
-        session: what the session's configuration says.
+        query: the index of the operator whose rows are written.
+        names: the names of the output's columns, in the query's order; empty to use the query's own names.
+        session: the session's settings.
         lifecycle: OpenLineage's lifecycleStateChange.
 
     Returns:
@@ -197,18 +198,18 @@ def write_to_path(
     plan: Plan, path: str | None, query: int | None, names: tuple[str, ...], format_: str | None, lifecycle: str | None
 ) -> Target:
     """
-    Return a write to a path; an UnnamedTarget if there is none.
+    Return a write to a path; an UnnamedTarget if the path is empty.
 
     Args:
         plan: the plan.
-        path: of a file or a directory.
-        query: index of the operator whose rows go in.
-        names: of the output's columns, in the query's order; without any, the query's own names.
+        path: the path of a file or a directory.
+        query: the index of the operator whose rows are written.
+        names: the names of the output's columns, in the query's order; empty to use the query's own names.
         format_: for example `parquet`.
         lifecycle: OpenLineage's lifecycleStateChange.
     """
     if not path:
-        return UnnamedTarget(reads_of(query), "a path that was not told")
+        return UnnamedTarget(reads_of(query), "an unknown path")
     dataset = at_location(path, named_fields(plan, query, names), format_)
     return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=path_label(dataset))
 
@@ -233,14 +234,14 @@ def _keeps_nothing(target: Described) -> bool:
 
 def unnamed(target: Described | None, query: int | None) -> UnnamedTarget:
     """
-    Return a write to something that is no relation of the plan.
+    Return a write to a target without a known name.
 
     Args:
-        target: the table or sink; None if the command does not say.
-        query: index of the operator whose rows go in.
+        target: the table or sink; None if it is unknown.
+        query: the index of the operator whose rows are written.
     """
     if target is None:
-        return UnnamedTarget(reads_of(query), "a target that was not told")
+        return UnnamedTarget(reads_of(query), "an unknown target")
     return UnnamedTarget(reads_of(query), None if _keeps_nothing(target) else target.class_name)
 
 
@@ -254,15 +255,15 @@ def write_to_relation(
     by_name: bool = False,
 ) -> Target:
     """
-    Return a write into a relation of the plan; an UnnamedTarget if it keeps nothing or has no known name.
+    Return a write to a relation of the plan; an UnnamedTarget if it keeps nothing or has no known name.
 
     Args:
         plan: the plan.
-        target: index of the relation.
-        query: index of the operator whose rows go in.
-        session: what the session's configuration says.
+        target: the index of the relation.
+        query: the index of the operator whose rows are written.
+        session: the session's settings.
         lifecycle: OpenLineage's lifecycleStateChange.
-        by_name: whether columns go in by name, those of a new name as new columns, and not by position.
+        by_name: whether columns are matched by name, and new names add columns; else they are matched by position.
     """
     while target is not None and plan.operators[target].class_name == SUBQUERY_ALIAS:
         target = next(iter(plan.operators[target].children), None)

@@ -1,1 +1,1 @@
-"""What each source reads, and what datasets are called."""
+"""The datasets that each source reads, and their names."""

@@ -18,8 +18,8 @@ def at_location(path: str, fields: tuple[Field, ...] = (), file_format: str | No
     Return the dataset at a path.
 
     Args:
-        path: of a file or a directory; `key=value` directories at its end are left out.
-        fields: its schema.
+        path: the path of a file or a directory; `key=value` directories at its end are left out.
+        fields: the schema.
         file_format: for example `parquet`.
     """
     return Dataset(
@@ -42,7 +42,7 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
     """
     Resolve a table of the session catalog, or files.
 
-    The relation is known by its readings and not by its class, because Delta Lake's is a subclass without a name.
+    A HadoopFsRelation is recognised by its readings and not by its class: Delta Lake's is an anonymous subclass.
     """
     found = in_session_catalog(plan, operator, session)
     relation = operator.described("relation")
@@ -60,14 +60,14 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
 
 
 def _streamed(operator: Operator, paths: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return the directory of the stream that a micro-batch's files belong to, or else the directories they lie in."""
+    """Return the directory of a micro-batch's file stream if it is known; else the directories of its files."""
     stream = operator.described("stream")
     base = naming.stream_path(stream.text("text")) if stream is not None else None
     return (base,) if base else tuple(dict.fromkeys(naming.parent(p) for p in paths if isinstance(p, str)))
 
 
 def infers_schema(operator: Operator) -> bool:
-    """Return whether Spark looks at a file to infer its schema, which alone switches globbing off (SPARK-32810)."""
+    """Return whether Spark reads a file to infer its schema; only then is globbing switched off (SPARK-32810)."""
     relation = operator.described("relation")
     return relation is not None and relation.text("globPaths") == "false"
 

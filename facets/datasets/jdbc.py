@@ -18,8 +18,8 @@ def jdbc_dataset(url: str, table: str, fields: tuple[Field, ...] = ()) -> Datase
 
     Args:
         url: the JDBC URL.
-        table: its name as the user wrote it.
-        fields: its schema.
+        table: the name of the table as the user wrote it.
+        fields: the schema.
     """
     return Dataset(Identifier(naming.jdbc_namespace(url), naming.jdbc_table(url, table)), fields, type="TABLE")
 
@@ -29,7 +29,7 @@ def jdbc_dataset(url: str, table: str, fields: tuple[Field, ...] = ()) -> Datase
     reads={"url": "jdbcOptions.url", "table": "jdbcOptions.tableOrQuery"},
 )
 def relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
-    """Resolve a table, or the tables of a query in the other database's SQL."""
+    """Resolve a table, or the tables of a query in the SQL of the other database."""
     found, table = in_session_catalog(plan, operator, session), operator.described("relation")
     if found is not None or table is None or not table.text("url"):
         return found
@@ -48,6 +48,6 @@ def v2_jdbc_table(table: Described, fields: tuple[Field, ...]) -> Dataset | None
 
 @reads({f"{_V2}.JDBCTableCatalog": {"url": "options.url"}})
 def v2_table_to_be(catalog: object, name: str, fields: tuple[Field, ...]) -> Dataset | None:
-    """Return the dataset of a table that a JDBCTableCatalog is still to make; None for any other catalog."""
+    """Return the dataset of a table that a JDBCTableCatalog will create; None for any other catalog."""
     url = catalog.text("url") if isinstance(catalog, Described) else None
     return jdbc_dataset(url, name, fields) if url else None

@@ -1,8 +1,8 @@
 """
-What a query in another database reads: the SQL text that a JDBC source was given instead of a table.
+The lineage of a query that a JDBC source was given instead of a table.
 
-The text is parsed with sqlglot, which is large, and imported for such a text alone. The tables in it are the inputs. A
-result column gets the columns that sqlglot traces it to, and none where sqlglot can't, or is not installed.
+The query is parsed with sqlglot, which is large and therefore imported only here. Its tables are the inputs. A result
+column gets the columns that sqlglot traces it to; it gets none if sqlglot can't trace it, or is not installed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _of_others(_record: logging.LogRecord) -> bool:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Keep sqlglot's warnings on this thread out of the log: they quote the text, which may hold secrets."""
+    """Suppress sqlglot's warnings on this thread, because they quote the query, which may contain secrets."""
     # Adding the same filter again changes nothing.
     logging.getLogger("sqlglot").addFilter(_of_others)
     _reading.active = True
@@ -63,12 +63,12 @@ def jdbc_relation(source: Described, operator: Operator, fields: tuple[Field, ..
     Return what a JDBC relation reads.
 
     Args:
-        source: the described JDBCRelation: its url, and the table or the query in parentheses.
+        source: the described JDBCRelation, with the URL, and the table or the query in parentheses.
         operator: the leaf operator.
-        fields: its schema.
+        fields: the operator's schema.
 
     Returns:
-        One table with its columns; or the tables of the query, with the columns as far as the text tells.
+        One table with its columns; or the tables of the query, with the columns that can be traced.
     """
     url, text = str(source.text("url")), source.text("table") or ""
     query = _query(text)
@@ -90,7 +90,7 @@ def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
     Return the tables that a JDBC source reads.
 
     Args:
-        url: of the database.
+        url: the JDBC URL.
         text: the table, or the query in parentheses.
     """
     query = _query(text)
@@ -106,20 +106,20 @@ def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
 
 
 def _named(url: str, query: str) -> tuple[Dataset, ...]:
-    """Return the tables of a query that can't be parsed, each once."""
+    """Return the tables after FROM and JOIN in a query that can't be parsed, each once."""
     names = re.findall(r"(?i)\b(?:from|join)\s+([\w.\"`\[\]]+)", query)
     return tuple({d.identifier: d for d in (jdbc_dataset(url, name) for name in names)}.values())
 
 
 def _query(text: str) -> str | None:
-    """Return the query of `(SELECT ...) alias`, None for a table's name."""
+    """Return the query in `(SELECT ...) alias`; None for the name of a table."""
     found = re.match(r"\s*\((.*)\)[^)]*$", text, re.DOTALL)
     return found.group(1) if found else None
 
 
 def _parse(query: str, url: str) -> exp.Expr | None:
     """
-    Return the parsed query, None where it is not one statement in SQL.
+    Return the parsed query; None if it is not a single SQL statement.
 
     Raises:
         ImportError: sqlglot is not installed.
@@ -136,7 +136,7 @@ def _parse(query: str, url: str) -> exp.Expr | None:
 
 
 def _tables(parsed: exp.Expr) -> list[exp.Table]:
-    """Return the tables of a query, without the names that it defines itself."""
+    """Return the tables of a query, without its common table expressions."""
     from sqlglot import exp
 
     names = {cte.alias_or_name.lower() for cte in parsed.find_all(exp.CTE)}
@@ -167,7 +167,7 @@ class _Query:
         return Relation(typed, {k: v for k, v in columns.items() if v}, opaque)
 
     def _columns(self, name: str, datasets: list[Identifier], tables: list[exp.Table]) -> tuple[Column, ...] | None:
-        """Return what a result column is made of, nothing for a constant; None where the text does not tell."""
+        """Return the source columns of a result column, none for a constant; None if the query does not show them."""
         from sqlglot import exp
         from sqlglot.errors import SqlglotError
         from sqlglot.lineage import lineage
@@ -186,7 +186,7 @@ class _Query:
                 continue
             identity = isinstance(getattr(node.expression, "this", node.expression), exp.Column)
             column = leaf.name.rpartition(".")[2].strip('"`[]')
-            # What older versions of sqlglot give for a column that may be of any of several tables.
+            # Older versions of sqlglot return this for a column that may belong to any of several tables.
             if column == "*":
                 return None
             found[Column(jdbc_dataset(self.url, _name(table)).identifier, column, identity)] = None
@@ -194,7 +194,7 @@ class _Query:
         return tuple(found) if found or constant else None
 
     def _with_fields(self, dataset: Dataset, columns: dict[int, tuple[Column, ...]]) -> Dataset:
-        """Return the dataset with the columns that are read of it; only the type of an unchanged one is known."""
+        """Return a dataset with the columns that are read from it; only unchanged columns have a known type."""
         types = {f.name: f for f in self.fields}
         known: dict[str, Field] = {}
         for output in self.operator.output:

@@ -1,4 +1,4 @@
-"""Topics of Kafka."""
+"""Kafka topics."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 
 def topic_readings(options: str) -> dict[str, str]:
     """
-    Return what the probe reads of a value that holds the options of a Kafka source or sink.
+    Return what the probe reads from a value that holds the options of a Kafka source or sink.
 
     Args:
-        options: name of the map's getter.
+        options: the getter of the map with the options.
     """
     return {"topic": f"{options}[topic]", "bootstrapServers": f"{options}[kafka.bootstrap.servers]"}
 
@@ -21,8 +21,8 @@ def topic_dataset(servers: str, topic: str, fields: tuple[Field, ...] = ()) -> D
     Return the dataset of a topic.
 
     Args:
-        servers: `kafka.bootstrap.servers`.
-        topic: its name.
-        fields: its schema.
+        servers: the value of `kafka.bootstrap.servers`.
+        topic: the name of the topic.
+        fields: the schema.
     """
     return Dataset(Identifier(naming.kafka_namespace(servers), topic), fields, type="TOPIC")

@@ -1,4 +1,4 @@
-"""Leaves that hold or make their rows themselves, and read no dataset."""
+"""Leaves that hold or generate their rows, and read no dataset."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ SOURCES.unread.update(
     }
 )
 def local_rows(_plan: Plan, _operator: Operator, _session: Session) -> Relation:
-    """Resolve rows that belong to no dataset."""
+    """Resolve a leaf whose rows come from no dataset."""
     return NO_DATASETS

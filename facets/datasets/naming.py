@@ -31,20 +31,20 @@ _JDBC = {
     "ch": ("clickhouse", 8123),
     "snowflake": ("snowflake", None),
 }
-"""JDBC's word for a database -> OpenLineage's, and its port where the URL has none."""
+"""JDBC's name of a database -> OpenLineage's name, and the port if the URL has none."""
 _WITH_DATABASE = ("postgresql", "redshift", "db2", "mysql", "mariadb", "oracle", "trino", "snowflake", "sqlserver")
 
 
 def location(path: str) -> Identifier:
     """
-    Return the name of what lies at a location.
+    Return the identifier of the dataset at a location.
 
     Args:
         path: a Hadoop path or URI; one without a scheme is a local file.
 
     Returns:
-        Namespace (`file`, `hdfs://nn:8020`, `s3://bucket`) and path, without credentials, parameters (a signature
-        of Azure) and trailing slash.
+        The namespace (`file`, `hdfs://nn:8020`, `s3://bucket`) and the path, without credentials, parameters (such as
+        a signature of Azure) and trailing slash.
     """
     scheme, rest = _scheme(path)
     if scheme in ("", "file"):
@@ -61,7 +61,7 @@ def location(path: str) -> Identifier:
 
 
 def uri_location(uri: str) -> Identifier:
-    """Return the name of what lies at a URI, as catalogs keep it: its path is percent-encoded."""
+    """Return the identifier of the dataset at a URI from a catalog, whose path is percent-encoded."""
     encoded = location(uri)
     return Identifier(encoded.namespace, unquote(encoded.name))
 
@@ -75,7 +75,7 @@ def table_root(path: str) -> str:
 
 
 def parent(path: str) -> str:
-    """Return the directory that a path lies in."""
+    """Return the directory of a path."""
     return path.rstrip("/").rpartition("/")[0] or "/"
 
 
@@ -96,15 +96,15 @@ def jdbc_namespace(url: str) -> str:
 
 def jdbc_table(url: str, table: str) -> str:
     """
-    Return the name of a table in a JDBC database: database, schema and table as far as the URL and the table say.
+    Return the name of a table in a JDBC database: database, schema and table, as far as they are known.
 
     Args:
         url: the JDBC URL.
-        table: what the user gave, quotes and all.
+        table: the name that the user gave, including quotes; it may have a database and a schema.
     """
     found = jdbc_parts(url)
     if table.lstrip().startswith("("):
-        # The text of a query is no name, and may hold anything.
+        # The text of a query is not a name, and may contain anything.
         return "(query)"
     parts = [part.strip('"`[] ') for part in table.split(".")]
     if found.kind not in _WITH_DATABASE:
@@ -113,7 +113,7 @@ def jdbc_table(url: str, table: str) -> str:
     known = [part for part in found.database.split("/") if part]
     missing = most - len(parts)
     if known and missing > 0:
-        # A catalog with a schema behind it stands before a bare table; before `schema.table` it stands alone.
+        # A bare table gets catalog and schema; `schema.table` gets only the catalog.
         parts = known[: max(1, min(missing, len(known)))] + parts
     return ".".join(parts)
 
@@ -153,10 +153,10 @@ def _scheme(path: str) -> tuple[str, str]:
 
 
 def _authority(rest: str) -> tuple[str, str]:
-    """Return the authority, without a password in it, and the path behind it."""
+    """Return the authority, without a password, and the path after it."""
     if not rest.startswith("//"):
         return "", rest
-    # A password may hold slashes; what stands behind the colon is one unless it is a port.
+    # A password may contain slashes; the text after the colon is a password unless it is a port.
     text = LOGIN.sub("", rest[2:])
     authority, _, inside = text.partition("/")
     return authority, inside
@@ -178,15 +178,15 @@ def roots(paths: list[str], given: str | None) -> list[str]:
     Return the paths of the datasets of a read.
 
     Args:
-        paths: that are read, wildcards resolved.
-        given: the path that the user wrote, if there was just one.
+        paths: the paths that are read, with wildcards resolved.
+        given: the path that the user wrote, if it was a single one.
 
     Returns:
-        The directory of several files in one; a single file, and what may be a directory, as it is.
+        For several files, their directories; a single path, and a path that may be a directory, stay as they are.
     """
     if len(paths) < 2:
         return paths
-    # Spark names its files part-*; another name with a dot is one of many where a wildcard stood for names.
+    # Spark names its files part-*. If the last part of the given path has a wildcard, a name with a dot is a file too.
     wild = given is not None and _WILD.search(_name(given)) is not None
     return [
         naming.parent(path) if _name(path).startswith("part-") or (wild and "." in _name(path)) else path
@@ -199,13 +199,13 @@ def _name(path: str) -> str:
 
 
 def before_glob(path: str) -> str:
-    """Return the directory that holds everything that a path with wildcards stands for."""
+    """Return the directory above all matches of a path with wildcards."""
     wild = _WILD.search(path)
     return path if wild is None else path[: wild.start()].rpartition("/")[0]
 
 
 def is_absolute(path: str) -> bool:
-    """Return whether a text can only be a path: it begins at a root, or has a file system's scheme."""
+    """Return whether a text must be a path: it begins with a slash, or with a scheme and a slash."""
     return re.match(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/", path) is not None
 
 
@@ -214,7 +214,7 @@ def stream_path(text: str | None) -> str | None:
     Return the path of a file source or sink of a stream.
 
     Args:
-        text: its `toString`, the only place where it shows the path.
+        text: the `toString` of the source or sink; nothing else of it has the path.
     """
     found = re.fullmatch(r"File(?:Stream)?(?:Source|Sink)\[(.*)\]", text or "", re.DOTALL)
     return found.group(1) if found else None

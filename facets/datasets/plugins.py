@@ -1,4 +1,4 @@
-"""Sources of other distributions: found by entry point, loaded once, before the probe learns what to read."""
+"""Sources of other distributions: found by entry point, and loaded once before the probe gets its readings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GROUP = "openlineage_pyspark.sources"
 """The entry point group in which a distribution names the modules that register its sources."""
 
 BROKEN: dict[str, str] = {}
-"""Entry point that could not be loaded -> the class of what it raised."""
+"""Name of an entry point that could not be loaded -> the class of the exception."""
 
 
 @attrs.frozen
@@ -20,8 +20,8 @@ class Plugin:
     A module of another distribution.
 
     Args:
-        name: of its entry point.
-        load: imports the module, which registers its sources. It runs code of others and may raise anything.
+        name: the name of its entry point.
+        load: imports the module, which registers its sources. It runs foreign code, which may raise anything.
     """
 
     name: str
@@ -29,6 +29,6 @@ class Plugin:
 
 
 def installed() -> tuple[Plugin, ...]:
-    """Return all plug-ins that are installed, in the order of their names."""
+    """Return all installed plug-ins, sorted by name."""
     found = sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
     return tuple(Plugin(entry.name, entry.load) for entry in found)

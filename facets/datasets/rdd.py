@@ -1,4 +1,4 @@
-"""RDDs: what their rows come from is known as far as files and tables go, their columns are not."""
+"""RDDs: the files and tables that they read are known, their columns are not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from openlineage_pyspark.facets.model.plan import Operator, Plan, Value
 @source({"org.apache.spark.sql.execution": "LogicalRDD"})
 @reads({"org.apache.spark.rdd.RDD": {"id": "id", "sources": "#rddSources"}})
 def logical_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
-    """Resolve the inputs of an RDD that a DataFrame was made of."""
+    """Resolve the inputs of an RDD that a DataFrame was made from."""
     rdd = operator.described("rdd")
     found = rdd.values.get("sources") if rdd is not None else None
     datasets, unknown = rdd_sources(found if isinstance(found, tuple) else ())
@@ -25,13 +25,13 @@ def logical_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
 
 def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
     """
-    Return what an RDD's rows come from.
+    Return the datasets that an RDD reads.
 
     Args:
-        sources: paths, pairs of a JDBC URL and a table, and after a `?` kinds of RDD that tell neither.
+        sources: paths, pairs of a JDBC URL and a table, and, after a `?`, the kind of an RDD whose inputs are unknown.
 
     Returns:
-        The datasets, and the kinds of RDD whose inputs are not known, separated by commas.
+        The datasets; and the kinds of RDD with unknown inputs, separated by commas.
     """
     from openlineage_pyspark.facets.datasets.jdbc_query import jdbc_tables
 

@@ -1,7 +1,7 @@
 """
-Which datasets a leaf of a plan reads, and from which of their columns each attribute comes.
+Find the datasets that a leaf of a plan reads, and the column that each attribute comes from.
 
-One resolver serves inputs, outputs and column lineage, so that a thing has one name wherever it turns up.
+Inputs, outputs and column lineage share the resolvers, so that a dataset has the same name in all of them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def relation(plan: Plan, operator: Operator, session: Session) -> Relation | Non
     Return what a leaf operator reads.
 
     Args:
-        plan: the plan that it stands in.
-        operator: the leaf; the resolver of a value in it goes before the resolver of its own class.
-        session: what the session's configuration says.
+        plan: the plan of the operator.
+        operator: the leaf; the resolver of a value in it takes precedence over the resolver of its own class.
+        session: the session's settings.
 
     Returns:
-        NO_DATASETS for rows that the plan itself holds; None for an operator without a resolver.
+        NO_DATASETS if the plan itself holds the rows; None for an operator without a resolver.
     """
     held = (value.class_name for value in operator.arguments.values() if isinstance(value, Described))
     names = (*held, operator.class_name)

@@ -1,10 +1,10 @@
 """
-What a source is: the values that a resolver gives, and how a resolver is registered.
+Sources: the values that a resolver returns, and the registration of resolvers.
 
-A source has one file, which holds its resolver and what the probe reads for it. A resolver is registered under the
-class of a leaf operator, or of a value that stands in one: the `BaseRelation` of a `LogicalRelation`, the `Table` of a
-`DataSourceV2Relation`. Another distribution adds its own file with an entry point of the group
-`openlineage_pyspark.sources` that names the module:
+A source has one file, with its resolver and what the probe reads for it. A resolver is registered under the class of a
+leaf operator, or of a value in one: the `BaseRelation` of a `LogicalRelation`, the `Table` of a `DataSourceV2Relation`.
+Another distribution adds its own file by naming the module in an entry point of the group
+`openlineage_pyspark.sources`:
 
     from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, source
     from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
@@ -36,12 +36,12 @@ from openlineage_pyspark.facets.model.schema import FILE_METADATA
 @attrs.frozen
 class Session:
     """
-    What a session's configuration says about names.
+    The settings of a session that the names of datasets depend on.
 
     Args:
-        warehouse: `spark.sql.warehouse.dir`, qualified.
-        metastore: `hive.metastore.uris`, if the session catalog is Hive's.
-        catalog: `spark.sql.catalogImplementation`.
+        warehouse: the value of `spark.sql.warehouse.dir`, as a qualified path.
+        metastore: the value of `hive.metastore.uris`, if the session catalog is Hive's.
+        catalog: the value of `spark.sql.catalogImplementation`.
     """
 
     warehouse: str | None = None
@@ -55,9 +55,9 @@ class Column:
     A column of a dataset that an attribute is read from.
 
     Args:
-        dataset: that it belongs to.
-        name: of the column.
-        identity: whether the attribute has the column's value, rather than one computed of it.
+        dataset: the dataset of the column.
+        name: the name of the column.
+        identity: whether the attribute has the column's own value, and not one computed from it.
     """
 
     dataset: Identifier
@@ -71,9 +71,9 @@ class Relation:
     What a leaf operator reads.
 
     Args:
-        datasets: the datasets under it.
-        columns: exprId -> the columns that the attribute is read from; an attribute without any is left out.
-        opaque: why the columns are not known; None if they are.
+        datasets: the datasets that it reads.
+        columns: exprId -> the columns that the attribute is read from; attributes without columns are left out.
+        opaque: why the columns are not known; None if they are known.
     """
 
     datasets: tuple[Dataset, ...] = ()
@@ -82,13 +82,13 @@ class Relation:
 
 
 NO_DATASETS = Relation()
-"""What a leaf reads that holds its rows itself."""
+"""The relation of a leaf that holds its rows itself."""
 
 Resolver = Callable[[Plan, Operator, Session], "Relation | None"]
 """
 Returns what a leaf operator reads; None if that is not known.
 
-It is called with the plan, the leaf operator and the session. Of a plan that was cut, any argument may be missing.
+It is called with the plan, the leaf operator and the session. If the plan was cut, any argument may be missing.
 """
 
 SOURCES: ClassRules[Resolver] = ClassRules()
@@ -100,11 +100,11 @@ reads = SOURCES.reads
 
 def by_name(operator: Operator, *datasets: Dataset) -> Relation:
     """
-    Return the relation whose attributes are the columns of the same name.
+    Return a relation whose attributes are read from the columns of the same name.
 
     Args:
         operator: the leaf operator.
-        datasets: that it reads; each of them has all the columns.
+        datasets: the datasets that it reads; each of them has all columns.
     """
     columns = {
         output.id: tuple(Column(dataset.identifier, output.name) for dataset in datasets)

@@ -30,8 +30,8 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
 
     Args:
         table: a described CatalogTable.
-        session: what the session's configuration says.
-        fields: its schema; by default the one that the catalog has.
+        session: the session's settings.
+        fields: the schema; by default the one in the catalog.
 
     Returns:
         None if the table has no name.
@@ -74,7 +74,7 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
     }
 )
 def table_name(identifier: object) -> str | None:
-    """Return `database.table` for a described TableIdentifier; the name of a catalog other than Spark's comes first."""
+    """Return `database.table` for a described TableIdentifier, after the catalog unless that is `spark_catalog`."""
     if not isinstance(identifier, Described) or identifier.text("table") is None:
         return None
     parts = [identifier.text("catalog"), identifier.text("database") or "default", identifier.text("table")]
@@ -93,13 +93,13 @@ def format_of_provider(provider: str | None) -> str | None:
 
 
 def in_session_catalog(plan: Plan, operator: Operator, session: Session) -> Relation | None:
-    """Return what a leaf reads that has a `catalogTable`; None for any other leaf."""
+    """Return the relation of a leaf with a `catalogTable`; None for any other leaf."""
     return _relation(plan, operator, operator.described("catalogTable"), session)
 
 
 @source({"org.apache.spark.sql.catalyst.catalog": "HiveTableRelation"})
 def hive_table(plan: Plan, operator: Operator, session: Session) -> Relation | None:
-    """Resolve a table that Hive's classes read."""
+    """Resolve a table that is read by Hive's classes."""
     return _relation(plan, operator, operator.described("tableMeta"), session)
 
 

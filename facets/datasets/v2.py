@@ -1,4 +1,4 @@
-"""Tables of DataSource V2, in whatever catalog: Iceberg's, Delta Lake's, JDBC's, anybody's."""
+"""Tables of DataSource V2 in any catalog: Iceberg's, Delta Lake's, JDBC's or another."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def v2_table(
     table: Described | None, catalog: object, identifier: object, session: Session, fields: tuple[Field, ...] = ()
 ) -> Dataset | None:
     """
-    Return the dataset of a DataSource V2 table: where it lies, or else its name in its catalog.
+    Return the dataset of a DataSource V2 table, named by its location if that is known, else by its catalog.
 
     Args:
-        table: the described Table; None for one that is still to be made.
+        table: the described Table; None if it does not exist yet.
         catalog: the described CatalogPlugin.
         identifier: the described Identifier.
-        session: what the session's configuration says.
-        fields: its schema.
+        session: the session's settings.
+        fields: the schema.
 
     Returns:
         None if the table has no name.
@@ -64,7 +64,7 @@ def v2_table(
         if wrapped is not None:
             return wrapped
     catalog_name = catalog.text("name") if isinstance(catalog, Described) else None
-    # A source may call its table by a URL.
+    # The name of a source's table may be a URL.
     own_name = without_credentials(table.text("name") or "") if table is not None else ""
     name = _name(identifier) or own_name
     if not name:
@@ -74,7 +74,7 @@ def v2_table(
     facet = Catalog(_catalog_framework(catalog), "unknown", catalog_name, None) if catalog_name else None
     where = table.text("location") if table is not None else None
     if where:
-        # The event that makes a table does not know its location: it names the table by its catalog.
+        # The event that creates the table does not know its location yet, and names it by its catalog.
         namespaces = (naming.warehouse_namespace(session.warehouse or "file:/"), catalog_name)
         links = tuple(Symlink(namespace, name) for namespace in namespaces if namespace)
         format_ = format_of_provider(table.text("provider") if table is not None else None)
@@ -93,10 +93,10 @@ def v2_table(
 def _wrapped(
     table: Described, catalog: object, identifier: object, session: Session, fields: tuple[Field, ...]
 ) -> Dataset | None:
-    """Return the dataset of a Table around another table, around a JDBC table or around files; None for any other."""
+    """Return the dataset of a Table that wraps another table, a JDBC table or files; None for any other Table."""
     target, v1_table = table.values.get("target"), table.values.get("v1Table")
     if isinstance(target, Described):
-        # DELETE, UPDATE and MERGE put a RowLevelOperationTable around the table whose rows they change.
+        # DELETE, UPDATE and MERGE wrap the table that they change in a RowLevelOperationTable.
         return v2_table(target, catalog, identifier, session, fields)
     if isinstance(v1_table, Described):
         return catalog_table(v1_table, session, fields)

@@ -1,9 +1,9 @@
 """
 An analyzed plan as frozen values: no JVM object, no recursion, nothing to call.
 
-A plan is flat: operators and expressions stand in two tables and name each other by index, so that a plan of fifty
-thousand nodes compares, hashes and prints as well as a small one. Attributes are named by their exprId alone; what is
-known of an exprId stands once in `Plan.attributes`.
+A plan is flat: operators and expressions are in two tables and refer to each other by index, so that comparing, hashing
+and printing work for fifty thousand nodes too. An attribute is referred to by its exprId; its name and type are in
+`Plan.attributes`, once per exprId.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ V = TypeVar("V")
 
 
 class FrozenMap(dict[K, V]):
-    """A mapping that can't be changed, and so has a hash. It is a dict, because lookups are most of what is done."""
+    """An immutable mapping, which therefore has a hash. It is a dict because that makes lookups fast."""
 
     __slots__ = ()
 
@@ -79,11 +79,11 @@ class AttributeRef:
 @attrs.frozen
 class Described:
     """
-    A value that is no tree node: its JVM class and what the probe read of it.
+    A value that is not a tree node: its JVM class and what the probe read from it.
 
     Args:
         class_name: full JVM name of its class.
-        values: name of a reading -> value.
+        values: name of a reading -> its value.
     """
 
     class_name: str
@@ -108,12 +108,12 @@ class Keys:
 
 
 Value = None | bool | int | str | OperatorRef | ExpressionRef | AttributeRef | Described | Keys | tuple["Value", ...]
-"""An argument of a tree node. Numbers are `int`; anything that was a Scala sequence is a tuple."""
+"""An argument of a tree node. Numbers are `int`; every Scala sequence is a tuple."""
 
 
 @attrs.frozen
 class Attribute:
-    """What is known of an exprId: its name, its type (JSON for a complex one) and its comment."""
+    """The name, type and comment that belong to an exprId; a complex type is in JSON."""
 
     name: str
     type: str
@@ -126,12 +126,12 @@ class Expression:
     A Catalyst expression.
 
     Args:
-        name: simple name of a class of Catalyst; full name of any other class, which may be called the same.
-        arguments: by the name of the case class's parameter.
-        id: exprId of a named expression.
-        column: the name that a named expression gives.
-        type: data type of a named expression.
-        sql: its SQL text, if it stands at the top of an operator's argument.
+        name: the simple name of a class of Catalyst; the full name of any other class, whose simple name may clash.
+        arguments: parameter of the case class -> its value.
+        id: the exprId of a named expression.
+        column: the name that a named expression gives to its column.
+        type: the data type of a named expression.
+        sql: the SQL text, if the expression is at the top of an operator's argument.
     """
 
     name: str
@@ -149,7 +149,7 @@ class Expression:
 
 @attrs.frozen
 class Output:
-    """One attribute that an operator puts out, under the name it has there."""
+    """One attribute of an operator's output, with its name there."""
 
     id: int
     name: str
@@ -163,9 +163,9 @@ class Operator:
     Args:
         name: simple class name.
         class_name: full JVM name.
-        arguments: by the name of the case class's parameter, and what else the probe read.
-        output: what it puts out, in order.
-        children: indices of the operators that stand in its arguments, in order.
+        arguments: parameter of the case class -> its value, and the other readings of the probe by name.
+        output: the attributes of its output, in order.
+        children: the indices of the operators in its arguments, in order.
     """
 
     name: str
@@ -207,14 +207,14 @@ class Plan:
 
     Args:
         operators: every logical operator once, in the order of discovery.
-        expressions: every expression once, likewise.
-        attributes: what is known of each exprId.
-        root: index of the plan's top operator.
-        session: what the session says of itself: `warehouse` and the class of its `catalog`.
-        cut: whether the plan was larger than the bounds and some of it is missing.
-        broken: class names of nodes that could not be read.
-        common: definitions that `With` expressions name, by their id.
-        ctes: operators that CTE references name, by kind of operator and their id.
+        expressions: every expression once, in the order of discovery.
+        attributes: exprId -> the attribute's name, type and comment.
+        root: the index of the plan's top operator.
+        session: settings of the session: `warehouse` and the class of its `catalog`.
+        cut: whether the plan was larger than the bounds, so that a part of it is missing.
+        broken: the class names of nodes that could not be read.
+        common: id -> the definition that `With` expressions refer to.
+        ctes: kind of operator and id -> the index of the operator that CTE references refer to.
     """
 
     operators: tuple[Operator, ...]
@@ -243,12 +243,12 @@ def simple_name(class_name: str) -> str:
 
 
 def expression_name(class_name: str) -> str:
-    """Return the name that an expression is known by: simple for a class of Catalyst, full for any other."""
+    """Return the name for rules and `Expression.name`: simple for a class of Catalyst, full for any other."""
     return simple_name(class_name) if class_name.startswith(_CATALYST) else class_name
 
 
 def references(value: Value) -> Iterator[OperatorRef | ExpressionRef | AttributeRef]:
-    """Yield the tree nodes and attributes that stand in an argument, in order."""
+    """Yield the references to tree nodes and attributes in an argument, in order."""
     if isinstance(value, (OperatorRef, ExpressionRef, AttributeRef)):
         yield value
     elif isinstance(value, tuple):
@@ -260,7 +260,7 @@ def references(value: Value) -> Iterator[OperatorRef | ExpressionRef | Attribute
 
 
 def common_id(expression: Expression) -> int:
-    """Return the id that a common expression's definition and its uses share; -1 if there is none."""
+    """Return the id that the definition and the uses of a common expression share; -1 if it has no id."""
     identity = expression.arguments.get("id")
     value = identity.values.get("id") if isinstance(identity, Described) else identity
     return value if isinstance(value, int) else -1

@@ -44,7 +44,7 @@ class Outcome:
 
 @attrs.frozen
 class RunInput:
-    """A dataset that a run reads, and how much it has read of it."""
+    """A dataset that a run reads, and how much it has read from it."""
 
     dataset: Dataset
     statistics: Statistics | None = None
@@ -172,4 +172,4 @@ class RunState:
 
 
 RedactedState = NewType("RedactedState", RunState)
-"""A state whose texts are redacted; only `facets.redaction` makes one, and `build_event` takes no other."""
+"""A state with redacted texts; only `facets.redaction` makes one, and `build_event` accepts nothing else."""

@@ -1,4 +1,4 @@
-"""Schemas: from Spark's own description of a type to the fields of a dataset."""
+"""Schemas: from Spark's descriptions of types to the fields of a dataset."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.model.dataset import Field
 from openlineage_pyspark.facets.model.plan import Operator, Plan
 
 FILE_METADATA = "_metadata"
-"""The column that Spark adds to files on demand (FileSourceMetadataAttribute), which is no column of the dataset."""
+"""The column that Spark adds to files on demand (FileSourceMetadataAttribute); it is not a column of the dataset."""
 
 
 def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
@@ -23,7 +23,7 @@ def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
 
 def field(name: str, type_: str, comment: str | None = None) -> Field:
     """
-    Return a field of a schema, from Spark's own description of its type.
+    Return a field of a schema, from Spark's description of its type.
 
     Args:
         name: the field's name.

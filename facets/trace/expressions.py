@@ -1,9 +1,9 @@
 """
-What an expression reads, and how: the attributes and subqueries in it, each with its kind.
+What an expression reads, and how: its attributes and subqueries, each with a kind.
 
-Rules are by the name of a class of Catalyst; an expression of anybody else has its full name and so no rule. An
-expression without a rule transforms all that it reads, which is true of nearly every function; the table below holds
-those of which more can be said.
+Rules are registered by the simple name of a Catalyst class; any other class has a full name, and so never gets a rule.
+Without a rule, an expression transforms everything that it reads. This is right for nearly every function; the rules
+cover the exceptions.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from openlineage_pyspark.facets.trace.struct_fields import Path, accessed, held,
 
 
 class Reach(enum.Enum):
-    """What a use points at."""
+    """The target of a use."""
 
-    COLUMN = "an attribute that the operator's children put out"
+    COLUMN = "an attribute in the output of the operator's children"
     OUTER = "an attribute of the query around the subquery"
-    RESULT = "an attribute that a subquery puts out"
-    ROWS = "all that decides which rows a subquery has"
+    RESULT = "an attribute in the output of a subquery"
+    ROWS = "everything that influences the rows of a subquery"
 
 
 @attrs.frozen
@@ -42,11 +42,11 @@ class Use:
     One thing that an expression reads.
 
     Args:
-        reach: what it points at.
+        reach: the kind of its target.
         kind: how it is used.
-        id: exprId of the attribute; 0 for ROWS.
-        operator: the subquery's top operator, for RESULT and ROWS.
-        path: names of struct fields, outermost first, if only that field of the attribute is read.
+        id: the exprId of the attribute; 0 for ROWS.
+        operator: the index of the subquery's top operator, for RESULT and ROWS.
+        path: the names of struct fields, outermost first, if only that field of the attribute is read.
     """
 
     reach: Reach
@@ -63,7 +63,7 @@ READINGS = {
     "org.apache.spark.sql.catalyst.expressions.CommonExpressionId": {"id": "id"},
     **STRUCT_READINGS,
 }
-"""Class -> what the probe reads of its values."""
+"""Class -> what the probe reads from its values."""
 
 UNREAD = {
     "PythonUDF": ("func", "dataType"),
@@ -71,7 +71,7 @@ UNREAD = {
     "PythonUDTF": ("func",),
     "ScalaUDF": ("function", "dataType"),
 }
-"""Simple name of an expression -> arguments that the probe leaves out: closures."""
+"""Simple name of an expression -> the arguments that the probe leaves out, because they are closures."""
 
 MASKING = frozenset(
     [
@@ -109,7 +109,7 @@ UNCHANGED = frozenset(
         "NamedArgumentExpression",
     ]
 )
-"""Expressions whose value is that of their one argument."""
+"""Expressions that return the value of their only argument."""
 
 
 def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) -> tuple[Use, ...]:
@@ -117,13 +117,13 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
     Return everything that an argument of an operator reads.
 
     Args:
-        plan: the plan that it stands in.
+        plan: the plan of the operator.
         value: the argument: an expression, an attribute, or a sequence of them.
         kind: how the operator uses it.
-        path: names of struct fields, outermost first, if only that field of the value is asked for.
+        path: the names of struct fields, outermost first, to get the uses of only that field.
 
     Returns:
-        Each use once, in the order of the text; the walk is iterative and linear in the expression.
+        Each use once, in the order of the text. The walk is iterative, and linear in the size of the expression.
     """
     found: dict[Use, None] = {}
     seen: set[tuple[int, Kind, Path]] = set()
@@ -155,7 +155,7 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
 
 
 def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Iterator[tuple[Value, Kind, Path]]:
-    """Yield the arguments of one expression, each with the kind and the path with which it is read."""
+    """Yield the arguments of an expression, each with its kind and with the path that is read from it."""
     name, field = expression.name, accessed(expression)
     if field is not None:
         kind = Kind.IDENTITY if name == "GetStructField" else Kind.TRANSFORMATION
@@ -179,24 +179,24 @@ def _by_rule(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Ite
         else:
             yield part, compose(how, kind), inside if part in holding else ()
     if name in ("Max", "Min"):
-        # Of structs, the other fields decide which one is the greatest.
+        # The greatest struct is chosen by all of its fields, not only by this one.
         yield from ((part, compose(how, Kind.CONDITIONAL), ()) for part in holding)
 
 
 def _checks_length(expression: Expression) -> bool:
-    """Return whether this is the padding or length check of a CHAR or VARCHAR column, which keeps the value."""
+    """Return whether an expression pads or checks a CHAR or VARCHAR column, which keeps the value."""
     name = expression.arguments.get("functionName")
     return isinstance(name, str) and name in ("readSidePadding", "charTypeWriteSideCheck", "varcharTypeWriteSideCheck")
 
 
 def _function(_: Plan, expression: Expression) -> list[Part]:
-    """Any function: its value is computed from all its arguments."""
+    """Return the parts of a function: its value is computed from all of its arguments."""
     kind = Kind.MASKED_TRANSFORMATION if expression.name in MASKING else Kind.TRANSFORMATION
     return [(reference, kind) for value in expression.arguments.values() for reference in references(value)]
 
 
 def _if(_: Plan, expression: Expression) -> list[Part]:
-    """IF: the condition is a CONDITIONAL influence, the two values go in."""
+    """IF: the condition is a CONDITIONAL influence; the two values are transformed."""
     a = expression.arguments
     return [
         (a.get("predicate"), Kind.CONDITIONAL),
@@ -206,13 +206,13 @@ def _if(_: Plan, expression: Expression) -> list[Part]:
 
 
 def _null_if(_: Plan, expression: Expression) -> list[Part]:
-    """NULLIF as Spark 4.3 keeps it: the comparison is a CONDITIONAL influence, the value goes in."""
+    """NULLIF in Spark 4.3: the comparison is a CONDITIONAL influence; the value is transformed."""
     a = expression.arguments
     return [(a.get("predicate"), Kind.CONDITIONAL), (a.get("value"), Kind.TRANSFORMATION)]
 
 
 def _case(_: Plan, expression: Expression) -> list[Part]:
-    """CASE: the conditions are CONDITIONAL influences, the values go in."""
+    """CASE: the conditions are CONDITIONAL influences; the values are transformed."""
     parts: list[Part] = []
     branches = expression.arguments.get("branches")
     for branch in branches if isinstance(branches, tuple) else ():
@@ -223,24 +223,24 @@ def _case(_: Plan, expression: Expression) -> list[Part]:
 
 
 def _coalesce(_: Plan, expression: Expression) -> list[Part]:
-    """COALESCE, NVL: each argument may be the value, and is a CONDITIONAL influence on which one is."""
+    """COALESCE, NVL: each argument may be the result, and is also a CONDITIONAL influence on it."""
     children = [reference for value in expression.arguments.values() for reference in references(value)]
     return [(child, kind) for child in children for kind in (Kind.TRANSFORMATION, Kind.CONDITIONAL)]
 
 
 def _aggregate(_: Plan, expression: Expression) -> list[Part]:
-    """An aggregate with its FILTER clause."""
+    """Aggregates: the arguments are aggregated; a FILTER clause is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("aggregateFunction"), Kind.AGGREGATION), (a.get("filter"), Kind.CONDITIONAL)]
 
 
 def _python_aggregate(plan: Plan, expression: Expression) -> list[Part]:
-    """A grouped aggregate function in Python, which has no AggregateExpression around it."""
+    """Grouped aggregate functions in Python: the arguments are aggregated."""
     return [(value, compose(Kind.AGGREGATION, kind)) for value, kind in _function(plan, expression)]
 
 
 def _window(plan: Plan, expression: Expression) -> list[Part]:
-    """A window expression: its function's arguments go in; its partition and order are WINDOW influences."""
+    """Window expressions: partition and order are WINDOW influences; the function keeps its own rule."""
     a = expression.arguments
     function = a.get("windowFunction")
     parts: list[Part] = [(a.get("windowSpec"), Kind.WINDOW)]
@@ -250,39 +250,39 @@ def _window(plan: Plan, expression: Expression) -> list[Part]:
 
 
 RANKING = frozenset(["Rank", "DenseRank", "RowNumber", "PercentRank", "CumeDist", "NTile"])
-"""Window functions whose arguments are the order itself."""
+"""Window functions that read nothing but the order."""
 
 
 def _window_offset(_: Plan, expression: Expression) -> list[Part]:
-    """LAG, LEAD: the input and the default go in."""
+    """LAG, LEAD: the input and the default are transformed."""
     a = expression.arguments
     return [(a.get("input"), Kind.TRANSFORMATION), (a.get("default"), Kind.TRANSFORMATION)]
 
 
 def _pivot_first(_: Plan, expression: Expression) -> list[Part]:
-    """PIVOT's own aggregate: the values go in, the pivot column is a CONDITIONAL influence."""
+    """PIVOT: the values are transformed; the pivot column is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("valueColumn"), Kind.TRANSFORMATION), (a.get("pivotColumn"), Kind.CONDITIONAL)]
 
 
 def _chosen_by(_: Plan, expression: Expression) -> list[Part]:
-    """MAX_BY, MIN_BY: one argument is the value, the other is a CONDITIONAL influence."""
+    """MAX_BY, MIN_BY: the value is transformed; the ordering is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("valueExpr"), Kind.TRANSFORMATION), (a.get("orderingExpr"), Kind.CONDITIONAL)]
 
 
 def _with(_: Plan, expression: Expression) -> list[Part]:
-    """`With` names common expressions: what its child reads, with each name replaced by its definition."""
+    """Common expressions (`With`): each reference reads what its definition reads."""
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
 def _sql_function(_: Plan, expression: Expression) -> list[Part]:
-    """A function written in SQL: what its body reads, with the arguments in place of the parameters."""
+    """SQL functions: what the body reads, with the arguments in place of the parameters."""
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
 def _ordered(_: Plan, expression: Expression) -> list[Part]:
-    """LISTAGG: the values go in, the order within the group is a CONDITIONAL influence."""
+    """LISTAGG: the values are transformed; the order within the group is a CONDITIONAL influence."""
     a = expression.arguments
     order = a.get("orderExpressions")
     values = [r for k, v in a.items() if k != "orderExpressions" for r in references(v)]
@@ -290,7 +290,7 @@ def _ordered(_: Plan, expression: Expression) -> list[Part]:
 
 
 CHOOSING = frozenset(("If", "CaseWhen", "Coalesce", "NullIfResult"))
-"""Expressions that choose among values: a field of what they give is that field of one of the values."""
+"""Expressions that choose one of several values: a field of the result is that field of one of the values."""
 
 RULES: dict[str, ExpressionRule] = {
     "SQLScalarFunction": _sql_function,
@@ -310,7 +310,7 @@ RULES: dict[str, ExpressionRule] = {
     "MaxMinByK": _chosen_by,
     "With": _with,
 }
-"""Expression class -> which of its arguments are used how."""
+"""Expression class -> the rule that returns its arguments with their kinds."""
 
 
 def _only(expression: Expression) -> Value:
@@ -321,7 +321,7 @@ def _only(expression: Expression) -> Value:
 
 
 def _is_same_type_cast(plan: Plan, expression: Expression) -> bool:
-    """Return whether a cast changes nothing: views and inserts cast even columns of the right type."""
+    """Return whether a cast keeps the type; views and inserts add casts even to columns of the right type."""
     if expression.name not in ("Cast", "AnsiCast", "UpCast"):
         return False
     child = expression.arguments.get("child")
@@ -331,7 +331,7 @@ def _is_same_type_cast(plan: Plan, expression: Expression) -> bool:
 
 
 def _outer(expression: Expression, how: Kind, inside: Path) -> tuple[list[Use], list[tuple[Value, Kind, Path]]] | None:
-    """An outer reference; around a whole expression it marks that all of it belongs to the query outside."""
+    """Return the use of an outer reference to an attribute; None otherwise, also around a whole outer expression."""
     attribute = expression.arguments.get("e")
     if expression.name == "OuterReference" and isinstance(attribute, AttributeRef):
         return [Use(Reach.OUTER, how, attribute.id, path=inside)], []
@@ -341,7 +341,7 @@ def _outer(expression: Expression, how: Kind, inside: Path) -> tuple[list[Use], 
 def _subquery(
     plan: Plan, expression: Expression, how: Kind, inside: Path
 ) -> tuple[list[Use], list[tuple[Value, Kind, Path]]] | None:
-    """What a subquery expression reads: its result and its rows; a semi-join's test reads no value but decides."""
+    """Return the uses and further arguments of a subquery: its result, except for EXISTS, and its rows; else None."""
     top = expression.arguments.get("plan")
     if not isinstance(top, OperatorRef):
         return None

@@ -1,10 +1,10 @@
 """
 The lineage of each logical operator, by its class.
 
-A rule is local: it says how the attributes that an operator puts out come from those of its children, and what
-influences all its rows. It knows nothing of what lies above or below; `solve` alone composes. It takes no argument and
-no child for granted: of a plan that was cut, any may be missing. `RULES` is the list of what is supported: an operator
-that is not in it is taken as "everything to everything" and named in the event.
+A rule is local: it returns how the attributes in an operator's output come from those of its children, and what
+influences all of its rows. It knows nothing of the operators above and below; `solve` composes the rules. If the plan
+was cut, any argument or child may be missing. `RULES` lists the supported operators: for any other, every input column
+counts as a source of every output column, and the event names the operator.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from openlineage_pyspark.facets.model.plan import (
 
 @attrs.frozen
 class Computed:
-    """An attribute whose value an expression computes from the children's attributes."""
+    """A definition of an attribute by an expression over the children's attributes."""
 
     value: Value
     kind: Kind = Kind.IDENTITY
@@ -34,7 +34,7 @@ class Computed:
 
 @attrs.frozen
 class Passed:
-    """An attribute of another operator, under a new id."""
+    """A definition of an attribute as an attribute of another operator, under a new id."""
 
     operator: int
     id: int
@@ -50,11 +50,11 @@ class OperatorLineage:
     The lineage of one operator.
 
     Args:
-        computes: exprId -> what it is made of; several definitions if rows of several kinds meet (union, expand).
-        passes_through: indices of the operators whose attributes it puts out under their own ids.
-        influences: the dataset-level, INDIRECT influences: arguments that decide which rows there are, or their
+        computes: exprId -> its definitions; several if rows come from several places (union, expand).
+        passes_through: the indices of the operators whose attributes are in the output under their own ids.
+        influences: the dataset-level, INDIRECT influences: arguments that determine which rows there are, or their
             order, each with its kind.
-        inputs: indices of the operators whose attributes its expressions may read; None for its children.
+        inputs: the indices of the operators whose attributes its expressions may read; None for its children.
         known: whether there is a rule for the operator.
     """
 
@@ -71,7 +71,7 @@ RULES: ClassRules[OperatorRule] = ClassRules()
 """Operator class -> its rule."""
 
 SAME_OUTPUT: set[str] = set()
-"""Full names of the operators that put out what their first child does: the probe does not send their output."""
+"""Full names of operators with the same output as their first child; the probe does not send it again."""
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _EXECUTION = "org.apache.spark.sql.execution"
@@ -82,8 +82,8 @@ def rule(classes: Classes, *, output: str = "own") -> Callable[[OperatorRule], O
     Return a decorator that registers a rule.
 
     Args:
-        classes: the operators that it is for.
-        output: `child` if they put out the ids and names that their first child does, in the same order.
+        classes: the operators that the rule is for.
+        output: `child` if their output has the ids and names of their first child's, in the same order; else `own`.
     """
     if output == "child":
         SAME_OUTPUT.update(full_names(classes))
@@ -91,7 +91,7 @@ def rule(classes: Classes, *, output: str = "own") -> Callable[[OperatorRule], O
 
 
 _DELETE = 1
-"""Spark's number for a row that is to be deleted (RowDeltaUtils)."""
+"""Spark's code for a row to delete (RowDeltaUtils)."""
 
 
 def lineage_of(plan: Plan, operator: Operator) -> OperatorLineage:
@@ -99,17 +99,18 @@ def lineage_of(plan: Plan, operator: Operator) -> OperatorLineage:
     Return the lineage of an operator.
 
     Args:
-        plan: the plan that it stands in.
+        plan: the plan of the operator.
         operator: the operator.
 
     Returns:
-        By its rule; without one, every output column is made of every input column, and `known` is False.
+        The result of its rule. Without a rule, every input column is a source of every output column, and `known` is
+        False.
     """
     return (RULES.get(operator.class_name) or _unknown)(plan, operator)
 
 
 def _unknown(plan: Plan, operator: Operator) -> OperatorLineage:
-    # Without an input it is a source; what it reads, or that nobody knows, is for its resolver to say.
+    # An operator without children is a source, and its resolver says what it reads.
     return attrs.evolve(_opaque(plan, operator), known=False) if operator.children else OperatorLineage()
 
 
@@ -155,7 +156,7 @@ def _filter(_: Plan, operator: Operator) -> OperatorLineage:
     }
 )
 def _pass(_: Plan, operator: Operator) -> OperatorLineage:
-    """Rows and columns pass through unchanged, all or some of them."""
+    """Operators that pass rows and columns through unchanged, all or some of them."""
     return OperatorLineage(passes_through=operator.children[:1])
 
 
@@ -167,7 +168,7 @@ def _sort(_: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Zip Join AsOfJoin NearestByJoin"})
 def _join(_: Plan, operator: Operator) -> OperatorLineage:
-    """A join of any type: columns of both sides pass through; the condition is a JOIN influence."""
+    """JOIN of any type: columns of both sides pass through; the condition is a JOIN influence."""
     rows = tuple(
         (operator.arguments[name], Kind.JOIN)
         for name in ("condition", "asOfCondition", "orderExpression", "rankingExpression")
@@ -178,7 +179,7 @@ def _join(_: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "LateralJoin"})
 def _lateral_join(plan: Plan, operator: Operator) -> OperatorLineage:
-    """A lateral join: the right side is a subquery that reads columns of the left side."""
+    """LATERAL join: like JOIN; the subquery on the right side may read columns of the left side."""
     left = operator.children
     right = operator.arguments.get("right")
     inner = plan.expressions[right.index].arguments.get("plan") if isinstance(right, ExpressionRef) else None
@@ -214,7 +215,7 @@ def _deduplicate(_: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Window"})
 def _window(plan: Plan, operator: Operator) -> OperatorLineage:
-    """Window functions: columns in addition to those that pass through."""
+    """Window functions: added as columns; all others pass through."""
     return OperatorLineage(_named(plan, operator.sequence("windowExpressions")), operator.children)
 
 
@@ -249,7 +250,7 @@ def _expand(_: Plan, operator: Operator) -> OperatorLineage:
 def _union(plan: Plan, operator: Operator) -> OperatorLineage:
     """UNION, and the steps of a recursive CTE: columns are matched by position."""
     children = operator.children
-    # Its ids are those of the first branch, so that no attribute may pass through by its id.
+    # A union reuses the ids of its first branch, so no attribute may pass through by id.
     return OperatorLineage(
         {
             column.id: tuple(
@@ -264,7 +265,7 @@ def _union(plan: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Intersect Except"}, output="child")
 def _set_difference(plan: Plan, operator: Operator) -> OperatorLineage:
-    """INTERSECT, EXCEPT: rows of the left side; all columns of both sides are a JOIN influence."""
+    """INTERSECT, EXCEPT: columns of the left side pass through; all columns of both sides are a JOIN influence."""
     left, right = operator.operator("left"), operator.operator("right")
     sides = tuple(side for side in (left, right) if side is not None)
     values = tuple(AttributeRef(column.id) for side in sides for column in plan.operators[side].output)
@@ -289,7 +290,7 @@ def _generate(plan: Plan, operator: Operator) -> OperatorLineage:
 
 
 def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
-    """Return what explode(map(key, value, ...)) computes: keys from keys, values from values."""
+    """Return the definitions for explode(map(key, value, ...)): keys from keys, values from values."""
     child = plan.expressions[generator.index].arguments.get("child")
     entries = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
     if entries is None or entries.name != "CreateMap" or len(made) < 2:
@@ -299,7 +300,7 @@ def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int,
 
 
 def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
-    """Return what inline(array(struct, ...)) computes: each column from that field of each struct."""
+    """Return the definitions for inline(array(struct, ...)): each column from the same field of each struct."""
     child = plan.expressions[generator.index].arguments.get("child")
     array = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
     structs = array.arguments.get("children") if array is not None and array.name == "CreateArray" else None
@@ -320,7 +321,7 @@ def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, 
 
 
 def _stack(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
-    """Return what stack(n, ...) computes: with m columns, each column from every m-th argument."""
+    """Return the definitions for stack(n, ...): with m columns, each column from every m-th argument."""
     children = plan.expressions[generator.index].arguments.get("children")
     values = children[1:] if isinstance(children, tuple) else ()
     return {
@@ -330,13 +331,13 @@ def _stack(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, t
 
 @rule({_LOGICAL: "CTERelationRef"})
 def _cte_reference(plan: Plan, operator: Operator) -> OperatorLineage:
-    """A use of a CTE: the columns of its definition by position, under new ids."""
+    """References to a CTE: the columns of its definition, by position."""
     return _referred(plan, operator, "CTERelationDef", operator.arguments.get("cteId"))
 
 
 @rule({_LOGICAL: "UnionLoopRef"})
 def _loop_reference(plan: Plan, operator: Operator) -> OperatorLineage:
-    """A recursive CTE's use of itself: the columns of the step before, by position."""
+    """References of a recursive CTE to itself: the columns of the previous step, by position."""
     return _referred(plan, operator, "UnionLoop", operator.arguments.get("loopId"))
 
 
@@ -355,7 +356,7 @@ def _positions(plan: Plan, operator: Operator, source: int) -> OperatorLineage:
 
 @rule({_LOGICAL: "MergeRows"})
 def _merge_rows(plan: Plan, operator: Operator) -> OperatorLineage:
-    """The rows of a rewritten MERGE: what its actions put out, by position; conditions are CONDITIONAL influences."""
+    """MERGE, rewritten by Spark: the outputs of its actions, by position; conditions are CONDITIONAL influences."""
     place = next((n for n, o in enumerate(operator.output) if o.name == "__row_operation"), None)
     made: list[tuple[Value, tuple[Value, ...]]] = []
     deleted: list[Value] = []
@@ -388,7 +389,7 @@ def _definitions(value: Value, condition: Value, *, keeps: bool) -> tuple[Comput
 
 
 def _target(plan: Plan, operator: Operator) -> dict[int, str]:
-    """Return the columns of the target, which is the side of the join whose rows Spark marks."""
+    """Return the columns of the target: the side of the join whose rows Spark marks."""
     sides = [plan.operators[side] for child in operator.children for side in plan.operators[child].children]
     outputs = (side.output for side in sides if any(o.name == "__row_from_target" for o in side.output))
     return {column.id: column.name for output in outputs for column in output}
@@ -399,7 +400,7 @@ def _name(columns: dict[int, str], value: Value) -> str | None:
 
 
 def _deletes(plan: Plan, output: tuple[Value, ...], place: int | None) -> bool:
-    """Return whether the row that an action puts out asks to delete a row."""
+    """Return whether the output of an action means the deletion of a row."""
     operation = output[place] if place is not None and place < len(output) else None
     literal = plan.expressions[operation.index] if isinstance(operation, ExpressionRef) else None
     return literal is not None and literal.name == "Literal" and literal.arguments.get("value") == _DELETE
@@ -438,7 +439,7 @@ def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
     }
 )
 def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
-    """Rows go through code that can't be read: every input column may be in every output column."""
+    """Code that can't be analyzed: every input column counts as a source of every output column."""
     everything: tuple[Definition, ...] = tuple(
         Passed(child, column.id, Kind.TRANSFORMATION)
         for child in operator.children
@@ -461,11 +462,11 @@ def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
     }
 )
 def _leaf(_plan: Plan, _operator: Operator) -> OperatorLineage:
-    """A source of rows, or rows that the plan itself contains."""
+    """Leaves: sources of rows, or rows that the plan itself contains."""
     return OperatorLineage()
 
 
 @rule({f"{_EXECUTION}.datasources.v2": "DataSourceV2ScanRelation StreamingDataSourceV2ScanRelation"})
 def _scan(_: Plan, operator: Operator) -> OperatorLineage:
-    """A scan of a DataSource V2 table: the columns of its relation."""
+    """Scans of DataSource V2 tables: the columns of the relation pass through."""
     return OperatorLineage(passes_through=operator.children[:1])

@@ -1,10 +1,10 @@
 """
-From a plan to the sources of its columns: composes the rules of the operators.
+Compose the rules of a plan's operators into the sources of its columns.
 
-An exprId alone does not name a column: a union puts out the exprIds of its first branch, so one flat map from exprId to
-sources gives false edges. The trace goes from the sink backwards, operator by operator, and keeps each result by
-operator and attribute: columns that nobody asks for cost nothing, and each one is solved once. Nothing recurses: memory
-alone bounds the plan's depth, and a recursive CTE is iterated until its sources no longer grow.
+An exprId alone does not identify a column: a union outputs the exprIds of its first branch, so a flat map from exprId
+to sources would give false edges. The trace goes backwards from the sink, operator by operator, and caches each result
+by operator and attribute, so that unused columns cost nothing and each column is solved once. No function recurses, so
+only memory limits the plan's depth. A recursive CTE is iterated until its sources no longer grow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage
 from openlineage_pyspark.facets.trace.struct_fields import renamed
 
 ROWS = -1
-"""Stands for an exprId: the dataset-level, INDIRECT influences on an operator's rows."""
+"""Takes the place of an exprId, for the dataset-level, INDIRECT influences on an operator's rows."""
 
 
 @attrs.frozen(order=True)
@@ -38,20 +38,20 @@ class Origin:
 
 
 Sources = Mapping[Origin, Mapping[Kind, str]]
-"""Each origin with the kinds in which it arrives, and for each kind the SQL of the expression nearest to the sink."""
+"""Origin -> kind of its influence -> SQL text of the expression nearest to the sink."""
 
 _Cell = tuple[int, int, tuple[str, ...]]
 _Step = tuple[_Cell, Kind, str]
 _NONE: Sources = {}
 _SHORT = 8
-"""Length of a walk past operators from which on its end is remembered."""
+"""The longest walk past operators whose end is not cached."""
 
 
 class Trace:
-    """The lineage of one plan, solved as far as it is asked for."""
+    """The lineage of one plan, solved on demand."""
 
     def __init__(self, plan: Plan) -> None:
-        """Prepare the trace of a plan, of any of its operators' columns."""
+        """Prepare a trace; nothing is solved yet."""
         self.plan = plan
         self._lineages: dict[int, OperatorLineage] = {}
         self._outputs: dict[int, frozenset[int]] = {}
@@ -62,15 +62,15 @@ class Trace:
 
     def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
         """
-        Return where one column of an operator comes from.
+        Return the sources of one column of an operator.
 
         Args:
-            operator: its index.
+            operator: the index of the operator.
             id_: the exprId of one of its output attributes.
-            path: names of struct fields, outermost first, if only that field of the column is asked for.
+            path: the names of struct fields, outermost first, to get the sources of only that field.
 
         Returns:
-            Its sources: DIRECT ones, and the INDIRECT ones of this column alone.
+            The DIRECT sources, and the INDIRECT ones that influence only this column.
         """
         return self._solve((operator, id_, path))
 
@@ -80,12 +80,12 @@ class Trace:
 
     def expression(self, scope: tuple[int, ...], value: Value, kind: Kind) -> Sources:
         """
-        Return what a command's own expression reads, for example an assignment of MERGE.
+        Return the sources of an expression of a command, for example of an assignment in MERGE.
 
         Args:
-            scope: indices of the operators whose output it reads, at least one.
+            scope: the indices of the operators whose output it reads, at least one.
             value: the expression.
-            kind: how it goes into the command's output.
+            kind: how the expression influences the command's output.
         """
         text = self._text(value)
         steps = [
@@ -96,7 +96,7 @@ class Trace:
         return self._merge(steps, {cell: self._solve(cell) for cell, _, _ in steps})
 
     def reachable(self, top: int) -> list[int]:
-        """Return the indices of an operator and all below it, with subqueries and referenced CTEs, in order."""
+        """Return the indices of an operator and of all operators below it, including subqueries and CTEs, in order."""
         seen: set[int] = set()
         stack = [top]
         while stack:
@@ -122,14 +122,14 @@ class Trace:
         return known
 
     def subqueries(self, at: int) -> list[int]:
-        """Return the indices of the top operators of subqueries in an operator's expressions."""
+        """Return the indices of the top operators of the subqueries in an operator's expressions."""
         known = self._held.get(at)
         if known is None:
             known = self._held[at] = self.subqueries_in(self.plan.operators[at].arguments.values())
         return known
 
     def subqueries_in(self, values: Iterable[Value]) -> list[int]:
-        """The operators that stand at the top of subqueries in expressions."""
+        """Return the indices of the top operators of the subqueries in expressions."""
         found: list[int] = []
         seen: set[int] = set()
         stack = [r for value in values for r in references(value) if isinstance(r, ExpressionRef)]
@@ -147,7 +147,7 @@ class Trace:
         return found
 
     def _solve(self, wanted: _Cell) -> Sources:
-        """The sources of a cell and of all that it needs, each once; cycles are iterated until nothing grows."""
+        """Return the sources of a cell; solve all cells that it needs, and iterate cycles until nothing grows."""
         wanted = self._follow(wanted)
         if wanted not in self._solved:
             order, steps, circular = self._plan(wanted)
@@ -162,7 +162,7 @@ class Trace:
         return self._solved[wanted]
 
     def _plan(self, wanted: _Cell) -> tuple[list[_Cell], dict[_Cell, list[_Step]], bool]:
-        """Return the unsolved cells that one needs, dependencies first, their steps, and whether there is a cycle."""
+        """Return the unsolved cells that a cell needs, dependencies first; their steps; whether there is a cycle."""
         order: list[_Cell] = []
         steps: dict[_Cell, list[_Step]] = {}
         finished: set[_Cell] = set()
@@ -211,7 +211,7 @@ class Trace:
         return known
 
     def _follow(self, cell: _Cell) -> _Cell:
-        """Return the cell in which an attribute is computed, past all operators that it passes through."""
+        """Return the cell that computes an attribute, below all operators that it passes through."""
         operator, id_, path = cell
         if id_ == ROWS:
             return cell
@@ -254,7 +254,7 @@ class Trace:
         return list(dict.fromkeys(steps))
 
     def _branches(self, first: Passed, path: tuple[str, ...]) -> list[_Cell]:
-        """Return the cells that an attribute passes on from, past unions of unions."""
+        """Return the cells that an attribute is passed on from, below unions of unions."""
         found: list[_Cell] = []
         seen: set[_Cell] = set()
         stack = [self._follow((first.operator, first.id, path))]
@@ -311,7 +311,7 @@ class Trace:
         return self._outer(operator, use, text)
 
     def _outer(self, operator: int, use: Use, text: str) -> list[_Step]:
-        """Return the step of an outer reference: the operator that holds the subquery binds it, or one further out."""
+        """Return the step of an outer reference: the nearest operator around the subquery binds it."""
         holder = self._holder(operator)
         while holder is not None:
             for child in self._scope(holder):
@@ -321,7 +321,7 @@ class Trace:
         return []
 
     def _holder(self, operator: int) -> int | None:
-        """Return the index of the operator whose expression holds the subquery that this one stands in."""
+        """Return the index of the operator around the subquery that an operator is part of; None outside subqueries."""
         if self._holders is None:
             self._holders = {}
             for at in range(len(self.plan.operators)):
@@ -337,5 +337,5 @@ class Trace:
 
     def _text(self, value: Value) -> str:
         text = self.plan.expressions[value.index].sql or "" if isinstance(value, ExpressionRef) else ""
-        # PIVOT puts expressions of its own around the user's aggregate.
+        # PIVOT wraps the user's aggregate in expressions of its own.
         return "" if text.startswith(("`__pivot_", "pivotfirst(")) else text

@@ -1,4 +1,4 @@
-"""Where one field of a struct comes from that a plan builds, chooses or casts."""
+"""The lineage of single fields of structs that a plan builds, chooses between or casts."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Path = tuple[str, ...]
 
 READINGS = {
     "org.apache.spark.sql.catalyst.expressions.CreateNamedStruct": {"structType": "dataType"},
-    # A struct's star gives no name.
+    # Expanding a struct with `.*` gives no name, so the field's own name is read.
     "org.apache.spark.sql.catalyst.expressions.GetStructField": {"field": "extractFieldName"},
     "org.apache.spark.sql.types.StructField": {"name": "name"},
 }
-"""Class -> what the probe reads of its values for the paths into structs."""
+"""Class -> what the probe reads from its values to follow paths into structs."""
 
 HOLDING = {
     **dict.fromkeys(("Explode", "PosExplode", "Reverse", "ArrayDistinct", "Flatten", "GetArrayItem"), ("child",)),
@@ -42,11 +42,11 @@ HOLDING = {
     "Slice": ("x",),
     "ElementAt": ("left",),
 }
-"""Expression class -> the arguments whose structs are its own, or stand in the array that it gives or takes apart."""
+"""Expression class -> the arguments whose structs it returns, alone or in an array, or takes out of an array."""
 
 
 def accessed(expression: Expression) -> str | None:
-    """Return the field that is taken from a struct, or from each struct in an array; None for any other expression."""
+    """Return the field that an expression takes from a struct, or from each struct in an array; None for all others."""
     field = expression.arguments.get("field")
     if expression.name == "GetStructField":
         return field if isinstance(field, str) else None
@@ -54,22 +54,22 @@ def accessed(expression: Expression) -> str | None:
 
 
 def held(expression: Expression) -> frozenset[Value]:
-    """Return the arguments whose structs, or arrays of structs, an expression hands on with their fields."""
+    """Return the arguments whose structs, or arrays of structs, an expression passes on with their fields."""
     names = HOLDING.get(expression.name, ())
     return frozenset(reference for name in names for reference in references(expression.arguments.get(name)))
 
 
 def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Value, Kind, Path], ...]:
     """
-    Return which values a field of a struct may be that an expression builds, changes or casts.
+    Return the values that may become a field of the struct that an expression builds, changes or casts.
 
     Args:
         plan: the plan.
-        expression: CreateNamedStruct, UpdateFields or a cast.
-        path: the field, and the fields below it.
+        expression: a CreateNamedStruct, an UpdateFields or a cast.
+        path: the name of the field, then of the fields below it.
 
     Returns:
-        Each such value, how it goes in, and the rest of the path; empty for any other expression.
+        Each value with its kind and the rest of the path; empty for any other expression.
     """
     if expression.name == "CreateNamedStruct":
         chosen = _struct_field(expression, path[0])
@@ -78,7 +78,7 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
         return tuple((value, Kind.IDENTITY, rest) for value, rest in _updated_field(plan, expression, path))
     if expression.name in ("Cast", "AnsiCast"):
         child = expression.arguments.get("child")
-        # A cast of structs goes by position.
+        # A cast between structs matches fields by position.
         for (before, was), (after, now) in zip(
             _fields(_type(plan, child)), _fields(expression.arguments.get("dataType")), strict=False
         ):
@@ -88,7 +88,7 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
 
 
 def renamed(plan: Plan, above: int, below: int, path: Path) -> Path:
-    """Return the path of a field in the struct that a union takes it from, by position and not by name."""
+    """Return the path of a field in a branch of a union, which matches the fields of structs by position."""
     if not path or above not in plan.attributes or below not in plan.attributes:
         return path
     fields = zip(_fields(plan.attributes[above].type), _fields(plan.attributes[below].type), strict=False)
@@ -105,11 +105,11 @@ def _type(plan: Plan, value: Value) -> Value:
 
 
 def _fields(type_: Value) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a struct type with their types, or of the structs in an array; none for any other type."""
+    """Return the names and types of the fields of a struct, or of the structs in an array; none for any other type."""
     return _parsed(type_) if isinstance(type_, str) and type_.startswith("{") else ()
 
 
-# A struct of a thousand columns is asked for each of them.
+# A struct with a thousand fields would otherwise be parsed once per field.
 @functools.lru_cache(maxsize=64)
 def _parsed(type_: str) -> tuple[tuple[str, Any], ...]:
     parsed: Any = json.loads(type_)
@@ -120,7 +120,7 @@ def _parsed(type_: str) -> tuple[tuple[str, Any], ...]:
 
 
 def _struct_field(expression: Expression, field: str) -> Value:
-    """Return the value that a CreateNamedStruct gives to a field; None if it has no such field."""
+    """Return the value of a field in a CreateNamedStruct; None if it has no such field."""
     type_, children = expression.arguments.get("structType"), expression.arguments.get("children")
     if not isinstance(type_, str) or not isinstance(children, tuple):
         return None
@@ -130,15 +130,15 @@ def _struct_field(expression: Expression, field: str) -> Value:
 
 def _updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[tuple[Value, Path]]:
     """
-    Yield what a field is after `withField` and `dropFields` (UpdateFields).
+    Yield the value of a field after `withField` and `dropFields` (UpdateFields).
 
     Args:
         plan: the plan.
         expression: the UpdateFields.
-        path: the field, and the fields below it.
+        path: the name of the field, then of the fields below it.
 
     Yields:
-        The value that it was set to last, or the struct in which it was not set; with the rest of the path.
+        The value that the field was last set to, or else the original struct; with the rest of the path.
     """
     for change in plan.expressions_of(expression.sequence("fieldOps")[::-1]):
         if str(change.arguments.get("name")).lower() == path[0].lower():

@@ -124,7 +124,7 @@ def test_a_source_that_keeps_files_may_be_given_a_relative_path():
 
 def test_kafka_without_a_topic_of_its_own_has_as_many_as_the_rows_name():
     found = saved("org.apache.spark.sql.kafka010.KafkaSourceProvider", bootstrapServers="one:9092")
-    remark = f"{FULL['SaveIntoDataSourceCommand']}: topics of Kafka that the rows name: what it writes is not known"
+    remark = f"{FULL['SaveIntoDataSourceCommand']}: Kafka topics named in the rows: what it writes is not known"
     assert told(found) == ([], ["/data/sales"], [remark])
 
 
@@ -158,7 +158,7 @@ def test_sinks_that_keep_nothing_are_no_riddle():
 def test_a_table_that_the_catalog_knew_no_more_has_its_name_alone():
     identifier = Described("TableIdentifier", {"table": "orders", "database": "shop"})
     gone = {"tableMetadata": None, "tableIdentifier": identifier, "tablePath": "file:/warehouse/shop.db/orders"}
-    remark = "the catalog knew the table no more when it was asked: where it lay is not known"
+    remark = "the table was no longer in the catalog when it was looked up: its location is not known"
     for name in ("DropTableCommand", "TruncateTableCommand", "AlterTableAddColumnsCommand"):
         found = lineage_of_plan(Plan((node(name, gone),), (), {}), Session("file:/warehouse"))
         assert told(found) == (["file:/warehouse shop.orders"], [], [f"{FULL[name]}: {remark}"])

@@ -161,9 +161,9 @@ def test_a_rule_is_found_by_the_full_name_alone_that_of_a_scala_object_too():
         None,
     ]
     assert rules.readings["c.Three"] == {"x": "y"}
-    with pytest.raises(ValueError, match=r"c\.Three has a rule already"):
+    with pytest.raises(ValueError, match=r"c\.Three already has a rule"):
         rules.rule({"c": "Three"})("other")
-    with pytest.raises(ValueError, match=r"c\.Three has another reading x already: y"):
+    with pytest.raises(ValueError, match=r"c\.Three already has another reading x: y"):
         rules.reads({"c.Three": {"x": "z"}})(print)
 
 

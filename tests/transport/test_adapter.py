@@ -135,7 +135,7 @@ def test_datadogs_options_are_checked_and_what_has_no_effect_is_told(
     assert config_error("datadog") == (f"{PREFIX}.apiKey is not set. Set it, or the environment variable DD_API_KEY.")
     message = config_error("datadog", apiKey="key-canary", site="nowhere")
     assert message.startswith(
-        f"{PREFIX}.type is 'datadog', which openlineage-python can't make of these options (ValueError at "
+        f"{PREFIX}.type is 'datadog', which openlineage-python can't create from these options (ValueError at "
     )
     assert "canary" not in message
     caplog.clear()
@@ -288,7 +288,7 @@ def test_a_class_that_is_late_or_fails_is_worth_another_try(own_module: str, tmp
         return failure(open_transport(path, {"box": str(tmp_path / "box"), "stamp": stamp}))
 
     late = error({"slow": True})
-    assert (str(late), late.retryable) == (f"{own_module}.LetterBox has not got the event in time", True)
+    assert (str(late), late.retryable) == (f"{own_module}.LetterBox did not receive the event in time", True)
     for kind in (OSError, RuntimeError, TimeoutError):
         torn = error({"torn": kind})
         assert str(torn).startswith(f"{own_module}.LetterBox failed with {kind.__name__} at {tmp_path}")
@@ -341,13 +341,13 @@ def test_an_event_that_the_clients_classes_can_not_hold_is_final(own_module: str
     with pytest.raises(TransportError) as caught:
         transport.send(Event("r", "START", b'{"run":"canary"}'))
     text = str(caught.value)
-    assert text.startswith(f"{path} takes events of openlineage-python, and this is none (KeyError at ")
+    assert text.startswith(f"{path} only takes events of openlineage-python, which this is not (KeyError at ")
     assert caught.value.retryable is False
     assert "canary" not in text
 
 
 def test_a_class_that_can_not_be_made_says_so_without_its_options(own_module: str) -> None:
-    made = "which openlineage-python can't make of these options"
+    made = "which openlineage-python can't create from these options"
     remedy = "See its options: https://openlineage.io/docs/client/python/configuration."
     for path, kind in (
         (f"{own_module}.inner.Transport", "ImportError"),

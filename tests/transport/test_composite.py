@@ -261,8 +261,8 @@ def test_a_part_with_wrong_options_is_left_out_and_told_with_its_full_key(caplog
     inner = f"{PREFIX}.transports.f.transports"
     address = "Write http://host:port, such as http://localhost:5000."
     below = (
-        f"events go to api/v1/lineage below it. Set {PREFIX}.transports.g.endpoint to that, or to nothing where"
-        " the url is the whole address, and this warning goes"
+        f"events go to api/v1/lineage below it. To stop this warning, set"
+        f" {PREFIX}.transports.g.endpoint to that, or to nothing if the url is the whole address"
     )
     assert sorted(told(caplog)) == sorted(
         [
@@ -271,11 +271,11 @@ def test_a_part_with_wrong_options_is_left_out_and_told_with_its_full_key(caplog
             f"{PREFIX}.transports.c.colour is unknown to the noop transport and has no effect",
             f"{PREFIX}.transports.d.type is not set. Set it to the name of a transport, such as http. {left_out}",
             f"{PREFIX}.transports.e is left out: it must hold a type and the other options of a transport",
-            f"{inner}[0].url is no address of a server. {address} {left_out}",
+            f"{inner}[0].url is not the address of a server. {address} {left_out}",
             f"{inner} name no transport that can be used. Set {inner}.<name>.type and its options. {left_out}",
             f"{PREFIX}.transports.g: the timeout of 0.01 s is raised to the shortest, 0.1 s",
             f"{PREFIX}.transports.g.url has the path /base and no endpoint is set: {below}",
-            f"{PREFIX}.transports.h.priority is no such number. Set it to a whole number. {left_out}",
+            f"{PREFIX}.transports.h.priority is not a valid number. Set it to a whole number. {left_out}",
             f"{PREFIX}.transports.i.priority is '1.5'. Set it to a whole number. {left_out}",
         ]
     )

@@ -126,7 +126,7 @@ def test_locations_that_cannot_be_are_refused_with_a_remedy(tmp_path: Path) -> N
     )
     assert error_of({"location": str(below_file)}).startswith(f"{key} is '{below_file}', which can't be written (")
     assert error_of({"location": "s3a://bucket/events"}) == (
-        f"{key} begins with s3a:, which takes the Hadoop client of a Spark driver, and there is none here."
+        f"{key} begins with s3a:, which needs the Hadoop client of a Spark driver, and there is none here."
         " Name a local path, or use the http transport."
     )
     assert error_of({"location": "/a", "log_file_path": "/b"}) == (

@@ -237,7 +237,7 @@ def test_a_file_that_cannot_be_renamed_goes_on_growing_and_that_is_said_once(
     send(opened(path, 2), b"1", b"2", b"3")
     assert path.read_bytes() == b"1\n2\n3\n"
     assert [record.getMessage() for record in caplog.records] == [
-        f"{path} goes on growing, as it can't be rotated: File name too long"
+        f"{path} keeps growing, because it can't be rotated: File name too long"
     ]
 
 

@@ -86,8 +86,8 @@ def test_a_path_without_endpoint_gets_the_default_below_it_and_a_warning(
     assert receiver.received[0].path == "/base/api/v1/lineage"
     (record,) = caplog.records
     assert record.getMessage() == (
-        f"{PREFIX}.url has the path /base and no endpoint is set: events go to api/v1/lineage below it. Set"
-        f" {PREFIX}.endpoint to that, or to nothing where the url is the whole address, and this warning goes"
+        f"{PREFIX}.url has the path /base and no endpoint is set: events go to api/v1/lineage below it."
+        f" To stop this warning, set {PREFIX}.endpoint to that, or to nothing if the url is the whole address"
     )
 
 
@@ -316,7 +316,7 @@ def test_statuses_of_the_users_own_are_retryable_too_and_the_rest_of_retry_is_to
         f"{PREFIX}.retry: only status_forcelist has an effect, because failed events are always sent again"
     ]
     assert config_error(retry={"status_forcelist": "503,many"}) == (
-        f"{PREFIX}.retry.status_forcelist is no list of statuses. Write it such as [429;503]."
+        f"{PREFIX}.retry.status_forcelist is not a list of statuses. Write it such as [429;503]."
     )
 
 
@@ -394,11 +394,11 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
     )
     for wrong in ("http://", "http://h:99999", "http://[::1", "http://h:0", "http://a b", "http://.x", "http://h:x"):
         assert config_error(url=wrong) == (
-            f"{PREFIX}.url is no address of a server. Write http://host:port, such as http://localhost:5000."
+            f"{PREFIX}.url is not the address of a server. Write http://host:port, such as http://localhost:5000."
         )
     assert config_error(url="HTTP://u:pa#ss@h:5000/x?y=1") == (
         f"{PREFIX}.url (HTTP://h:5000/x) holds a user or password."
-        f" Set {PREFIX}.auth.apiKey, or a header Authorization, in its place."
+        f" Set {PREFIX}.auth.apiKey, or a header Authorization, instead."
     )
     assert config_error(timeoutInMillis="5s") == (
         f"{PREFIX}.timeoutInMillis is '5s'. Set it to a number of milliseconds above zero."
@@ -423,7 +423,7 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
         f"{PREFIX}.headers.X must hold one text. Write {PREFIX}.headers.X=<text>."
     )
     assert config_error(headers={"Authorization: Bearer canary": "a"}) == (
-        f"{PREFIX}.headers hold one whose name is no header's."
+        f"{PREFIX}.headers hold an invalid header name."
         f" Use letters, digits and dashes, such as {PREFIX}.headers.X-Team=sales."
     )
 
@@ -433,9 +433,9 @@ def test_a_value_that_may_be_a_secret_is_not_shown_whatever_option_it_was_writte
     bytes_ = "Set it to a number of bytes, such as 1048576, 512k or 32m."
     for name, options, message in (
         ("http", {"compression": key}, "compression is unknown. Use gzip, or leave it out."),
-        ("http", {"timeout": key}, "timeout is no such number. Set it to a number of seconds above zero."),
+        ("http", {"timeout": key}, "timeout is not a valid number. Set it to a number of seconds above zero."),
         ("file", {"append": key}, "append is neither true nor false. Set it to true or false."),
-        ("file", {"rotate": {"maxBytes": key}}, f"rotate.maxBytes is no such number. {bytes_}"),
+        ("file", {"rotate": {"maxBytes": key}}, f"rotate.maxBytes is not a valid number. {bytes_}"),
     ):
         with pytest.raises(TransportConfigError) as caught:
             open_transport(name, {"url": "http://h", "location": "/dev/null", **options})

@@ -288,7 +288,7 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
 
     endpoint = {"tokenEndpoint": "https://h/token"}
     assert message(type="jwt", apiKey="k") == (
-        f"{PREFIX}.auth.tokenEndpoint is not set. Set it to the address that gives tokens,"
+        f"{PREFIX}.auth.tokenEndpoint is not set. Set it to the address that issues tokens,"
         " such as https://login.example.com/token."
     )
     assert message(type="jwt", apiKey="k", tokenEndpoint="h/token?k=canary") == (
@@ -296,10 +296,10 @@ def test_wrong_options_say_what_where_and_what_to_do() -> None:
         " Write it in full, such as http://localhost:5000."
     )
     assert message(type="jwt", **endpoint) == (
-        f"{PREFIX}.auth.apiKey is not set. Set it to the key that a token is given for."
+        f"{PREFIX}.auth.apiKey is not set. Set it to the key that is exchanged for a token."
     )
     assert message(type="oauth2", clientId="i", **endpoint) == (
-        f"{PREFIX}.auth.clientSecret is not set. Set it as the login server gave it."
+        f"{PREFIX}.auth.clientSecret is not set. Set it to the value that the login server issued."
     )
     assert message(type="oauth2", clientId="i", clientSecret="s", clientAuthMethod="jwt", **endpoint) == (
         f"{PREFIX}.auth.clientAuthMethod is an unknown method. Use client_secret_basic or client_secret_post."

@@ -159,12 +159,12 @@ def test_a_token_comes_from_a_server_of_the_private_authority_or_of_a_public_one
 def test_a_key_store_of_java_alone_is_refused_with_the_way_out() -> None:
     assert config_error(sslContext={"keyStorePath": "k.jks", "keyStoreType": "JKS", "storePassword": "canary"}) == (
         f"{PREFIX}.sslContext.keyStoreType is 'JKS', which Python can't read."
-        " Turn the store into PKCS12 by keytool -importkeystore -srckeystore <store> -destkeystore client.p12"
-        " -deststoretype PKCS12, or that into PEM by openssl pkcs12 -in <store> -out client.pem,"
+        " Convert the store to PKCS12 with keytool -importkeystore -srckeystore <store> -destkeystore client.p12"
+        " -deststoretype PKCS12, or that to PEM with openssl pkcs12 -in <store> -out client.pem,"
         " and name the new file."
     )
     assert config_error(sslContext={"keyStorePath": "k", "keyStoreType": "canary"}).startswith(
-        f"{PREFIX}.sslContext.keyStoreType is a type that Python can't read. Turn the store into PKCS12 by "
+        f"{PREFIX}.sslContext.keyStoreType is a type that Python can't read. Convert the store to PKCS12 with "
     )
     assert config_error(sslContext={"keyStorePath": "k.p12"}) == (
         f"{PREFIX}.sslContext.keyStoreType is not set."
@@ -180,7 +180,7 @@ def test_files_that_can_not_be_used_are_told_with_what_is_wrong_but_without_thei
     garbage.write_text("canary")
     pem = (
         " Name files in the PEM format: a certificate, and its key in the same file or in sslContext.clientKeyPath;"
-        " set sslContext.keyPassword where the key has a password."
+        " set sslContext.keyPassword if the key has a password."
     )
     assert config_error(verify="/no/such.pem") == (
         f"{PREFIX}.verify names a file that can't be used (No such file or directory). Set it to true or false."
@@ -224,7 +224,7 @@ def test_a_store_that_can_not_be_opened_says_so_and_not_with_what(certificates: 
     store = certificates.store
     assert message(store, "wrong-canary") == (
         f"{PREFIX}.sslContext.keyStorePath names a file that can't be used"
-        f" (no PKCS12 store, or a wrong password).{remedy}"
+        f" (not a PKCS12 store, or a wrong password).{remedy}"
     )
     assert message(tmp_path / "none", "canary") == (
         f"{PREFIX}.sslContext.keyStorePath names a file that can't be used (No such file or directory).{remedy}"
@@ -241,7 +241,7 @@ open_transport("http", {"url": "https://h", "sslContext": {"keyStorePath": "s", 
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)
     assert done.stderr.splitlines()[-1].endswith(
-        f"{PREFIX}.sslContext.keyStoreType is 'PKCS12', for which the package cryptography is needed."
-        " Run pip install cryptography; or turn the store into PEM by openssl pkcs12 -in <store> -out client.pem,"
+        f"{PREFIX}.sslContext.keyStoreType is 'PKCS12', which needs the package cryptography."
+        " Run pip install cryptography; or convert the store to PEM with openssl pkcs12 -in <store> -out client.pem,"
         " and set clientCertPath."
     )

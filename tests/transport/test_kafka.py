@@ -269,15 +269,15 @@ def test_a_topic_that_is_not_there_yet_is_worth_another_try(broker: Broker) -> N
     [
         ({"bootstrap.servers": ""}, "bootstrap.servers is not set. Set it to the brokers, such as localhost:9092."),
         ({"max.block.ms": "1"}, "max.block.ms is unknown to librdkafka. {0}"),
-        ({"security.protocol": "canary"}, "security.protocol has a value that librdkafka does not take. {0}"),
-        ({"linger.ms": "canary"}, "linger.ms has a value that librdkafka does not take. {0}"),
+        ({"security.protocol": "canary"}, "security.protocol has a value that librdkafka does not accept. {0}"),
+        ({"linger.ms": "canary"}, "linger.ms has a value that librdkafka does not accept. {0}"),
         (
             {"sasl.jaas.config": "Login required password=canary;"},
-            "sasl.jaas.config is for Java alone. Set sasl.mechanism, sasl.username and sasl.password in its place.",
+            "sasl.jaas.config only works in Java. Set sasl.mechanism, sasl.username and sasl.password instead.",
         ),
         (
             {"security.protocol": "ssl", "ssl.ca.location": "/no/canary"},
-            "ssl.ca.location has a value that librdkafka does not take. {0}",
+            "ssl.ca.location has a value that librdkafka does not accept. {0}",
         ),
     ],
 )

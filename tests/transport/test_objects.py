@@ -252,7 +252,10 @@ def test_a_failure_at_the_age_is_told_once_and_repeated(whole: Store, caplog: py
     wait_for(lambda: whole.objects() == [b"1\n"])
     assert whole.refusals == {"close": 0}
     assert [record.getMessage() for record in caplog.records] == [
-        "lake://bucket/lineage can't be written (close refused); it is tried again, and further failures are not logged"
+        (
+            "lake://bucket/lineage can't be written (close refused); it will be tried again, and further failures are"
+            " not logged"
+        )
     ]
 
 
@@ -316,7 +319,7 @@ def test_a_container_in_front_of_the_host_is_no_password(whole: Store) -> None:
 
 def test_a_file_system_is_offered_within_its_context_alone(whole: Store) -> None:
     opened(whole)
-    with pytest.raises(TransportConfigError, match="takes the Hadoop client of a Spark driver, and there is none here"):
+    with pytest.raises(TransportConfigError, match="needs the Hadoop client of a Spark driver, and there is none here"):
         open_transport("file", {"location": LOCATION})
 
 

@@ -58,7 +58,7 @@ def test_a_value_is_read_by_its_kind_from_any_spelling(
         (NAME, {"box": "a"}, "box must hold options of its own. Write {}.box.name=<value>."),
         (OPEN, {"open": "canary"}, "open is neither true nor false. Set it to true or false."),
         (WAIT, {"wait": "-1"}, "wait is '-1'. Set it to a number of seconds from zero on."),
-        (WAIT, {"wait": "canary"}, "wait is no such number. Set it to a number of seconds from zero on."),
+        (WAIT, {"wait": "canary"}, "wait is not a valid number. Set it to a number of seconds from zero on."),
         (SIZE, {"size": "0"}, "size is '0'. Set it to a number of bytes, such as 1048576, 512k or 32m."),
         (ITEMS, {"items": [{}]}, "items must hold a list of texts. Write {}.items=<text>,<text>."),
         (MARKS, {"marks": "a"}, "marks must hold names with values. Write {}.marks.<name>=<value>."),
@@ -92,7 +92,7 @@ def test_a_size_is_a_number_with_or_without_unit(written: str, bytes_: int) -> N
 
 @pytest.mark.parametrize("written", ["", "k", "1.5m", "-1", "1t", "one"])
 def test_what_is_no_size_is_refused(written: str) -> None:
-    with pytest.raises(ValueError, match="no size"):
+    with pytest.raises(ValueError, match="not a size"):
         values.size(written)
 
 

@@ -68,7 +68,7 @@ def test_a_path_of_a_class_whose_package_is_not_there_is_not_shown(caplog: pytes
     caplog.set_level("DEBUG")
     assert message_of("eyJcanary.eyJcanary.signature") == (
         "spark.openlineage.transport.type looks like the path of a class, but there is no such package."
-        " Install the package, or mend the path."
+        " Install the package, or correct the path."
     )
     assert "canary" not in caplog.text
 
@@ -98,12 +98,12 @@ def test_an_entry_point_that_does_not_load_is_named_with_its_reason() -> None:
     assert message_of("gone") == (
         "spark.openlineage.transport.type is 'gone', whose class no_such_module_for_test:Gone"
         " can't be imported (No module named 'no_such_module_for_test')."
-        " Install what it needs, or take another transport."
+        " Install what it needs, or use another transport."
     )
-    assert "collections:OrderedDict is no subclass of" in message_of("odd")
+    assert "collections:OrderedDict is not a subclass of" in message_of("odd")
     assert message_of("strings") == (
-        "spark.openlineage.transport.type is 'strings', but OPTIONS of lineage_plugin_for_test:Strings holds what is no"
-        " openlineage_pyspark.transport.options.Option. Mend the package that brings it."
+        "spark.openlineage.transport.type is 'strings', but OPTIONS of lineage_plugin_for_test:Strings may only hold"
+        " openlineage_pyspark.transport.options.Option. Correct the package that provides it."
     )
 
 

@@ -101,7 +101,7 @@ class LocalFile:
                 if not self._moves_on(descriptor, len(line), locked=locked):
                     data = line if _ends_in_whole_line(descriptor) else b"\n" + line
                     return os.write(descriptor, data) == len(data)
-        raise OSError(errno.EAGAIN, "it is another file each time it is opened")
+        raise OSError(errno.EAGAIN, "the file is replaced each time it is opened")
 
     def _moves_on(self, descriptor: int, coming: int, *, locked: bool) -> bool:
         """Rotate the open file if it is due; return whether its path now leads to another file."""
@@ -143,7 +143,7 @@ class LocalFile:
     def _stays(self, why: str) -> None:
         if not self._warned:
             self._warned = True
-            _log.warning("%s goes on growing, as it can't be rotated: %s", self._path, why)
+            _log.warning("%s keeps growing, because it can't be rotated: %s", self._path, why)
 
 
 @contextlib.contextmanager

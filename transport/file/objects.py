@@ -219,4 +219,4 @@ class Objects:
                     self._end = time.monotonic() + (self._sizes.max_seconds or DEFAULT_SECONDS)
                     if not self._warned:
                         self._warned = True
-                        _log.warning("%s; it is tried again, and further failures are not logged", exc)
+                        _log.warning("%s; it will be tried again, and further failures are not logged", exc)

@@ -150,11 +150,11 @@ def _rotation(options: Mapping[str, object]) -> Rotation | None:
 def _objects(location: str, scheme: str, options: Mapping[str, object]) -> Objects:
     filesystem = filesystem_for(location)
     if filesystem is None:
-        problem = f"begins with {scheme}:, which takes the Hadoop client of a Spark driver, and there is none here"
+        problem = f"begins with {scheme}:, which needs the Hadoop client of a Spark driver, and there is none here"
         raise TransportConfigError("location", problem, "Name a local path, or use the http transport.")
     sizes = Sizes(
         _MAX_BYTES.read(options) or DEFAULT_BYTES,
-        # As it is set: without it, objects of a store that keeps open ones have no age limit.
+        # Without the default: if it is not set, objects on a store that keeps open ones have no age limit.
         _MAX_SECONDS.given(options),
         compress=_COMPRESS.read(options),
     )

@@ -39,7 +39,7 @@ RETRY_OPTIONS = (
         source=PYTHON,
     ),
 )
-"""What `passing_statuses` reads."""
+"""The options that `passing_statuses` reads."""
 
 # Shorter values, such as `1` or `yes`, are not secret, and masking them would make the text unreadable.
 _SHORTEST_SECRET = 4
@@ -65,7 +65,7 @@ def passing_statuses(options: Mapping[str, object]) -> frozenset[int]:
         )
     statuses = _STATUSES.read(options)
     if not all(re.fullmatch("[1-5][0-9][0-9]", status) for status in statuses):
-        raise TransportConfigError(_STATUSES.name, "is no list of statuses", "Write it such as [429;503].")
+        raise TransportConfigError(_STATUSES.name, "is not a list of statuses", "Write it such as [429;503].")
     return PASSING_STATUSES | {int(status) for status in statuses}
 
 
@@ -74,9 +74,9 @@ def may_pass(status: int, answer: str = "", passing: frozenset[int] = PASSING_ST
     Return whether the receiver may take the same event later.
 
     Args:
-        status: of the response.
-        answer: its text. A 5xx with `"code":400` in the text is final: Marquez answers so to an event that it can't
-            store.
+        status: the status of the response.
+        answer: the text of the response. A 5xx with `"code":400` in the text is final: it is Marquez's answer to an
+            event that it can't store.
         passing: the statuses below 500 that are not final.
     """
     if status in passing:
@@ -96,8 +96,8 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
     Return the seconds that `Retry-After` asks for (RFC 9110, 10.2.3); None if it is absent or invalid.
 
     Args:
-        headers: of the response. A date in `Retry-After` is compared with the response's own `Date` if there is one,
-            so that the two clocks need not agree.
+        headers: the headers of the response. A date in `Retry-After` is compared with the response's own `Date` if
+            there is one, so that the two clocks need not agree.
     """
     text = headers.get("Retry-After", "").strip()
     if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):

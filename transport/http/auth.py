@@ -1,4 +1,4 @@
-"""How to log in over HTTP: with a key, or with a token that is fetched for one and fetched again in time."""
+"""Authentication over HTTP: with a key, or with a token that is fetched and renewed."""
 
 from __future__ import annotations
 
@@ -23,32 +23,35 @@ if TYPE_CHECKING:
 
 
 class Login(Protocol):
-    """Where the Authorization header comes from; for several threads at once."""
+    """A thread-safe source of the `Authorization` header."""
 
     def header(self) -> str | None:
-        """Return the header for the next post, None for none.
+        """
+        Return the header for the next request; None to send none.
 
         Raises:
-            TransportError: it could not be had.
+            TransportError: the header is not available.
         """
 
     def renewed(self, refused: str | None) -> str | None:
-        """Return another header after a 401, None where there is no other.
+        """
+        Return another header after a 401; None if there is no other.
 
         Args:
             refused: the header that was answered with 401.
 
         Raises:
-            TransportError: it could not be had.
+            TransportError: the header is not available.
         """
 
     def secrets(self) -> tuple[str, ...]:
-        """Return what must not be seen in any message."""
+        """Return the values that no message may show."""
 
 
 @attrs.frozen
 class KeyLogin:
-    """One key for every post.
+    """
+    One key for every request.
 
     Args:
         key: sent as a bearer token (RFC 6750); None sends none.
@@ -61,7 +64,7 @@ class KeyLogin:
         return f"Bearer {self.key}" if self.key else None
 
     def renewed(self, _refused: str | None) -> None:
-        """Return nothing: there is one key only."""
+        """Return None, because there is only one key."""
 
     def secrets(self) -> tuple[str, ...]:
         """Return the key."""
@@ -70,16 +73,17 @@ class KeyLogin:
 
 @attrs.frozen(kw_only=True)
 class TokenRequest:
-    """How a token is fetched; its repr shows no credential.
+    """
+    The request for a token; its repr shows no credentials.
 
     Args:
         url: the token endpoint.
-        form: the fields to post there.
-        authorization: the header of this name; None sends none.
-        token_fields: where in the answer the token may be, the first one wins.
-        expires_in_field: where in the answer the token's lifetime is, in seconds.
-        refresh_buffer: how many seconds before its end a token is fetched again.
-        secrets: what must not be seen in any message.
+        form: the fields of the form to post.
+        authorization: the value of the `Authorization` header; None sends none.
+        token_fields: the fields of the answer that may hold the token; the first one found wins.
+        expires_in_field: the field of the answer that holds the token's lifetime in seconds.
+        refresh_buffer: how many seconds before it expires a token is renewed.
+        secrets: the values that no message may show.
     """
 
     url: str = attrs.field(repr=False)
@@ -98,15 +102,16 @@ class _Token:
 
 
 class TokenLogin:
-    """A token that all threads share: one fetches it, and the others wait for that.
+    """
+    A token that all threads share: one of them fetches it while the others wait.
 
-    It is fetched again before it ends, and at once where it is refused. One whose lifetime is nowhere said is
-    kept until it is refused.
+    It is renewed before it expires, and at once if it is refused. A token of unknown lifetime is kept until it is
+    refused.
 
     Args:
-        request: how a token is fetched.
-        client: what posts there.
-        clock: the time in seconds, of a clock that never jumps.
+        request: the request for a token.
+        client: sends the request.
+        clock: returns the seconds of a monotonic clock.
     """
 
     def __init__(self, request: TokenRequest, client: HttpClient, clock: Callable[[], float] = time.monotonic) -> None:
@@ -117,7 +122,8 @@ class TokenLogin:
         self._token: _Token | None = None
 
     def header(self) -> str:
-        """Return the token as a header, fetched where there is none or it is about to end.
+        """
+        Return the token as a header; fetch it if there is none or it is about to expire.
 
         Raises:
             TransportError: the token endpoint gave no token; always retryable, see `_fetched`.
@@ -129,7 +135,11 @@ class TokenLogin:
             return f"Bearer {token.text}"
 
     def renewed(self, refused: str | None) -> str:
-        """Return another token as a header; it is fetched unless another thread has done so.
+        """
+        Return another token as a header; fetch it unless another thread has done so.
+
+        Args:
+            refused: the header that was answered with 401.
 
         Raises:
             TransportError: the token endpoint gave no token; always retryable, see `_fetched`.
@@ -140,7 +150,7 @@ class TokenLogin:
         return self.header()
 
     def secrets(self) -> tuple[str, ...]:
-        """Return what the token is fetched with, and the token."""
+        """Return the credentials for the token, and the token."""
         token = self._token
         return (*self._request.secrets, *((token.text,) if token else ()))
 
@@ -150,8 +160,8 @@ class TokenLogin:
         reply = self._client.post(request.url, request.form, {"Accept": "application/json"}, request.authorization)
         shown = without_secrets(request.url)
         if not 200 <= reply.status < 300:
-            # Whatever it says is about the login and not about the event, which nobody has judged: it is tried again,
-            # and the status is none of the receiver's, so that this counts as a receiver that is away.
+            # The answer is about the login; the event has not been judged, so it is tried again. It is not the
+            # receiver's status, so it is left out, and the receiver counts as away.
             raise TransportError(
                 f"the token endpoint {shown} answered {reply.status}{self._code(reply)}",
                 retryable=True,
@@ -161,7 +171,7 @@ class TokenLogin:
         found = (_found(fields, name) for name in request.token_fields)
         token = next((str(value) for value in found if isinstance(value, str | int) and str(value)), None)
         if token is None or not (token.isascii() and token.isprintable()):
-            # Nothing of the answer is shown: the token may stand in it under another name.
+            # The answer is not shown, because it may hold the token under another name.
             names = " or ".join(request.token_fields)
             raise TransportError(f"the token endpoint {shown} gave no token as {names}", retryable=True)
         lifetime = _seconds(_found(fields, request.expires_in_field)) or _remaining(token)
@@ -171,7 +181,7 @@ class TokenLogin:
         return _Token(token, now + max(lifetime - request.refresh_buffer, lifetime / 2))
 
     def _code(self, reply: Reply) -> str:
-        """Return what kind of error it is (RFC 6749, 5.2), and no other text of the answer."""
+        """Return the error code of the answer (RFC 6749, 5.2) in parentheses; no other text of the answer is shown."""
         fields = _document(reply.text)
         code = next((fields[name] for name in ("error", "errorCode", "code") if name in fields), None)
         if not isinstance(code, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", code):
@@ -193,7 +203,7 @@ def _document(text: str) -> Mapping[str, object]:
 
 
 def _found(fields: Mapping[str, object], name: str) -> object:
-    """Return a field by its name, or by one that differs in case and underscores alone, as the other clients do."""
+    """Return a field by its name, ignoring case and underscores as the other clients do."""
     if name in fields:
         return fields[name]
     plain = name.replace("_", "").lower()
@@ -211,7 +221,7 @@ def _seconds(value: object) -> float | None:
 
 
 def _remaining(token: str) -> float | None:
-    """Return the seconds until the token's own end (`exp` of RFC 7519), None where it says none or one in the past."""
+    """Return the seconds until a JWT expires (`exp` of RFC 7519); None if it does not say, or has expired already."""
     parts = token.split(".")
     if len(parts) != 3:
         return None

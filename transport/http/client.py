@@ -1,4 +1,4 @@
-"""HTTP requests from several threads at once: kept connections, bounded waiting, error messages without secrets."""
+"""An HTTP client for several threads: it reuses connections, bounds all waiting, and shows no secrets in messages."""
 
 from __future__ import annotations
 

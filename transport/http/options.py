@@ -1,6 +1,7 @@
-"""The options of the http transport: those of the OpenLineage Java client, and those of the Python client.
+"""
+The options of the http transport: those of the OpenLineage Java client, and those of the Python client.
 
-They stand apart from what reads them, because that needs an HTTP client, which is slow to import.
+They are apart from the code that reads them, because that code needs an HTTP client, which is slow to import.
 """
 
 from __future__ import annotations
@@ -215,7 +216,7 @@ OPTIONS = (
     CLIENT_KEY_PATH,
     VERIFY,
     *RETRY_OPTIONS,
-    # Of the Python client's async_http: the delivery is what queues here.
+    # Options of the Python client's async_http; here the delivery queues events.
     not_yet("max_queue_size", "How many events may wait."),
     not_yet("max_concurrent_requests", "How many requests may be under way at once."),
 )

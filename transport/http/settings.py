@@ -1,4 +1,4 @@
-"""From the options of the http transport to one checked value: where and how to post."""
+"""Read the options of the http transport into one checked value."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 @attrs.frozen(kw_only=True)
 class HttpSettings:
-    """Where and how to post; its repr shows no credential.
+    """
+    Where and how to post events; its repr shows no credentials.
 
     Args:
         url: the whole address, with path and query.
-        api_key: sent as `Authorization: Bearer`; None sends none.
-        token: how to fetch the token that is sent instead of a key; None sends no token.
+        api_key: the key that is sent as `Authorization: Bearer`; None sends none.
+        token: the request for the token that is sent instead of a key; None sends no token.
         headers: further headers.
-        connect_seconds: how many seconds a connection may take.
-        read_seconds: for how many seconds the receiver may be silent.
-        compress: True sends the body as gzip.
+        connect_seconds: the limit on connecting, in seconds.
+        read_seconds: the limit on the wait for the response, in seconds.
+        compress: whether the body is compressed with gzip.
         tls: the certificates.
         passing_statuses: the statuses below 500 after which the same event may be accepted later.
     """
@@ -57,7 +58,8 @@ class HttpSettings:
 
 
 def read_http_settings(options: Mapping[str, object]) -> HttpSettings:
-    """Read the options of the http transport.
+    """
+    Read the options of the http transport.
 
     Args:
         options: the nested options. A timeout below 100 ms is raised to that.
@@ -88,8 +90,8 @@ def _address(options: Mapping[str, object]) -> str:
     if base and declared.ENDPOINT.given(options) is None and path != base:
         prefix = prefix_of(options)
         _log.warning(
-            "%s.url has the path %s and no endpoint is set: events go to %s below it. Set %s.endpoint to"
-            " that, or to nothing where the url is the whole address, and this warning goes",
+            "%s.url has the path %s and no endpoint is set: events go to %s below it. To stop this"
+            " warning, set %s.endpoint to that, or to nothing if the url is the whole address",
             prefix, base, end, prefix,
         )  # fmt: skip
     request = requests.PreparedRequest()
@@ -102,12 +104,12 @@ def _address(options: Mapping[str, object]) -> str:
 
 
 def _split(option: str, url: str) -> SplitResult:
-    # Of what is no address nothing is shown: it may be a key, written into the wrong option.
+    # The value is not shown: it may be a key that was written into the wrong option.
     if not url.lower().startswith(("http://", "https://")):
         remedy = "Write it in full, such as http://localhost:5000."
         raise TransportConfigError(option, "does not begin with http:// or https://", remedy)
     if holds_login(url):
-        remedy = f"Set {KEY_PREFIX}.auth.apiKey, or a header Authorization, in its place."
+        remedy = f"Set {KEY_PREFIX}.auth.apiKey, or a header Authorization, instead."
         raise TransportConfigError(option, f"({without_secrets(url)}) holds a user or password", remedy)
     try:
         parts = urlsplit(url)
@@ -121,7 +123,7 @@ def _split(option: str, url: str) -> SplitResult:
 
 def _no_address(option: str) -> TransportConfigError:
     remedy = "Write http://host:port, such as http://localhost:5000."
-    return TransportConfigError(option, "is no address of a server", remedy)
+    return TransportConfigError(option, "is not the address of a server", remedy)
 
 
 def _api_key(options: Mapping[str, object]) -> str | None:
@@ -130,7 +132,7 @@ def _api_key(options: Mapping[str, object]) -> str | None:
     if kind == "none":
         return None
     if kind not in (None, "api_key", "bearer"):
-        # The value is not shown: it may be a key, written into the wrong option.
+        # The value is not shown: it may be a key that was written into the wrong option.
         remedy = "Use api_key, jwt or oauth2, or a header Authorization."
         raise TransportConfigError("auth.type", "is an unknown type", remedy)
     if kind and not key:
@@ -144,7 +146,7 @@ def _token(options: Mapping[str, object]) -> TokenRequest | None:
     kind = declared.AUTH_TYPE.read(options)
     if kind not in ("jwt", "oauth2"):
         return None
-    remedy = "Set it to the address that gives tokens, such as https://login.example.com/token."
+    remedy = "Set it to the address that issues tokens, such as https://login.example.com/token."
     endpoint = declared.TOKEN_ENDPOINT.required(options, remedy)
     _split(declared.TOKEN_ENDPOINT.name, endpoint)
     request = TokenRequest(
@@ -160,7 +162,7 @@ def _token(options: Mapping[str, object]) -> TokenRequest | None:
 
 def _by_key(request: TokenRequest, options: Mapping[str, object]) -> TokenRequest:
     """Return the request for a token in exchange for a key, as the JwtTokenProvider of the other clients sends it."""
-    key = declared.API_KEY.required(options, "Set it to the key that a token is given for.")
+    key = declared.API_KEY.required(options, "Set it to the key that is exchanged for a token.")
     form = {
         "apikey": key,
         "grant_type": declared.GRANT_TYPE.read(options) or declared.GRANT_TYPE.default,
@@ -171,13 +173,13 @@ def _by_key(request: TokenRequest, options: Mapping[str, object]) -> TokenReques
 
 def _by_client(request: TokenRequest, options: Mapping[str, object]) -> TokenRequest:
     """Return the request for a token by OAuth 2.0 client credentials (RFC 6749, 4.4)."""
-    remedy = "Set it as the login server gave it."
+    remedy = "Set it to the value that the login server issued."
     client = declared.CLIENT_ID.required(options, remedy)
     secret = declared.CLIENT_SECRET.required(options, remedy)
     method = declared.CLIENT_AUTH_METHOD.read(options) or declared.CLIENT_AUTH_METHOD.default
     scope = declared.SCOPE.read(options)
     form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {})}
-    # Encoded twice, as RFC 6749, 2.3.1, wants it.
+    # Encoded twice, as RFC 6749, 2.3.1, requires.
     basic = basic_authorization(quote_plus(client), quote_plus(secret))
     hidden = (secret, basic.partition(" ")[2])
     if method in ("client_secret_basic", "basic"):
@@ -193,9 +195,9 @@ def _headers(options: Mapping[str, object]) -> dict[str, str]:
     headers = declared.HEADERS.read(options) or {}
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name):
-            # It is not shown: a header's value may stand in it.
+            # The name is not shown: it may contain the header's value.
             remedy = f"Use letters, digits and dashes, such as {KEY_PREFIX}.headers.X-Team=sales."
-            raise TransportConfigError("headers", "hold one whose name is no header's", remedy)
+            raise TransportConfigError("headers", "hold an invalid header name", remedy)
         _check_header(f"headers.{name}", value)
     return headers
 

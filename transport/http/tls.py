@@ -22,12 +22,13 @@ _AS_PEM = "openssl pkcs12 -in <store> -out client.pem"
 
 @attrs.frozen(kw_only=True)
 class ClientCertificate:
-    """The client's certificate, as files in the PEM format.
+    """
+    The client's certificate, in files in the PEM format.
 
     Args:
-        certificate: the file with the certificate, and with the key if that has no file of its own.
-        key: the file with the key, None if it is in the same file.
-        password: the password of the key, empty if it has none.
+        certificate: the file with the certificate, and with the key unless the key has its own file.
+        key: the file with the key; None if it is in the same file.
+        password: the password of the key; empty if it has none.
     """
 
     certificate: str
@@ -35,23 +36,28 @@ class ClientCertificate:
     password: str = attrs.field(default="", repr=False)
 
     def load_into(self, context: ssl.SSLContext) -> None:
-        """Make connections of this context show the certificate.
+        """
+        Make the connections of a context present the certificate.
+
+        Args:
+            context: the context to load it into.
 
         Raises:
-            OSError: a file can't be read, is no PEM file, its password is wrong, or they don't belong together.
+            OSError: a file can't be read or is not a PEM file, or the password or the key is wrong.
         """
-        # A password is always given, though an empty one: without any, OpenSSL asks on the terminal.
+        # Always pass a password, even an empty one: without one, OpenSSL asks on the terminal.
         context.load_cert_chain(self.certificate, self.key, password=self.password)
 
 
 @attrs.frozen(kw_only=True)
 class TlsSettings:
-    """How connections are protected. All files were readable when this was made.
+    """
+    The settings of secure connections. All files were readable when this was made.
 
     Args:
         authorities: the file or directory with the certificate authorities to trust, in the PEM format; None for
             the public ones.
-        checked: False accepts any certificate.
+        checked: whether the server's certificate is verified.
         context: holds the client's certificate; None if there is none.
     """
 
@@ -61,11 +67,11 @@ class TlsSettings:
 
     @property
     def verify(self) -> bool | str:
-        """The argument `verify` of `requests`."""
+        """The `verify` argument of `requests`."""
         return self.authorities or self.checked
 
     def beside_public(self) -> TlsSettings:
-        """Return the settings for another server: public authorities are trusted too, and certificates are checked."""
+        """Return the settings for another server: they trust public authorities too, and always verify certificates."""
         if self.authorities is None:
             return attrs.evolve(self, checked=True, context=None)
         context = create_urllib3_context()
@@ -74,7 +80,8 @@ class TlsSettings:
 
 
 def read_tls_settings(options: Mapping[str, object]) -> TlsSettings:
-    """Read `sslContext` (of the Java and of the Python client) and `verify`.
+    """
+    Read the options `sslContext` (of the Java and the Python client) and `verify`.
 
     Args:
         options: the nested options of the http transport.
@@ -138,7 +145,7 @@ def _identify(context: ssl.SSLContext, client: ClientCertificate, option: str) -
     except OSError as exc:
         remedy = (
             "Name files in the PEM format: a certificate, and its key in the same file or in"
-            " sslContext.clientKeyPath; set sslContext.keyPassword where the key has a password."
+            " sslContext.clientKeyPath; set sslContext.keyPassword if the key has a password."
         )
         raise _unusable(option, _reason(exc), remedy) from None
 
@@ -155,8 +162,8 @@ def _identify_by_store(context: ssl.SSLContext, path: str, kind: str, options: M
         _identify_by_pkcs12(context, path, passwords[0] or passwords[1])
     else:
         remedy = (
-            "Turn the store into PKCS12 by keytool -importkeystore -srckeystore <store> -destkeystore client.p12"
-            f" -deststoretype PKCS12, or that into PEM by {_AS_PEM}, and name the new file."
+            "Convert the store to PKCS12 with keytool -importkeystore -srckeystore <store> -destkeystore client.p12"
+            f" -deststoretype PKCS12, or that to PEM with {_AS_PEM}, and name the new file."
         )
         problem = f"is {kind!r}, which Python can't read" if kind in _OF_JAVA else "is a type that Python can't read"
         raise TransportConfigError("sslContext.keyStoreType", problem, remedy)
@@ -171,18 +178,18 @@ def _identify_by_pkcs12(context: ssl.SSLContext, path: str, password: str) -> No
             pkcs12,
         )
     except ImportError:
-        problem = "is 'PKCS12', for which the package cryptography is needed"
-        remedy = f"Run pip install cryptography; or turn the store into PEM by {_AS_PEM}, and set clientCertPath."
+        problem = "is 'PKCS12', which needs the package cryptography"
+        remedy = f"Run pip install cryptography; or convert the store to PEM with {_AS_PEM}, and set clientCertPath."
         raise TransportConfigError("sslContext.keyStoreType", problem, remedy) from None
     try:
         store = pkcs12.load_pkcs12(Path(path).read_bytes(), password.encode() or None)
     except OSError as exc:
         raise _no_store(_reason(exc)) from None
     except ValueError:
-        raise _no_store("no PKCS12 store, or a wrong password") from None
+        raise _no_store("not a PKCS12 store, or a wrong password") from None
     if store.key is None or store.cert is None:
-        raise _no_store("no key with a certificate in it")
-    # OpenSSL reads keys from files alone; this one is encrypted, and gone at the end of the block.
+        raise _no_store("it has no key with a certificate")
+    # OpenSSL only reads keys from files; this file is encrypted, and deleted at the end of the block.
     passing = secrets.token_urlsafe(32)
     key = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(passing.encode()))
     chain = [store.cert, *store.additional_certs]
@@ -198,11 +205,11 @@ def _no_store(reason: str) -> TransportConfigError:
 
 
 def _unusable(option: str, reason: str, remedy: str) -> TransportConfigError:
-    """Return the error of a file, without its name: it may be a password that was written into the wrong option."""
+    """Return an error without the file's name, which may be a password that was written into the wrong option."""
     return TransportConfigError(option, f"names a file that can't be used ({reason})", remedy)
 
 
 def _reason(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
-        return error.reason.replace("_", " ").lower() if error.reason else "no PEM file, or a wrong password"
+        return error.reason.replace("_", " ").lower() if error.reason else "not a PEM file, or a wrong password"
     return error.strerror or type(error).__name__

@@ -1,4 +1,4 @@
-"""Transports of openlineage-python, by their own names and options, one event at a time and with a known outcome."""
+"""Adapters for the transports of openlineage-python: they send one event at a time and report its outcome."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport.event import Event
     from typing_extensions import Self
 
-# What a transport that queues on its own may take for one event.
+# The limit on one event for transports that have their own queue.
 _LONGEST_WAIT_SECONDS = 60.0
 
 
 class ForeignTransport(Transport):
-    """Send events through a transport of openlineage-python, and wait for the outcome of each.
+    """
+    A transport of openlineage-python; `send` waits for the outcome of each event.
 
     Args:
-        foreign: that transport.
-        shown: where it sends events, without any credential.
+        foreign: the transport of openlineage-python.
+        shown: where it sends events, without credentials.
         passing: the statuses below 500 after which the same event may be accepted later.
     """
 
     NEEDS: ClassVar[tuple[str, str] | None] = None
-    """The module that must be installed, and the package that brings it."""
+    """The module that must be installed, and the package that provides it."""
     SPOOLED = True
 
     def __init__(self, foreign: Any, shown: str, passing: frozenset[int] = PASSING_STATUSES) -> None:
@@ -50,23 +51,24 @@ class ForeignTransport(Transport):
 
     @property
     def destination(self) -> str:
-        """Where the transport sends to."""
+        """Where the transport sends events, without credentials."""
         return self._shown
 
     def send(self, event: Event) -> None:
-        """Give the event to the transport.
+        """
+        Send the event through the transport.
 
         Raises:
-            TransportError: it failed. Where the exception tells a status, that decides whether it is retryable
-                as it does over HTTP; without one the receiver has not judged the event, and a retry could help.
-                An event that openlineage-python's classes can't hold is final.
+            TransportError: it failed. If the exception has an HTTP status, that decides whether the error is retryable,
+                as in the http transport; without a status the receiver has not judged the event, so it is
+                retryable. An event that openlineage-python's classes can't represent is a final error.
         """
         from openlineage_pyspark.transport.openlineage.run_event import run_event
 
         try:
             made = run_event(event.body)
         except (AttributeError, LookupError, TypeError, ValueError) as exc:
-            message = f"{self._shown} takes events of openlineage-python, and this is none ({place_of(exc)})"
+            message = f"{self._shown} only takes events of openlineage-python, which this is not ({place_of(exc)})"
             raise TransportError(message, retryable=False) from None
         self._used = True
         problem = attempt(functools.partial(self._emit, made), self._failed)
@@ -74,8 +76,13 @@ class ForeignTransport(Transport):
             raise problem
 
     def close(self, timeout: float, /) -> None:
-        """Close the transport."""
-        # Some make their connection only to close it.
+        """
+        Close the transport if it was used.
+
+        Args:
+            timeout: the limit, in seconds.
+        """
+        # An unused one may open its connection only to close it.
         if self._used:
             self._foreign.close(timeout)
 
@@ -83,11 +90,11 @@ class ForeignTransport(Transport):
         self._foreign.emit(made)
         finish = getattr(self._foreign, "wait_for_completion", None)
         if finish is not None and not finish(_LONGEST_WAIT_SECONDS):
-            raise TransportError(f"{self._shown} has not got the event in time", retryable=True)
+            raise TransportError(f"{self._shown} did not receive the event in time", retryable=True)
 
     def _failed(self, error: Exception) -> TransportError:
         status, headers = _answer(error)
-        # Not the text of the exception: it may hold a key, or the whole event.
+        # The exception's text is not shown: it may hold a key, or the whole event.
         message = f"{self._shown} answered {status}" if status else f"{self._shown} failed with {place_of(error)}"
         return TransportError(
             message,
@@ -98,13 +105,14 @@ class ForeignTransport(Transport):
 
     @classmethod
     def _made(cls, config: dict[str, Any]) -> Any:
-        """Make the transport by openlineage-python's own factory.
+        """
+        Make the transport with openlineage-python's own factory.
 
         Args:
-            config: its options under the client's own names, `type` among them.
+            config: its options under the client's own names, including `type`.
 
         Raises:
-            TransportConfigError: what it needs is missing, or it refuses its options.
+            TransportConfigError: a package that it needs is missing, or it refuses its options.
         """
         kind = config["type"]
         if cls.NEEDS is not None and not _is_there(cls.NEEDS[0]):
@@ -116,7 +124,7 @@ class ForeignTransport(Transport):
         failure = attempt(lambda: made.append(get_default_factory().create(config)))
         if failure is not None:
             why = failure.place if isinstance(failure, ForeignError) else failure.message
-            problem = f"is {kind!r}, which openlineage-python can't make of these options ({why})"
+            problem = f"is {kind!r}, which openlineage-python can't create from these options ({why})"
             remedy = "See its options: https://openlineage.io/docs/client/python/configuration."
             raise TransportConfigError("type", problem, remedy)
         return made[0]
@@ -126,7 +134,8 @@ _ASYNC_RULES = not_yet("async_transport_rules.<option>", "Which events to send i
 
 
 class DatadogTransport(ForeignTransport):
-    """Datadog.
+    """
+    Datadog.
 
     It is `openlineage.client.transport.datadog`.
     """
@@ -152,7 +161,8 @@ class DatadogTransport(ForeignTransport):
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from the options of the OpenLineage Python client.
+        """
+        Make a transport from the options of the OpenLineage Python client.
 
         Raises:
             TransportConfigError: an option is missing or can't be used.
@@ -166,7 +176,7 @@ class DatadogTransport(ForeignTransport):
             "apiKey": key,
             "site": site,
             "timeout": cls._TIMEOUT.read(options),
-            # One attempt an event, and never in the background: its outcome would be lost.
+            # One attempt per event, and never in the background, where its outcome would be lost.
             "retry": {"total": 0, "connect": 0, "read": 0, "status_forcelist": []},
             "async_transport_rules": {},
         }
@@ -174,7 +184,8 @@ class DatadogTransport(ForeignTransport):
 
 
 class GcpLineageTransport(ForeignTransport):
-    """Google Cloud's lineage API; needs `pip install google-cloud-datacatalog-lineage`.
+    """
+    Google Cloud's lineage API; needs `pip install google-cloud-datacatalog-lineage`.
 
     It is `openlineage.client.transport.gcplineage`.
     """
@@ -192,7 +203,8 @@ class GcpLineageTransport(ForeignTransport):
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from the options of the OpenLineage Java or Python client.
+        """
+        Make a transport from the options of the OpenLineage Java or Python client.
 
         Raises:
             TransportConfigError: an option is missing or can't be used.
@@ -211,7 +223,8 @@ class GcpLineageTransport(ForeignTransport):
 
 
 class DataZoneTransport(ForeignTransport):
-    """Amazon DataZone; needs `pip install boto3`.
+    """
+    Amazon DataZone; needs `pip install boto3`.
 
     It is `openlineage.client.transport.amazon_datazone`.
     """
@@ -226,7 +239,8 @@ class DataZoneTransport(ForeignTransport):
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from the options of the OpenLineage Java or Python client.
+        """
+        Make a transport from the options of the OpenLineage Java or Python client.
 
         Raises:
             TransportConfigError: an option is missing or can't be used.
@@ -237,22 +251,23 @@ class DataZoneTransport(ForeignTransport):
 
 
 class ClassTransport(ForeignTransport):
-    """What a transport class for openlineage-python does, named by its path."""
+    """A transport class for openlineage-python, named by its import path."""
 
     OPTIONS = (Option("<option>", text, text="As the class reads it.", default=""),)
 
     @classmethod
     def from_options(cls, options: Mapping[str, object], /) -> Self:
-        """Make one from options that only the class knows; they are passed on as they are.
+        """
+        Make a transport from options that only the class knows; they are passed on unchanged.
 
         Raises:
-            TransportConfigError: the class can't be made of them.
+            TransportConfigError: the class is missing, or refuses the options.
         """
         path = TYPE.required(options, "Set it to the path of a class.")
-        # Else the path may be anything, and openlineage-python would log it.
+        # Otherwise openlineage-python would log the path, which may be a secret in the wrong option.
         if not _is_there(path.partition(".")[0]):
             problem = "looks like the path of a class, but there is no such package"
-            raise TransportConfigError("type", problem, "Install the package, or mend the path.")
+            raise TransportConfigError("type", problem, "Install the package, or correct the path.")
         return cls(cls._made(_plain(options)), path)
 
 
@@ -261,7 +276,7 @@ def _is_there(module: str) -> bool:
         return True
     try:
         return importlib.util.find_spec(module) is not None
-    # Of a module within a package that is not there either.
+    # Raised for a module in a package that is not installed.
     except ImportError:
         return False
 
@@ -271,19 +286,19 @@ def _plain(options: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _answer(error: BaseException) -> tuple[int | None, Mapping[str, str]]:
-    """Return the status of the answer that an exception, or what caused it, tells of; and the answer's headers."""
+    """Return the HTTP status and headers of the answer that an exception or its cause has; None and {} if none has."""
     found: BaseException | None = error
     while found is not None:
         response = getattr(found, "response", None)
         if isinstance(response, Mapping):
-            # Of botocore.
+            # An exception of botocore.
             meta = response.get("ResponseMetadata", {})
             return meta.get("HTTPStatusCode"), {
                 name.title(): text for name, text in meta.get("HTTPHeaders", {}).items()
             }
         if isinstance(status := getattr(response, "status_code", None), int):
             return status, getattr(response, "headers", {})
-        # Of google.api_core, where it is a status; other clients have codes of their own there.
+        # In google.api_core `code` is an HTTP status; other clients have their own codes there.
         if isinstance(code := getattr(found, "code", None), int) and 300 <= code < 600:
             return int(code), {}
         found = found.__cause__
