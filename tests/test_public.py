@@ -111,7 +111,6 @@ def test_a_transport_is_written_from_these() -> None:
     assert public(openlineage_pyspark.Transport) == [
         "CONNECTIONS",
         "OPTIONS",
-        "OPTIONS_NOT_YET",
         "SPOOLED",
         "close",
         "destination",

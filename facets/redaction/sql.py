@@ -176,8 +176,7 @@ class _SqlRedactor:
         value = self._value_of_secret(at)
         if value is not None:
             self._plain(at)
-            for between in range(at + 1, value):
-                self._plain(between)
+            self._plain_all(at + 1, value)
             self._hide(value, value + 1)
             return value + 1
         if self._is_string(at) and self._open and self._open[-1].holds_secret:
@@ -238,6 +237,11 @@ class _SqlRedactor:
         elif token.kind is TokenKind.NAME and not token.whole:
             self._show(at, f"`{REDACTED}`")
 
+    def _plain_all(self, begin: int, end: int) -> None:
+        """Redact tokens about which their surroundings say nothing."""
+        for at in range(begin, end):
+            self._plain(at)
+
     def _show(self, at: int, text: str) -> None:
         self.shown[self._places[at]] = text
 
@@ -268,8 +272,7 @@ class _SqlRedactor:
         value = equals + 1 if has_sign else self._end_of_name(begin, end)
         name = self._name(begin, equals if has_sign else value)
         if self._mask:
-            for at in range(begin, value):
-                self._plain(at)
+            self._plain_all(begin, value)
         if not is_shown_option(name):
             self._hide(value, end)
         elif name.lower() in _QUERIES and end - value == 1 and self._is_string(value) and not self._mask:
@@ -277,8 +280,7 @@ class _SqlRedactor:
             self.hidden |= inner.hidden
             self._show(value, quoted(self._redact(inner.text)))
         else:
-            for at in range(value, end):
-                self._plain(at)
+            self._plain_all(value, end)
 
     def _end_of_name(self, begin: int, end: int) -> int:
         at = begin + 1
@@ -331,6 +333,7 @@ class _SqlRedactor:
         """Hide the values that SET VARIABLE gives to variables with secret names; return the position after them."""
         while (equals := self._equals(at)) is not None and is_secret(self._name(at, equals)):
             end = self._end(equals + 1, ",", ";")
+            self._plain_all(at, equals)
             self._hide(equals + 1, end)
             if self._text(end) != ",":
                 return end
@@ -344,6 +347,7 @@ class _SqlRedactor:
         if value is None or not any(is_secret(self._name(at, at + 1)) for at in range(begin, value)):
             return begin
         end = self._end(value, ";")
+        self._plain_all(begin, value)
         self._hide(value + 1, end)
         return end
 
@@ -362,6 +366,7 @@ class _SqlRedactor:
         places = range(begin, len(self._places))
         ends = len(self._places) if begin == 1 else next((at for at in places if self._text(at) == ";"), None)
         end = len(self._places) if ends is None else ends
+        self._plain_all(begin, equals)
         self._hide(equals + 1, end)
         return end
 

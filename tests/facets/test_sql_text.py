@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from openlineage_pyspark.facets.redaction.sql import redact_sql
 from openlineage_pyspark.facets.redaction.text import redact_text
@@ -168,6 +168,9 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES).map("".join))
+@example("SET 'a b'.=")
+@example("SET VARIABLE 'a' password = 1")
+@example("DECLARE 'a' password = 1")
 def test_no_literal_is_left_in_any_text_where_literals_are_masked(text):
     """Also in what no parser takes."""
     kinds = {token.kind for token in tokens(masked(text))}

@@ -11,7 +11,6 @@ import attrs
 import pytest
 from openlineage_pyspark.listener.probe import java_sources, readings
 from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits
-from pyspark.sql import SparkSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,8 +84,10 @@ def test_the_bounds_of_what_is_sent_are_said(bound: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, Any]]]:
+def records(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, Any]]]:
     """Give the records of statements, reads, a checkpoint, a stream and jobs of RDDs; one of each fails."""
+    from pyspark.sql import SparkSession
+
     folder = tmp_path_factory.mktemp("protocol")
     session = (
         SparkSession.builder.master("local[1]")

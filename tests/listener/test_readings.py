@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
+from importlib import metadata
 
-import pyspark
 import pytest
 from openlineage_pyspark.facets.commands.target import WRITES
 from openlineage_pyspark.facets.datasets.source import SOURCES
 from openlineage_pyspark.facets.trace import expressions, operators
 from openlineage_pyspark.listener.probe import readings
-from py4j.java_gateway import java_import
-from py4j.protocol import Py4JJavaError
-from pyspark.java_gateway import launch_gateway
 
 # Classes, and readings of classes (`Class.reading`), that a Spark does not have.
 SINCE = {
@@ -45,6 +42,10 @@ class Reflection:
     """Java's own reflection, over a JVM that has Spark's jars and runs nothing."""
 
     def __init__(self, gateway):
+        from py4j.java_gateway import java_import
+        from py4j.protocol import Py4JJavaError
+
+        self._absent = Py4JJavaError
         java_import(gateway.jvm, "java.lang.*")
         self._jvm = gateway.jvm
         self._no_parameters = gateway.new_array(gateway.jvm.java.lang.Class, 0)
@@ -54,7 +55,7 @@ class Reflection:
         """Give a class, which is not initialised; None if there is none."""
         try:
             return self._jvm.java.lang.Class.forName(name, INITIALISE, self._loader)
-        except Py4JJavaError:
+        except self._absent:
             return None
 
     def missing(self, class_name, chain):
@@ -71,7 +72,7 @@ class Reflection:
     def _method(self, type_, name):
         try:
             return type_.getMethod(name, self._no_parameters)
-        except Py4JJavaError:
+        except self._absent:
             return self._declared(type_, name)
 
     def _declared(self, type_, name):
@@ -79,7 +80,7 @@ class Reflection:
             return None
         try:
             return type_.getDeclaredMethod(name, self._no_parameters)
-        except Py4JJavaError:
+        except self._absent:
             return self._declared(type_.getSuperclass(), name)
 
     def _returned(self, method):
@@ -88,8 +89,10 @@ class Reflection:
 
 
 @pytest.fixture(scope="module")
-def reflection():
+def reflection(real_spark):
     """Give reflection over the installed Spark's classes."""
+    from pyspark.java_gateway import launch_gateway
+
     gateway = launch_gateway()
     yield Reflection(gateway)
     gateway.shutdown()
@@ -103,7 +106,7 @@ def version(text):
 
 def is_here(class_name):
     """Tell whether the installed Spark has a class, as far as the lists above say."""
-    here = version(pyspark.__version__)
+    here = version(metadata.version("pyspark"))
     late = any(here < version(since) and class_name in names.split() for since, names in SINCE.items())
     gone = any(here > version(until) and class_name in names.split() for until, names in UNTIL.items())
     return not late and not gone and class_name not in CONNECTORS
