@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.files import at_location
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_tables
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Relation, Session, reads, source
 from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.model.plan import Operator, Plan, Value
@@ -33,8 +34,6 @@ def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
     Returns:
         The datasets; and the kinds of RDD with unknown inputs, separated by commas.
     """
-    from openlineage_pyspark.facets.datasets.jdbc_query import jdbc_tables
-
     paths = [naming.before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
     tables = [d for s in sources if isinstance(s, tuple) and len(s) == 2 for d in jdbc_tables(str(s[0]), str(s[1]))]
     roots = [naming.parent(p) if p.rpartition("/")[2].startswith("part-") else p for p in paths]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 import sqlglot
-from openlineage_pyspark.facets.datasets.jdbc_query import jdbc_relation, jdbc_tables
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_relation, jdbc_tables
 from openlineage_pyspark.facets.datasets.source import Column
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
 from openlineage_pyspark.facets.model.plan import Described, Operator, Output
@@ -169,7 +169,7 @@ def test_the_parser_is_imported_for_a_query_and_not_for_a_table():
     """It is large, and takes time on the driver's processor."""
     code = """
 import sys
-from openlineage_pyspark.facets.datasets.jdbc_query import jdbc_tables
+from openlineage_pyspark.facets.datasets.jdbc import jdbc_tables
 jdbc_tables("jdbc:postgresql://db/shop", "public.orders")
 print("sqlglot" in sys.modules)
 jdbc_tables("jdbc:postgresql://db/shop", "(SELECT id FROM public.orders) q")
