@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 import tracemalloc
 from typing import Any
 
 import pytest
-from openlineage_pyspark.facets.events.options import EventOptions
-from openlineage_pyspark.facets.model.run import Engine, RunReference, RunState
-from openlineage_pyspark.listener.guard import Guard
-from openlineage_pyspark.listener.pipeline import Pipeline
-from openlineage_pyspark.listener.probe.records import parse
-from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.open_run import MOST_PARTS
-from openlineage_pyspark.transport import Delivery
-from openlineage_pyspark.transport.memory import MemoryTransport
+from support.assembled import Assembled
 
-RUN = RunReference("01941f29-7c00-7000-8000-000000000001", "team", "app")
-NOW = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
 EXECUTION = "org.apache.spark.sql.execution."
 SAVE = EXECUTION + "datasources.SaveIntoDataSourceCommand"
 STREAMED = EXECUTION + "streaming.sources.WriteToMicroBatchDataSourceV1"
 FOREACH = EXECUTION + "streaming.sources.ForeachBatchSink"
 RELATION = EXECUTION + "datasources.LogicalRelation"
 FILES = EXECUTION + "datasources.HadoopFsRelation"
-
-
-class Assembled:
-    """From the probe's records to states of runs: a pipeline without its end."""
-
-    def __init__(self, guard: Guard | None = None, **more: Any) -> None:
-        application = Application("app-1", NOW, "team", "app", RUN, RUN, Engine("4.0.0"), **more)
-        delivery = Delivery(MemoryTransport())
-        self.pipeline = Pipeline(application, EventOptions(), (), delivery, guard or Guard())
-
-    def feed(self, record: dict[str, Any]) -> list[RunState]:
-        """Return the states that a record makes known."""
-        return self.pipeline.states(parse(json.dumps(record)))
-
-    def abandon(self) -> list[RunState]:
-        """Return the states that the end of the application makes known."""
-        return self.pipeline.abandon(NOW)
 
 
 def runs(**more: Any) -> Assembled:
