@@ -29,7 +29,8 @@ def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
     Return the datasets that an RDD reads.
 
     Args:
-        sources: paths, pairs of a JDBC URL and a table, and, after a `?`, the kind of an RDD whose inputs are unknown.
+        sources: paths, pairs of a JDBC URL and a table, and, after a `?`, the kind of an RDD whose inputs are unknown;
+            `?...` in place of what was cut.
 
     Returns:
         The datasets; and the kinds of RDD with unknown inputs, separated by commas.
@@ -38,4 +39,5 @@ def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
     tables = [d for s in sources if isinstance(s, tuple) and len(s) == 2 for d in jdbc_tables(str(s[0]), str(s[1]))]
     roots = [naming.parent(p) if p.rpartition("/")[2].startswith("part-") else p for p in paths]
     datasets = {d.identifier: d for d in [*(at_location(path) for path in roots if "/" in path), *tables]}
-    return tuple(datasets.values()), ", ".join(p[1:] for p in sources if isinstance(p, str) and p.startswith("?"))
+    unknown = (p[1:] for p in sources if isinstance(p, str) and p.startswith("?"))
+    return tuple(datasets.values()), ", ".join("more than are looked at" if p == "..." else p for p in unknown)

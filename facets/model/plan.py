@@ -107,6 +107,12 @@ class Keys:
     names: tuple[str, ...]
 
 
+class CutText(str):
+    """The beginning of a text that is too long to be sent; it ends in `...`."""
+
+    __slots__ = ()
+
+
 Value = None | bool | int | str | OperatorRef | ExpressionRef | AttributeRef | Described | Keys | tuple["Value", ...]
 """An argument of a tree node. Numbers are `int`; every Scala sequence is a tuple."""
 

@@ -27,7 +27,6 @@ final class Encoder {
   private static final int LONGEST_TEXT = 10000;
   private static final int LONGEST_SQL = 2000;
   private static final int MOST_KEYS = 200;
-  private static final int LONGEST_ARRAY = 1000;
   private final Vocabulary vocabulary;
   private final Object session;
   // Tree node -> its place among the nodes; waiting nodes are encoded in the order of their places.
@@ -363,7 +362,7 @@ final class Encoder {
     } else if (o instanceof DataType) {
       type(out, placeOfType((DataType) o));
     } else if (o instanceof String) {
-      out.writeString(JsonText.cut((String) o, LONGEST_TEXT));
+      text(out, (String) o);
     } else if (o instanceof Boolean) {
       out.writeBoolean(((Boolean) o).booleanValue());
     } else if (o instanceof Number) {
@@ -383,6 +382,17 @@ final class Encoder {
     } else {
       describe(out, o, inPlan, depth);
     }
+  }
+
+  /** Writes a text, or the beginning of a long one in a way that tells it from a whole text. */
+  private static void text(JsonText out, String text) throws IOException {
+    if (text.length() <= LONGEST_TEXT) {
+      out.writeString(text);
+      return;
+    }
+    out.writeStartObject();
+    out.writeStringField("cut", text.substring(0, LONGEST_TEXT));
+    out.writeEndObject();
   }
 
   private static void reference(JsonText out, int place) throws IOException {
@@ -416,23 +426,30 @@ final class Encoder {
     out.writeStartArray();
     long start = out.length();
     while (it.hasNext()) {
-      Object o = it.next();
-      // Rows are never read.
-      if (o instanceof InternalRow) break;
-      if (out.length() - start > vocabulary.maxBytes) {
-        cut = true;
-        out.writeNull();
-        break;
-      }
-      value(out, o, inPlan, depth + 1);
+      if (!item(out, it.next(), start, inPlan, depth)) break;
     }
     out.writeEndArray();
   }
 
   private void array(JsonText out, Object[] values, boolean inPlan, int depth) throws IOException {
     out.writeStartArray();
-    for (int i = 0; i < values.length && i < LONGEST_ARRAY; i++) value(out, values[i], inPlan, depth + 1);
+    long start = out.length();
+    for (int i = 0; i < values.length; i++) {
+      if (!item(out, values[i], start, inPlan, depth)) break;
+    }
     out.writeEndArray();
+  }
+
+  /** Writes an item of a sequence that began at `start`; returns whether more may follow. Rows are never read. */
+  private boolean item(JsonText out, Object o, long start, boolean inPlan, int depth) throws IOException {
+    if (o instanceof InternalRow) return false;
+    if (out.length() - start > vocabulary.maxBytes) {
+      cut = true;
+      out.writeNull();
+      return false;
+    }
+    value(out, o, inPlan, depth + 1);
+    return true;
   }
 
   private void tuple(JsonText out, scala.Product tuple, boolean inPlan, int depth) throws IOException {

@@ -15,7 +15,9 @@ import org.apache.spark.rdd.NewHadoopRDD;
 final class RddSources {
   private static final int MOST_RDDS = 5000;
   private static final int MOST_FILES = 10000;
-  private static final int MOST_SPLITS = 1000;
+  private static final int MOST_SPLITS = 10000;
+  /** A source in place of those that are left out. */
+  private static final String REST = "?...";
   /** The RDDs whose rows come from the driver itself. */
   private static final String LOCAL = "ParallelCollectionRDD EmptyRDD";
   private final ArrayList found = new ArrayList();
@@ -46,6 +48,7 @@ final class RddSources {
       else if (simple.equals("JDBCRDD")) jdbc(rdd);
       else if (leaf && LOCAL.indexOf(simple) < 0) find("?" + simple);
     }
+    if (!work.isEmpty()) find(REST);
   }
 
   private void add(Object rdd) {
@@ -92,6 +95,7 @@ final class RddSources {
         files.add(String.valueOf(isSparkPath ? Reflection.call(path, "toPath") : path));
       }
     }
+    if (it.hasNext()) find(REST);
     Iterator paths = files.iterator();
     while (paths.hasNext()) {
       String path = (String) paths.next();

@@ -11,6 +11,7 @@ from openlineage_pyspark.facets.model.plan import (
     UNION_LOOP,
     Attribute,
     AttributeRef,
+    CutText,
     Described,
     Expression,
     ExpressionRef,
@@ -41,6 +42,11 @@ def decode_plan(encoded: str | Mapping[str, Any]) -> Plan:
     """
     raw: Mapping[str, Any] = json.loads(encoded) if isinstance(encoded, str) else encoded
     return _Decoding(raw).plan()
+
+
+def cut_text(raw: Mapping[str, Any]) -> CutText:
+    """Return the value of a text that the probe has cut."""
+    return CutText(f"{raw['cut']}...")
 
 
 class _Decoding:
@@ -155,6 +161,8 @@ class _Decoding:
             return Described(raw["o"], FrozenMap((k, self._value(v)) for k, v in raw.items() if k != "o"))
         if "t" in raw:
             return self._types[int(raw["t"])]
+        if "cut" in raw:
+            return cut_text(raw)
         keys = raw["keys"]
         return Keys(tuple(keys)) if isinstance(keys, list) else Keys(())
 

@@ -16,7 +16,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Statistics
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Failure
-from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.listener.probe.decode import cut_text, decode_plan
 
 T = TypeVar("T")
 
@@ -223,7 +223,7 @@ class StreamTerminated:
 
 
 RddSource: TypeAlias = "str | tuple[str, ...]"
-"""A path; a pair of JDBC URL and table; or `?` followed by the class of an RDD that reveals neither."""
+"""A path; a pair of JDBC URL and table; `?` with the class of an RDD that reveals neither; `?...` for what was cut."""
 
 
 @attrs.frozen
@@ -429,12 +429,16 @@ def _stream(raw: _Members) -> StreamStarted | StreamProgressed | StreamTerminate
 def _rdd_job_started(raw: _Members) -> RddJobStarted:
     sources: list[RddSource] = []
     for source in raw.sequence("sources"):
-        if isinstance(source, str):
-            sources.append(source)
-        elif isinstance(source, list):
-            sources.append(tuple(str(part) for part in source))
+        if isinstance(source, list):
+            sources.append(tuple(_text(part) for part in source))
+        else:
+            sources.append("?..." if source is None else _text(source))
     path, output_format = raw.optional_text("path"), raw.optional_text("format")
     return RddJobStarted(raw.number("job"), raw.time(), raw.flag("write"), path, output_format, tuple(sources))
+
+
+def _text(raw: Any) -> str:
+    return cut_text(raw) if isinstance(raw, dict) else str(raw)
 
 
 def _rdd_job_ended(raw: _Members) -> RddJobEnded:

@@ -7,6 +7,7 @@ import json
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
+    CutText,
     Described,
     Expression,
     ExpressionRef,
@@ -80,6 +81,13 @@ def test_the_session_and_the_cut_are_told():
     assert plan.session == {"warehouse": "file:/w", "catalog": "in-memory"}
     assert plan.cut
     assert not decode_plan(encoding([LEAF])).cut
+
+
+def test_a_text_that_was_cut_is_told_from_a_whole_one():
+    leaf = [2, [1, 2], [{"o": "x.Table", "query": {"cut": "(SELECT a"}, "name": "t"}, None], {}]
+    table = decode_plan(encoding([leaf])).top.described("relation")
+    assert table == Described("x.Table", {"query": "(SELECT a...", "name": "t"})
+    assert [type(table.text(name)) for name in ("query", "name")] == [CutText, str]
 
 
 def test_an_expression_has_its_id_name_type_and_text():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
+from openlineage_pyspark.facets.model.plan import CutText
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.probe import class_cache, java_sources
 from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan, load_class
@@ -332,6 +333,26 @@ def test_a_plan_of_ten_thousand_operators_is_encoded_whole(spark, encode, cataly
         plan = catalyst.project(plan)
     decoded = decode_plan(encode(plan))
     assert (len(named(decoded, "Project")), decoded.cut, decoded.broken) == (10_001, False, ())
+
+
+def test_a_text_of_more_than_ten_thousand_characters_is_cut_with_a_mark(encode):
+    whole, cut = "w" * 10_000, "c" * 10_001
+    decoded = decode_plan(encode(f"SELECT id AS {whole}, id AS {cut} FROM emp"))
+    names = [e.arguments["name"] for e in decoded.expressions if e.name == "Alias"]
+    assert names == [whole, f"{cut[:10_000]}..."]
+    assert [type(name) for name in names] == [str, CutText]
+
+
+def test_each_of_1100_directories_of_an_rdd_is_an_input_and_those_beyond_the_bound_are_told(spark, encode):
+    paths = [f"file:/in/{number:04}" for number in range(1_100)]
+    rdd = spark.sparkContext.textFile(",".join(paths)).map(lambda line: (line,))
+    frame = spark.createDataFrame(rdd, "line STRING")
+    whole, cut = (decode_plan(text) for text in (encode(frame), encode(frame, max_bytes=5_000)))
+    found = [lineage_of_plan(plan, Session()) for plan in (whole, cut)]
+    assert [dataset.identifier.name for dataset in found[0].inputs] == [path.removeprefix("file:") for path in paths]
+    assert (whole.cut, cut.cut) == (False, True)
+    assert 100 < len(found[1].inputs) < 1_000
+    assert "the plan was larger than its bounds and was cut" in [gap.message for gap in found[1].gaps]
 
 
 def test_a_hundred_megabytes_of_local_rows_are_left_where_they_are(encode):

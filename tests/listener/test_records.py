@@ -74,10 +74,14 @@ def end(**more: Any) -> ExecutionEnded:
                 "write": True,
                 "path": None,
                 "format": "x.Format",
-                "sources": ["file:/in", ["jdbc:derby:d", "T"], "?KafkaRDD"],
+                "sources": ["file:/in", ["jdbc:derby:d", {"cut": "(SELECT"}], "?KafkaRDD", None],
             },
             RddJobStarted(
-                5, TIME, writes=True, format="x.Format", sources=("file:/in", ("jdbc:derby:d", "T"), "?KafkaRDD")
+                5,
+                TIME,
+                writes=True,
+                format="x.Format",
+                sources=("file:/in", ("jdbc:derby:d", "(SELECT..."), "?KafkaRDD", "?..."),
             ),
         ),
         (
