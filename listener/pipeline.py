@@ -15,11 +15,19 @@ from openlineage_pyspark.facets.events.ids import event_id
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution, Provider, contribute, failed
 from openlineage_pyspark.facets.events.size import serialise_within
-from openlineage_pyspark.facets.model.run import Gap, RedactedState, RunState
+from openlineage_pyspark.facets.model.run import Failure, Gap, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.redact import redacted
+from openlineage_pyspark.facets.redaction.rows import shown_messages
 from openlineage_pyspark.listener.analyses import Analyses
 from openlineage_pyspark.listener.guard import Caught, Guard
-from openlineage_pyspark.listener.probe.records import EventsDropped, ProbeFault, Record, parse
+from openlineage_pyspark.listener.probe.records import (
+    EventsDropped,
+    ExecutionEnded,
+    ProbeFault,
+    RddJobEnded,
+    Record,
+    parse,
+)
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.assemble import Runs
 from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, Step
@@ -28,6 +36,7 @@ from openlineage_pyspark.transport.delivery.fan_out import FanOut
 from openlineage_pyspark.transport.event import dataset_keys
 
 _MOST_GAPS = 1000
+_MOST_MESSAGES = 100
 
 
 class Pipeline:
@@ -66,6 +75,7 @@ class Pipeline:
         self._delivery = delivery
         self._guard = guard
         self._nested = NestedRecordBuffer()
+        self._messages: dict[str, str] = {}
         self._analyses = Analyses(application.metastore, guard)
         self._runs = Runs(application)
 
@@ -77,6 +87,8 @@ class Pipeline:
                 self._guard.report(f"the probe ({record.where})", RuntimeError(record.message))
             case EventsDropped():
                 self.dropped = record.count
+            case ExecutionEnded(failure=Failure() as failure) | RddJobEnded(failure=Failure() as failure):
+                self._remember(failure)
         for state in self.states(record):
             self.ship(state)
 
@@ -95,7 +107,7 @@ class Pipeline:
 
     def ship(self, state: RunState) -> None:
         """Redact a state before anyone else sees it, build its event, and hand the event to the delivery."""
-        shown = redacted(state, self._options.redaction)
+        shown = redacted(state, self._options.redaction, self._messages)
         contributions = tuple(self._contribution(provider, shown) for provider in self._providers)
         identity = event_id(shown.run_id, shown.event_type, shown.event_time)
         event = build_event(shown, self._options, contributions, identity)
@@ -104,6 +116,12 @@ class Pipeline:
         self.events += 1
         if len(self.gaps) < _MOST_GAPS:
             self.gaps.update(dict.fromkeys(encoded.gaps))
+
+    def _remember(self, failure: Failure) -> None:
+        """Keep the messages that may quote rows: what the script itself raises at the end may repeat them."""
+        for message, shown in shown_messages(failure, self._messages).items():
+            if message != shown and len(self._messages) < _MOST_MESSAGES:
+                self._messages[message] = shown
 
     def _contribution(self, provider: Provider, state: RedactedState) -> Contribution:
         made = self._guard.attempt(f"facets of {provider.name}", contribute, provider, state)

@@ -11,6 +11,32 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage
 
 
 @attrs.frozen
+class Raised:
+    """
+    One exception of a failure.
+
+    Args:
+        class_name: its class, as a stack trace spells it.
+        message: what it says.
+        frames: the lines of the stack trace that belong to it: below its message in Java, above it in Python.
+        of_rows: whether it was raised where rows are handled, so that its message can quote their values.
+        condition: the name of Spark's condition, such as CAST_INVALID_INPUT.
+        template: the text of the condition, with `<name>` in place of each parameter; empty if it is not known.
+        state: the SQLSTATE.
+        parameters: the names and values of the condition's parameters.
+    """
+
+    class_name: str
+    message: str
+    frames: str = ""
+    of_rows: bool = False
+    condition: str | None = None
+    template: str = ""
+    state: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+@attrs.frozen
 class Failure:
     """
     Why a run failed (ErrorMessageRunFacet).
@@ -19,11 +45,15 @@ class Failure:
         message: the message that the user saw.
         language: JAVA or PYTHON, the language of the code that raised.
         stack_trace: the trace in that language, if there is one.
+        raised: the exceptions, in the order of the stack trace; empty if only their text is known.
+        has_rows_removed: whether all that may quote values of rows has been removed.
     """
 
     message: str
     language: str
     stack_trace: str | None = None
+    raised: tuple[Raised, ...] = ()
+    has_rows_removed: bool = attrs.field(default=False, eq=False)
 
 
 @attrs.frozen
@@ -35,11 +65,13 @@ class Outcome:
         event_type: COMPLETE, FAIL or ABORT.
         message: the reason, unless it is COMPLETE.
         stack_trace: the trace of the exception, if there was one.
+        raised: the exception and those that it came from, in the order of the trace.
     """
 
     event_type: str
     message: str = ""
     stack_trace: str | None = None
+    raised: tuple[Raised, ...] = ()
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ stay too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
@@ -15,6 +15,7 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Output
 from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import is_secret
+from openlineage_pyspark.facets.redaction.rows import without_rows
 from openlineage_pyspark.facets.redaction.sql import SqlText, redact_sql
 from openlineage_pyspark.facets.redaction.text import redact_text
 from openlineage_pyspark.facets.urls import REDACTED
@@ -28,10 +29,12 @@ class Redaction:
     Args:
         mask_literals: whether to replace every literal by `?`, and to remove from messages everything that can be one.
         known: the values to remove wherever they occur, longest first.
+        row_values: whether error messages may quote values of rows.
     """
 
     mask_literals: bool = False
     known: tuple[str, ...] = attrs.field(default=(), repr=False)
+    row_values: bool = False
 
     def text(self, text: str) -> str:
         """Redact free text: a comment, a property's value, a remark."""
@@ -50,7 +53,7 @@ class Redaction:
         return REDACTED if is_secret(name) else self.text(value)
 
 
-def redacted(state: RunState, redaction: Redaction) -> RedactedState:
+def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] | None = None) -> RedactedState:
     """
     Return the state of a run with all its texts redacted.
 
@@ -59,6 +62,7 @@ def redacted(state: RunState, redaction: Redaction) -> RedactedState:
     Args:
         state: as it was assembled.
         redaction: the options.
+        earlier: messages of earlier exceptions, and what is shown in their place (`rows.shown_messages`).
     """
     sql = redaction.sql(state.job.sql) if state.job.sql else SqlText("")
     expressions: dict[str, str] = {}
@@ -76,13 +80,17 @@ def redacted(state: RunState, redaction: Redaction) -> RedactedState:
         engine=_engine(state.engine, redaction),
         inputs=tuple(attrs.evolve(read, dataset=_dataset(read.dataset, redaction)) for read in state.inputs),
         outputs=tuple(outputs),
-        failure=_failure(state.failure, redaction, sql.hidden) if state.failure is not None else None,
+        failure=_failure(state.failure, redaction, sql.hidden, earlier) if state.failure is not None else None,
         gaps=tuple(attrs.evolve(r, message=redaction.text(r.message)) for r in state.gaps),
     )
     return RedactedState(shown)
 
 
-def _failure(failure: Failure, redaction: Redaction, hidden: Iterable[str]) -> Failure:
+def _failure(
+    failure: Failure, redaction: Redaction, hidden: Iterable[str], earlier: Mapping[str, str] | None
+) -> Failure:
+    if not redaction.row_values:
+        failure = without_rows(failure, earlier)
     trace = failure.stack_trace
     return attrs.evolve(
         failure,

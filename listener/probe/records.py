@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 import attrs
 from openlineage_pyspark.facets.model.dataset import Statistics
 from openlineage_pyspark.facets.model.plan import Plan
-from openlineage_pyspark.facets.model.run import Failure
+from openlineage_pyspark.facets.model.run import Failure, Raised
 from openlineage_pyspark.listener.probe.decode import cut_text, decode_plan
 
 T = TypeVar("T")
@@ -380,6 +380,10 @@ class _Members:
     def inner(self, name: str) -> _Members:
         return _Members(self._raw.get(name), f"{self._what}: {name!r}")
 
+    def members(self, name: str) -> Mapping[str, Any]:
+        found = self._raw.get(name)
+        return {} if found is None else found if isinstance(found, dict) else self._refuse(name, "an object")
+
     def all_inner(self, name: str) -> list[_Members]:
         return [_Members(item, f"{self._what}: an item of {name!r}") for item in self.sequence(name)]
 
@@ -491,7 +495,25 @@ def _failure(raw: _Members) -> Failure | None:
         return None
     error = raw.inner("error")
     language = "PYTHON" if error.text("class").endswith(".PythonException") else "JAVA"
-    return Failure(error.text("message"), language, error.text("stack") or None)
+    raised = tuple(_raised(one) for one in error.all_inner("raised"))
+    if not error.text("class"):
+        # Only its text is known, so it may come from anywhere.
+        raised = (Raised("", error.text("message"), of_rows=True),)
+    return Failure(error.text("message"), language, error.text("stack") or None, raised)
+
+
+def _raised(raw: _Members) -> Raised:
+    parameters = tuple((name, str(value)) for name, value in raw.members("parameters").items())
+    return Raised(
+        raw.text("class"),
+        raw.text("message"),
+        raw.text("frames"),
+        raw.flag("ofRows"),
+        raw.optional_text("condition"),
+        raw.optional_text("template") or "",
+        raw.optional_text("state"),
+        parameters,
+    )
 
 
 def _task_metrics(raw: _Members, rows_read: int = 0) -> TaskMetrics:

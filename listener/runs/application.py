@@ -61,7 +61,7 @@ class Application:
         """
         failure = None
         if outcome.event_type != "COMPLETE":
-            failure = Failure(outcome.message, "PYTHON", outcome.stack_trace)
+            failure = Failure(outcome.message, "PYTHON", outcome.stack_trace, outcome.raised)
         state = self._state(outcome.event_type, time)
         return attrs.evolve(state, failure=failure, gaps=gaps, operators=records)
 

@@ -338,6 +338,13 @@ class Settings:
         source=OURS,
         text="Replaces every literal in SQL text, expressions and error messages by `?`.",
     )
+    row_values_in_errors: bool = key(
+        "errors.rowValues",
+        BOOLEAN,
+        default=False,
+        source=OURS,
+        text="Sends error messages as they are, even if they can quote values of rows.",
+    )
     spool_path: str | None = key(
         "spool.path",
         TEXT,

@@ -42,7 +42,7 @@ def worker_of(
     """
     secrets = secret_values(facts.conf, os.environ, sys.argv[1:], settings.transport)
     hide_in_logs(secrets)
-    redaction = guard.redaction = Redaction(settings.mask_literals, secrets)
+    redaction = guard.redaction = Redaction(settings.mask_literals, secrets, settings.row_values_in_errors)
     application = application_of(facts, settings, attempt)
     pipeline = Pipeline(application, options_of(settings, redaction), providers(), delivery, guard)
     return Worker(probe, application, pipeline, delivery, guard)

@@ -13,10 +13,10 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from openlineage_pyspark.facets.model.run import Outcome
+from openlineage_pyspark.listener.start.uncaught import cut, failed_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,14 +49,12 @@ class ScriptEnd:
         problem = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
         if isinstance(problem, BaseException) and not isinstance(problem, SystemExit):
             event = "ABORT" if isinstance(problem, KeyboardInterrupt) else "FAIL"
-            trace = "".join(traceback.format_exception(type(problem), problem, problem.__traceback__))
-            message = "".join(traceback.format_exception_only(type(problem), problem)).strip()
-            return Outcome(event, message, trace)
+            return failed_outcome(event, problem)
         # The last one: any before it were caught, but something still refers to them.
         status = next(reversed(self._asked.values()), None)
         if status in (None, 0):
             return Outcome("COMPLETE")
-        message = f"the script ended with exit status {int(status)}" if isinstance(status, int) else str(status)
+        message = f"the script ended with exit status {int(status)}" if isinstance(status, int) else cut(str(status))
         return Outcome("FAIL", message)
 
     def _remember(self, exit_: SystemExit) -> None:

@@ -1,0 +1,116 @@
+"""Describe the exception that ends the user's script, with those that it came from."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from openlineage_pyspark.facets.model.run import Outcome, Raised
+from openlineage_pyspark.facets.redaction.rows import is_of_rows
+
+_LONGEST = 20_000
+_MOST = 20
+_CUT = "..."
+_CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
+_CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
+_HEADING = "Traceback (most recent call last):\n"
+_PYSPARK = "pyspark."
+# Where PySpark keeps the JVM's stack trace, and the parameters of its own conditions: Spark 4, then Spark 3.
+_STACKS = ("_stackTrace", "stackTrace")
+_CONDITIONS = ("_errorClass", "error_class")
+_PARAMETERS = ("_messageParameters", "message_parameters")
+# What PySpark makes of exceptions that Spark raises on the driver alone.
+_OF_ANALYSIS = ("AnalysisException", "ParseException")
+
+
+def failed_outcome(event_type: str, problem: BaseException) -> Outcome:
+    """
+    Return the outcome of a script that an exception ends.
+
+    Texts are cut, since everything that follows takes time in proportion to them.
+
+    Args:
+        event_type: FAIL or ABORT.
+        problem: the exception that nothing caught.
+    """
+    raised = _chain(problem)
+    headers = [f"{one.class_name}: {one.message}" if one.message else one.class_name for one in raised]
+    trace = "".join(f"{one.frames}{header}\n" for one, header in zip(raised, headers, strict=True))
+    return Outcome(event_type, headers[-1], trace, raised)
+
+
+def cut(text: str) -> str:
+    """Return a text, or the beginning of a long one."""
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + _CUT
+
+
+def _chain(problem: BaseException) -> tuple[Raised, ...]:
+    """Return an exception and those that it came from, in the order in which Python prints them."""
+    found: list[Raised] = []
+    seen: set[int] = set()
+    one: BaseException | None = problem
+    while one is not None and id(one) not in seen and len(found) < _MOST:
+        seen.add(id(one))
+        before, between = one.__cause__, _CAUSE
+        if before is None and not one.__suppress_context__:
+            before, between = one.__context__, _CONTEXT
+        is_first = before is None or id(before) in seen or len(found) == _MOST - 1
+        found.append(_raised(one, "" if is_first else between))
+        one = before
+    return tuple(reversed(found))
+
+
+def _raised(problem: BaseException, between: str) -> Raised:
+    """Describe one exception; `between` is the text that joins it to the one before."""
+    class_name, message = _class_and_message(problem)
+    frames = f"{between}{_HEADING}{cut(''.join(traceback.format_tb(problem.__traceback__)))}"
+    if not frames.endswith("\n"):
+        frames += "\n"
+    is_of_pyspark = type(problem).__module__.startswith(_PYSPARK)
+    return Raised(
+        class_name,
+        message,
+        frames,
+        of_rows=is_of_pyspark and _quotes_rows(problem),
+        condition=_text(problem, _CONDITIONS) if is_of_pyspark else None,
+        parameters=_parameters(problem) if is_of_pyspark else (),
+    )
+
+
+def _class_and_message(problem: BaseException) -> tuple[str, str]:
+    """Return the class of an exception as a traceback spells it, and what follows there."""
+    lines = traceback.format_exception_only(type(problem), problem)
+    # Of a SyntaxError, it stands below the place in the source.
+    text = next((cut(line) for line in lines if not line.startswith(" ")), "").rstrip("\n")
+    text = "".join([text, *(cut(f"\n{line}".rstrip("\n")) for line in _after(lines))])
+    class_name, _, message = text.partition(": ")
+    return class_name, message
+
+
+def _after(lines: list[str]) -> list[str]:
+    """Return the notes below the message of an exception."""
+    first = next((at for at, line in enumerate(lines) if not line.startswith(" ")), len(lines))
+    return lines[first + 1 :]
+
+
+def _quotes_rows(problem: BaseException) -> bool:
+    """Return whether an exception of PySpark's comes from where rows are handled."""
+    # PySpark has the JVM's stack trace as text. The JVM is not asked: it may be gone.
+    name = type(problem).__name__
+    if name == "PythonException":
+        return True
+    stack = _text(problem, _STACKS)
+    if stack is not None:
+        return "Executor$TaskRunner" in stack if name in _OF_ANALYSIS else is_of_rows(stack)
+    return type(problem).__module__.rpartition(".")[2] == "connect" and name not in _OF_ANALYSIS
+
+
+def _text(problem: BaseException, names: tuple[str, ...]) -> str | None:
+    found: list[Any] = [vars(problem).get(name) for name in names]
+    return next((each for each in found if isinstance(each, str)), None)
+
+
+def _parameters(problem: BaseException) -> tuple[tuple[str, str], ...]:
+    found: list[Any] = [vars(problem).get(name) for name in _PARAMETERS]
+    given = next((each for each in found if isinstance(each, dict)), {})
+    return tuple((str(name), str(value)) for name, value in given.items())
