@@ -9,7 +9,9 @@ from openlineage_pyspark.facets.model.run import Outcome, Raised
 from openlineage_pyspark.facets.redaction.rows import is_of_rows
 
 _LONGEST = 20_000
-_MOST = 20
+# Of all exceptions together; those that came first are left out.
+_LONGEST_TRACE = 500_000
+_MOST = 100
 _CUT = "..."
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -48,14 +50,16 @@ def _chain(problem: BaseException) -> tuple[Raised, ...]:
     """Return an exception and those that it came from, in the order in which Python prints them."""
     found: list[Raised] = []
     seen: set[int] = set()
+    length = 0
     one: BaseException | None = problem
-    while one is not None and id(one) not in seen and len(found) < _MOST:
+    while one is not None and id(one) not in seen and len(found) < _MOST and length < _LONGEST_TRACE:
         seen.add(id(one))
         before, between = one.__cause__, _CAUSE
         if before is None and not one.__suppress_context__:
             before, between = one.__context__, _CONTEXT
         is_first = before is None or id(before) in seen or len(found) == _MOST - 1
         found.append(_raised(one, "" if is_first else between))
+        length += len(found[-1].message) + len(found[-1].frames)
         one = before
     return tuple(reversed(found))
 

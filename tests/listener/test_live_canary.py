@@ -1,5 +1,5 @@
 """
-No secret that a job has gets into an event, a line of the log or a file of the spool.
+No secret that a job has, and no value of its rows, gets into an event, a line of the log or a file of the spool.
 
 The places stand in canaries.yaml. Two real jobs have a canary in each of them: the first sends to a receiver that
 refuses some events for good and repeats their headers; the second masks literals, and its receiver is away, so that
@@ -26,7 +26,7 @@ import pytest
 import yaml
 
 PLACES = yaml.safe_load(Path(__file__).with_name("canaries.yaml").read_text(encoding="utf-8"))
-SECRETS, LITERALS = PLACES["secrets"], PLACES["literals"]
+SECRETS, ROWS, LITERALS = PLACES["secrets"], PLACES["rows"], PLACES["literals"]
 TOKEN = "t0" + hashlib.sha256(b"token").hexdigest()[:18]
 
 
@@ -166,7 +166,7 @@ class Ran:
 
 
 def run(jobs: Any, tmp_path_factory: pytest.TempPathFactory, server: Server, kind: str, conf: dict) -> Ran:
-    places = [*SECRETS, PLACES["login"][kind], *LITERALS]
+    places = [*SECRETS, PLACES["login"][kind], *(ROWS if kind == "default" else ()), *LITERALS]
     arguments, environment, steps = [], {}, []
     for number, place in enumerate(places):
         conf |= {key: filled(place, value, number) for key, value in place.get("conf", {}).items()}
@@ -218,7 +218,7 @@ def ran(real_spark: None, request: pytest.FixtureRequest) -> Ran:
 
 
 def test_every_place_has_a_canary_of_its_own() -> None:
-    places = [*SECRETS, *PLACES["login"].values(), *LITERALS]
+    places = [*SECRETS, *PLACES["login"].values(), *ROWS, *LITERALS]
 
     assert len({canary(place) for place in places}) == len({place["place"] for place in places}) == len(places)
     assert len(SECRETS) >= 60
@@ -276,6 +276,18 @@ def test_the_transport_used_its_own_secrets(by_default: Ran, masked: Ran) -> Non
 def test_no_canary_is_found_in_any_event_log_line_or_spool_file(ran: Ran) -> None:
     assert ran.found([*SECRETS, *PLACES["login"].values()]) == []
     assert not holds(ran.left_behind(), TOKEN)
+
+
+def test_no_value_of_a_row_is_found_although_each_was_quoted(by_default: Ran) -> None:
+    quoted = [place["place"] for place in ROWS if canary(place) in str(by_default.outcomes[place["place"]])]
+    failed = [event["run"]["facets"]["errorMessage"] for event in by_default.events if event["eventType"] == "FAIL"]
+
+    assert quoted == [place["place"] for place in ROWS]
+    assert by_default.found(ROWS) == []
+    assert [error["message"] for error in failed if not error["message"].strip("* ")] == []
+    shown = "\n".join(error["message"] for error in failed)
+    assert 'The value *** of the type "STRING" cannot be cast to "INT"' in shown
+    assert "LookupError: *** (withheld" in shown
 
 
 def test_the_same_search_finds_every_plain_literal_where_they_are_kept(by_default: Ran) -> None:

@@ -48,6 +48,34 @@ def raising(text):
     return functions.udf(fail, "long")
 
 
+@functions.udf("string")
+def quoting(value):
+    try:
+        return int(value)
+    except ValueError as problem:
+        raise LookupError(f"no row\nlike {value}") from problem
+
+
+def people(value, name):
+    spark.createDataFrame([(value,)], "ssn STRING").write.parquet(f"people_{name}")
+    return spark.read.parquet(f"people_{name}")
+
+
+def people_stream(name):
+    return spark.readStream.schema("ssn STRING").parquet(f"people_{name}")
+
+
+def started(writer, name):
+    writer.option("checkpointLocation", f"checkpoint_{name}").trigger(once=True).start().awaitTermination()
+
+
+def repeated(action):
+    try:
+        action()
+    except PySparkException as problem:
+        raise RuntimeError(f"no load: {problem}") from None
+
+
 def connect(user, phrase):
     raise PermissionError(f"{user} said {len(phrase)} letters, and they are not known")
 
@@ -65,7 +93,8 @@ def stream(source, sink, out, value="id"):
 
 scope = {
     "spark": spark, "F": functions, "rows": rows, "jdbc": jdbc, "derby": derby, "read_derby": read_derby,
-    "raising": raising, "connect": connect, "stream": stream,
+    "raising": raising, "connect": connect, "stream": stream, "quoting": quoting, "people": people,
+    "people_stream": people_stream, "started": started, "repeated": repeated,
 }  # fmt: skip
 problems, outcomes = [], {}
 
@@ -78,7 +107,7 @@ def attempt(number, step):
             snippet = snippets / f"snippet_{number}.py"
             snippet.write_text(step["python"], "utf-8")
             runpy.run_path(str(snippet), scope)
-    except (PySparkException, Py4JError, RuntimeError, OSError) as problem:
+    except (PySparkException, Py4JError, RuntimeError, OSError, TypeError) as problem:
         problems.append(problem)
         return f"{type(problem).__name__}: {problem}"
 
