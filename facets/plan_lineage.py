@@ -127,7 +127,7 @@ class _Analysis:
         plan = self.plan
         sinks = registry.sinks(plan) or ((plan.root,) if is_command else ())
         found = [registry.write(plan, plan.operators[at], self.session) for at in sinks]
-        writes = tuple(write for write in found if isinstance(write, Write))
+        writes = tuple(each for write in found if isinstance(write, Write) for each in write.each)
         unknown = False
         for at, target in zip(sinks, found, strict=True):
             if isinstance(target, UnnamedTarget) and target.target is not None:

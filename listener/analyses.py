@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.model.dataset import Dataset
+from openlineage_pyspark.facets.datasets.tables import key_of
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
@@ -22,6 +24,7 @@ from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnd
 from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, Step
 
 _MOST_REMEMBERED = 50_000
+_MOST_TABLES = 10_000
 
 
 def session_of(plan: Plan, metastore: str | None) -> Session:
@@ -54,6 +57,7 @@ class Analyses:
         self._datasets: dict[int, tuple[Dataset, ...]] = {}
         self._sources: dict[int, Any] = {}
         self._rows: dict[int, Any] = {}
+        self._tables: dict[str, Dataset] = {}
 
     def of(self, step: Step, *, wanted: bool) -> PlanLineage | None:
         """
@@ -71,7 +75,9 @@ class Analyses:
             The lineage; None if the plan is not wanted. For a plan that could not be read, it holds only a gap.
         """
         if isinstance(step, ExecutionEnded):
-            self._open.pop(step.id, None)
+            done = self._open.pop(step.id, None)
+            if done is not None and step.failure is None:
+                self._learn(done)
         if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)):
             return None
         found = None
@@ -96,7 +102,43 @@ class Analyses:
     def _lineage(self, encoded: EncodedPlan, *, is_command: bool) -> PlanLineage:
         plan = encoded.decode()
         memory = Memory(self._datasets, self._sources, self._rows)
-        return lineage_of_plan(plan, session_of(plan, self._metastore), memory, is_command=is_command)
+        session = attrs.evolve(session_of(plan, self._metastore), tables=self._tables)
+        return lineage_of_plan(plan, session, memory, is_command=is_command)
+
+    def _learn(self, plan_lineage: PlanLineage) -> None:
+        """Remember the tables that a plan has used: a catalog may have forgotten them when it is asked."""
+        for dataset in plan_lineage.inputs:
+            self._put(dataset)
+        for output in plan_lineage.outputs:
+            write = output.write
+            key = key_of(write.dataset)
+            if write.renamed_from is not None:
+                self._forget(write.renamed_from)
+            if write.lifecycle == "DROP":
+                self._tables.pop(key or "", None)
+            elif not (write.may_skip and key in self._tables):
+                self._put(write.dataset)
+
+    def _put(self, dataset: Dataset) -> None:
+        key = key_of(dataset)
+        if key is None:
+            return
+        known = self._tables.pop(key, None)
+        if known is not None and dataset.is_named_by_catalog:
+            # A statement that creates a table knows its location only afterwards.
+            dataset = known
+        # A read or a write may have some of the columns only.
+        same = known is not None and known.identifier == dataset.identifier
+        self._tables[key] = attrs.evolve(dataset, fields=dataset.fields or known.fields) if known and same else dataset
+        while len(self._tables) > _MOST_TABLES:
+            del self._tables[next(iter(self._tables))]
+
+    def _forget(self, identifier: Identifier) -> None:
+        """Forget a table by the identity that it had before it was renamed."""
+        for key, dataset in list(self._tables.items()):
+            links = [Identifier(link.namespace, link.name) for link in dataset.symlinks]
+            if identifier in (dataset.identifier, *links):
+                del self._tables[key]
 
     def _remember(self, plan_lineage: PlanLineage) -> None:
         rows = plan_lineage.results.get(ROWS, {})

@@ -42,7 +42,7 @@ QUIET: ClassRules[CommandRule] = ClassRules()
             CreateFunctionCommand CreateSQLFunctionCommand DescribeColumnCommand
             DescribeDatabaseCommand DescribeFunctionCommand DescribeProcedureCommand
             DescribeQueryCommand DescribeRelationJsonCommand DescribeTableCommand
-            DropDatabaseCommand DropFunctionCommand DropTempViewCommand ExplainCommand
+            DropFunctionCommand DropTempViewCommand ExplainCommand
             ListArchivesCommand ListFilesCommand ListJarsCommand RefreshFunctionCommand
             RefreshTableCommand RepairTableCommand ResetCommand SetCatalogCommand SetCommand
             SetNamespaceCollationCommand SetNamespaceCommand SetPathCommand ShowCatalogsCommand
@@ -58,7 +58,7 @@ QUIET: ClassRules[CommandRule] = ClassRules()
             CommentOnNamespace CompoundBody CreateFunction CreateIndex CreateNamespace
             CreateUserDefinedFunction CreateVariable DeclareCursor DescribeColumn DescribeFunction
             DescribeNamespace DescribeRelation DescribeTablePartition DropConstraint DropFunction
-            DropIndex DropNamespace DropVariable FetchCursor NoopCommand OpenCursor
+            DropIndex DropVariable FetchCursor NoopCommand OpenCursor
             RecoverPartitions RefreshFunction RefreshTable RepairTable SetCatalogAndNamespace
             SetNamespaceLocation SetNamespaceProperties SetVariable SetViewProperties ShowColumns
             ShowCreateTable ShowFunctions ShowNamespaces ShowPartitions ShowTableExtended

@@ -25,7 +25,7 @@ from openlineage_pyspark.facets.commands.target import (
 from openlineage_pyspark.facets.datasets import naming, resolve
 from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.source import SOURCES, Session
-from openlineage_pyspark.facets.datasets.tables import catalog_table, table_name
+from openlineage_pyspark.facets.datasets.tables import catalog_table, key_of, known_table, table_key, table_name
 from openlineage_pyspark.facets.datasets.v2 import v2_table
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Value
@@ -158,7 +158,12 @@ def _create_table(plan: Plan, operator: Operator, session: Session) -> Target:
     table, existing = operator.described("table"), operator.described("existing")
     if table is None:
         return unnamed(None, None)
-    there = operator.arguments.get("ignoreIfExists") is True and existing is not None and _is_older(existing, table)
+    if operator.arguments.get("ignoreIfExists") is not True:
+        return write_to_table(plan, table, None, (), session, "CREATE")
+    known = known_table(session, table.values.get("identifier"))
+    if known is not None:
+        return Write(known, label=label_of(known))
+    there = existing is not None and _is_older(existing, table)
     return write_to_table(plan, table, None, (), session, None if there else "CREATE")
 
 
@@ -204,27 +209,88 @@ def _existing(
     return Write(dataset, lifecycle=lifecycle, label=label)
 
 
-def _named(operator: Operator, session: Session, lifecycle: str) -> Target:
-    """Return the write of a command on an existing table; if it is gone from the catalog, only its name is known."""
-    if operator.described("tableMetadata") is not None:
-        return _existing(operator, session, lifecycle)
-    return _gone(operator.described("tableIdentifier"), session, lifecycle)
+def _named(operator: Operator, session: Session, lifecycle: str, *, view: bool = False) -> Target:
+    """
+    Return the write of a command on an existing table or view.
+
+    The catalog is asked after the command has begun, and may have forgotten the table or know a newer one of the same
+    name. What the application's earlier statements have told of it comes in order.
+    """
+    known = known_table(session, operator.described("tableIdentifier"))
+    if operator.described("tableMetadata") is None:
+        return _gone(operator.described("tableIdentifier"), operator.text("tablePath"), session, lifecycle, view=view)
+    found = _existing(operator, session, lifecycle)
+    other = isinstance(found, Write) and known is not None and found.dataset.identifier != known.identifier
+    return _write(known, lifecycle) if other and known and lifecycle in ("DROP", "TRUNCATE") else found
 
 
-def _gone(identifier: Described | None, session: Session, lifecycle: str) -> Target:
-    dataset = catalog_table(Described("CatalogTable", {"identifier": identifier}), session)
+def _write(dataset: Dataset, lifecycle: str) -> Write:
+    return Write(dataset, lifecycle=lifecycle, label=label_of(dataset))
+
+
+def _gone(
+    identifier: Described | None, path: str | None, session: Session, lifecycle: str, *, view: bool = False
+) -> Target:
+    """Return the write of a command on a table that the catalog no longer has; `path`: the default for its name."""
+    known = known_table(session, identifier)
+    if known is not None:
+        return _write(known, lifecycle)
+    values = {"identifier": identifier, "defaultPath": path, "kind": "VIEW" if view else None}
+    dataset = catalog_table(Described("CatalogTable", values), session)
     if dataset is None:
         return unnamed(None, None)
-    remark = "the table was no longer in the catalog when it was looked up: its location is not known"
-    return Write(dataset, lifecycle=lifecycle, label=label_of(dataset), remark=remark)
+    if view:
+        return _write(dataset, lifecycle)
+    where = "taken to be the default one" if path else "not known"
+    remark = f"the table was no longer in the catalog when it was looked up: its location is {where}"
+    return attrs.evolve(_write(dataset, lifecycle), remark=remark)
 
 
 @command({COMMAND: "DropTableCommand"}, reads=named_only("table", "tableName"))
 def _drop(_: Plan, operator: Operator, session: Session) -> Target:
-    """DROP TABLE, DROP VIEW."""
-    if operator.described("tableMetadata") is None and operator.arguments.get("ifExists") is True:
+    """DROP TABLE, DROP VIEW: Spark reports whether there was one."""
+    absent = operator.described("tableMetadata") is None and operator.arguments.get("ifExists") is True
+    if absent and session.tables is None:
         return NO_TARGET
-    return _named(operator, session, "DROP")
+    found = _named(operator, session, "DROP", view=operator.arguments.get("isView") is True)
+    return _if_dropped(found, operator.described("tableIdentifier"))
+
+
+def _if_dropped(found: Target, identifier: Described | None) -> Target:
+    name = table_name(identifier)
+    return attrs.evolve(found, if_dropped=name.lower()) if isinstance(found, Write) and name else found
+
+
+@command({COMMAND: "DropDatabaseCommand", LOGICAL: "DropNamespace"})
+def _drop_database(plan: Plan, operator: Operator, session: Session) -> Target:
+    """DROP DATABASE CASCADE: the tables in it that the application has used."""
+    database = _database(plan, operator)
+    if operator.arguments.get("cascade") is not True or database is None:
+        return NO_TARGET
+    datasets = [dataset for key, dataset in (session.tables or {}).items() if key.startswith(f"{database}.")]
+    if not datasets:
+        return NO_TARGET
+    remark = "of the tables in the database, those are known that the application has used"
+    return Write(
+        datasets[0],
+        lifecycle="DROP",
+        label=database.partition(".")[2].replace(".", "_"),
+        remark=remark,
+        further=tuple(datasets[1:]),
+    )
+
+
+def _database(plan: Plan, operator: Operator) -> str | None:
+    """Return the catalog and the name of the database that a command names, as tables begin in `Session.tables`."""
+    name = operator.text("databaseName")
+    if name is not None:
+        return table_key("spark_catalog", name)
+    resolved = next((plan.operators[below] for below in operator.children), None)
+    catalog = resolved.described("catalog") if resolved is not None else None
+    parts = texts(resolved.sequence("namespace") or resolved.sequence("nameParts")) if resolved is not None else ()
+    if catalog is None or catalog.text("name") is None or not parts:
+        return None
+    return table_key(str(catalog.text("name")), ".".join(parts))
 
 
 @command({COMMAND: "TruncateTableCommand"}, reads=named_only("table", "tableName"))
@@ -287,6 +353,9 @@ def _rename(_: Plan, operator: Operator, session: Session) -> Target:
     before, after = operator.described("oldIdentifier"), operator.described("newIdentifier")
     if before is None or after is None:
         return unnamed(None, None)
+    used = known_table(session, before)
+    if used is not None and operator.described("oldMetadata") is None and operator.described("newMetadata") is None:
+        return _renamed_since(used, before, after, operator)
     metadata, there = operator.described("oldMetadata"), operator.described("newMetadata")
     paths = [_place(metadata, operator.text("oldPath")), _place(there, operator.text("newPath"))]
     if after.text("database") is None:
@@ -306,6 +375,23 @@ def _rename(_: Plan, operator: Operator, session: Session) -> Target:
     link = next((Identifier(link.namespace, link.name) for link in old.symlinks), old.identifier)
     was = link if old.identifier == new.identifier else old.identifier
     return Write(new, lifecycle="RENAME", renamed_from=was, label=table_label(new, table_name(after)))
+
+
+def _renamed_since(known: Dataset, before: Described, after: Described, operator: Operator) -> Target:
+    """Return the write of a rename of which the catalog knows neither name any more."""
+    database = after.text("database") or before.text("database") or "default"
+    name = f"{database}.{after.text('table')}".lower()
+    old, new = operator.text("oldPath"), operator.text("newPath")
+    links = tuple(attrs.evolve(link, name=name) for link in known.symlinks)
+    if old and new and naming.uri_location(old) == known.identifier:
+        moved = attrs.evolve(known, identifier=naming.uri_location(new), symlinks=links)
+        return Write(moved, lifecycle="RENAME", renamed_from=known.identifier, label=table_label(moved, name))
+    if links:
+        was = Identifier(known.symlinks[0].namespace, known.symlinks[0].name)
+        moved = attrs.evolve(known, symlinks=links)
+    else:
+        was, moved = known.identifier, attrs.evolve(known, identifier=Identifier(known.identifier.namespace, name))
+    return Write(moved, lifecycle="RENAME", renamed_from=was, label=table_label(moved, name))
 
 
 def _place(metadata: Described | None, path: str | None) -> str | None:
@@ -375,10 +461,11 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Targe
     lifecycle = {"DropTable": "DROP", "DropView": "DROP", "TruncateTable": "TRUNCATE", "RenameTable": "RENAME"}.get(
         operator.name, "ALTER"
     )
-    if resolved.described("tableMetadata") is None and resolved.text("tablePath") is not None:
-        # The table was looked up in the session catalog, which does not have it.
-        absent = operator.arguments.get("ifExists") is True
-        return NO_TARGET if absent else _gone(_session_identifier(resolved), session, lifecycle)
+    path = resolved.text("tablePath")
+    if path is not None and (lifecycle == "DROP" or resolved.described("tableMetadata") is None):
+        return _in_session_catalog(operator, resolved, dataset, session, lifecycle)
+    if lifecycle == "DROP":
+        return _v2_drop(dataset, session)
     names, location = texts(operator.sequence("newName")), operator.text("location")
     if operator.name == "RenameTable" and names:
         return _renamed(dataset, names)
@@ -386,6 +473,38 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Targe
         dataset = attrs.evolve(dataset, identifier=naming.location(location))
     dataset = attrs.evolve(dataset, fields=altered(plan, operator, dataset.fields))
     return Write(dataset, lifecycle=lifecycle, label=label_of(dataset))
+
+
+# The classes of the session catalog that drop a table through the catalog which reports it.
+_REPORTS_DROPS = (
+    "org.apache.spark.sql.execution.datasources.v2.V2SessionCatalog",
+    "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+)
+
+
+def _in_session_catalog(
+    operator: Operator, resolved: Operator, dataset: Dataset, session: Session, lifecycle: str
+) -> Target:
+    """Return the write of a DROP, or of another command on a table that the session catalog no longer has."""
+    identifier, catalog = _session_identifier(resolved), resolved.described("catalog")
+    reports = lifecycle == "DROP" and catalog is not None and catalog.class_name in _REPORTS_DROPS
+    gone = resolved.described("tableMetadata") is None
+    if gone and operator.arguments.get("ifExists") is True and not (reports and session.tables is not None):
+        return NO_TARGET
+    known = known_table(session, identifier)
+    if gone:
+        view = operator.name == "DropView"
+        found = _gone(identifier, resolved.text("tablePath"), session, lifecycle, view=view)
+    else:
+        found = _write(known or dataset, lifecycle)
+    return _if_dropped(found, identifier) if reports else found
+
+
+def _v2_drop(dataset: Dataset, session: Session) -> Target:
+    """Return the write of a DROP in another catalog, which no longer tells where the table was."""
+    key = key_of(dataset)
+    known = (session.tables or {}).get(key) if key is not None else None
+    return _write(known or dataset, "DROP")
 
 
 def _renamed(dataset: Dataset, names: tuple[str, ...]) -> Write:

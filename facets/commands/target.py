@@ -65,6 +65,8 @@ class Write:
         keeps_rows: whether rows may stay untouched; each set column then also has itself as an IDENTITY source.
         may_skip: whether it writes nothing if the target exists; the row counts of the run show that.
         remark: what is not known about the dataset; None if nothing is missing.
+        if_dropped: `database.table`, if the command does something only where Spark reports that this was dropped.
+        further: more datasets that the command treats the same way.
     """
 
     dataset: Dataset
@@ -79,6 +81,13 @@ class Write:
     keeps_rows: bool = False
     may_skip: bool = False
     remark: str | None = None
+    if_dropped: str | None = None
+    further: tuple[Dataset, ...] = ()
+
+    @property
+    def each(self) -> tuple[Write, ...]:
+        """The write to each of its datasets."""
+        return (self, *(attrs.evolve(self, dataset=dataset, further=()) for dataset in self.further))
 
 
 @attrs.frozen

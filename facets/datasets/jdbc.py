@@ -1,29 +1,30 @@
 """
 Tables of other databases, through JDBC, and the queries that a JDBC source was given instead of a table.
 
-A query is parsed with sqlglot, which is large and therefore imported only for a query. Its tables are the inputs. A
-result column gets the columns that sqlglot traces it to; it gets none if sqlglot can't trace it, or is not installed.
+A query is parsed with sqlglot, which is large and therefore imported only for a query (`foreign_sql`). Its tables are
+the inputs. A result column has no sources if they can't be told, and the relation says so.
 """
 
 from __future__ import annotations
 
+import functools
 import logging
-import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Column, Relation, Session, reads, source
+from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
 from openlineage_pyspark.facets.datasets.tables import in_session_catalog
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
+from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Plan
 from openlineage_pyspark.facets.model.schema import fields_of
 
 if TYPE_CHECKING:
-    from sqlglot import exp
+    from openlineage_pyspark.facets.datasets.foreign_sql import Query
 
 _V2 = "org.apache.spark.sql.execution.datasources.v2.jdbc"
 _DIALECTS = {
@@ -38,7 +39,13 @@ _DIALECTS = {
     "clickhouse": "clickhouse",
     "trino": "trino",
     "teradata": "teradata",
+    # sqlglot has no dialect for these, but it is known how they spell names.
+    "derby": "derby",
+    "h2": "h2",
+    "hsqldb": "hsqldb",
+    "db2": "db2",
 }
+_MOST_LISTED = 20
 _INSTALL = "sqlglot (pip install sqlglot)"
 
 
@@ -56,7 +63,11 @@ def jdbc_dataset(url: str, table: str, fields: tuple[Field, ...] = ()) -> Datase
 
 @source(
     {"org.apache.spark.sql.execution.datasources.jdbc": "JDBCRelation"},
-    reads={"url": "jdbcOptions.url", "table": "jdbcOptions.tableOrQuery"},
+    reads={
+        "url": "jdbcOptions.url",
+        "table": "#long:jdbcOptions.tableOrQuery",
+        "prepare": "#long:jdbcOptions.prepareQuery",
+    },
 )
 def relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
     """Resolve a table, or the tables of a query in the SQL of the other database."""
@@ -113,17 +124,13 @@ def jdbc_relation(described: Described, operator: Operator, fields: tuple[Field,
         One table with its columns; or the tables of the query, with the columns that can be traced.
     """
     url, text = str(described.text("url")), described.text("table") or ""
-    query = _query(text)
-    if query is None:
+    if is_name(text) and not isinstance(text, CutText):
         dataset = jdbc_dataset(url, text, fields)
         return Relation((dataset,), {o.id: (Column(dataset.identifier, o.name),) for o in operator.output})
-    try:
-        parsed = _parse(query, url)
-    except ImportError:
-        return Relation(_named(url, query), opaque=f"the SQL text of the JDBC source needs {_INSTALL} to be read")
-    if parsed is None:
-        return Relation(_named(url, query), opaque="the SQL text of the JDBC source could not be parsed")
-    return _Query(url, parsed, operator, fields).relation()
+    query = _read(url, text, described.text("prepare") or "")
+    if isinstance(query, _Opaque):
+        return Relation(_datasets(url, query.tables), opaque=query.why)
+    return _relation(url, query, operator, fields)
 
 
 @_unheard()
@@ -135,113 +142,89 @@ def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
         url: the JDBC URL.
         text: the table, or the query in parentheses.
     """
-    query = _query(text)
-    if query is None:
-        return (jdbc_dataset(url, text),)
-    try:
-        parsed = _parse(query, url)
-    except ImportError:
-        return _named(url, query)
-    if parsed is None:
-        return _named(url, query)
-    return tuple({d.identifier: d for d in (jdbc_dataset(url, _name(t)) for t in _tables(parsed))}.values())
+    whole = is_name(text) and not isinstance(text, CutText)
+    return _datasets(url, (text,) if whole else _read(url, text).tables)
 
 
-def _named(url: str, query: str) -> tuple[Dataset, ...]:
-    """Return the tables after FROM and JOIN in a query that can't be parsed, each once."""
-    names = re.findall(r"(?i)\b(?:from|join)\s+([\w.\"`\[\]]+)", query)
-    return tuple({d.identifier: d for d in (jdbc_dataset(url, name) for name in names)}.values())
+def _datasets(url: str, tables: tuple[str, ...]) -> tuple[Dataset, ...]:
+    return tuple({d.identifier: d for d in (jdbc_dataset(url, table) for table in tables)}.values())
 
 
-def _query(text: str) -> str | None:
-    """Return the query in `(SELECT ...) alias`; None for the name of a table."""
-    found = re.match(r"\s*\((.*)\)[^)]*$", text, re.DOTALL)
-    return found.group(1) if found else None
+@attrs.frozen
+class _Opaque:
+    """The names of the tables in a query whose columns can't be traced, and why they can't."""
+
+    tables: tuple[str, ...]
+    why: str
 
 
-def _parse(query: str, url: str) -> exp.Expr | None:
+def _read(url: str, text: str, prepare: str = "") -> Query | _Opaque:
     """
-    Return the parsed query; None if it is not a single SQL statement.
+    Return what anything but a mere name reads.
+
+    Args:
+        url: the JDBC URL.
+        text: what Spark puts after FROM.
+        prepare: what Spark puts before the query, such as CTEs.
+    """
+    if isinstance(text, CutText):
+        tables = named_tables(f"{prepare} FROM {text.removesuffix('...')}", cut=True)
+        return _Opaque(tables, "the SQL text of the JDBC source is too long: only its beginning was read")
+    dialect = _DIALECTS.get(url.removeprefix("jdbc:").partition(":")[0])
+    statement = " ".join([prepare, "SELECT * FROM", text])
+    try:
+        return _parsed(statement, dialect)
+    except ImportError:
+        return _Opaque(named_tables(statement), f"the SQL text of the JDBC source needs {_INSTALL} to be read")
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(statement: str, dialect: str | None) -> Query | _Opaque:
+    """
+    Return what a query reads. Several executions have the same one, and parsing takes time.
 
     Raises:
         ImportError: sqlglot is not installed.
     """
-    import sqlglot
-    from sqlglot.errors import SqlglotError
+    from openlineage_pyspark.facets.datasets.foreign_sql import TooLargeError, UnreadableError, read_query
 
-    dialect = _DIALECTS.get(url.removeprefix("jdbc:").partition(":")[0])
     try:
-        statements = sqlglot.parse(query, dialect=dialect)
-    except SqlglotError:
-        return None
-    return statements[0] if len(statements) == 1 else None
+        return read_query(statement, dialect)
+    except TooLargeError:
+        return _Opaque(named_tables(statement), "the SQL text of the JDBC source is too large to be read")
+    except UnreadableError:
+        return _Opaque(named_tables(statement), "the SQL text of the JDBC source could not be parsed")
 
 
-def _tables(parsed: exp.Expr) -> list[exp.Table]:
-    """Return the tables of a query, without its common table expressions."""
-    from sqlglot import exp
-
-    names = {cte.alias_or_name.lower() for cte in parsed.find_all(exp.CTE)}
-    return [t for t in parsed.find_all(exp.Table) if t.name.lower() not in names]
-
-
-def _name(table: exp.Table) -> str:
-    return ".".join(part.name for part in table.parts)
-
-
-@attrs.frozen
-class _Query:
-    url: str
-    parsed: exp.Expr
-    operator: Operator
-    fields: tuple[Field, ...]
-
-    def relation(self) -> Relation:
-        tables = _tables(self.parsed)
-        datasets = {d.identifier: d for d in (jdbc_dataset(self.url, _name(t)) for t in tables)}
-        told = {o.id: self._columns(o.name, list(datasets), tables) for o in self.operator.output}
-        columns = {id_: found or () for id_, found in told.items()}
-        typed = tuple(self._with_fields(dataset, columns) for dataset in datasets.values())
-        unknown = sorted(o.name for o in self.operator.output if told[o.id] is None)
-        opaque = (
-            f"the SQL text of the JDBC source doesn't tell the columns of {', '.join(unknown)}" if unknown else None
+def _relation(url: str, query: Query, operator: Operator, fields: tuple[Field, ...]) -> Relation:
+    """Return the relation of a query that was parsed."""
+    told = query.sources(tuple(output.name for output in operator.output))
+    columns = {
+        output.id: tuple(
+            Column(jdbc_dataset(url, table).identifier, name, same) for (table, name), same in (sources or {}).items()
         )
-        return Relation(typed, {k: v for k, v in columns.items() if v}, opaque)
+        for output, sources in zip(operator.output, told, strict=True)
+    }
+    typed = tuple(_with_fields(dataset, columns, operator, fields) for dataset in _datasets(url, query.tables))
+    unknown = sorted(output.name for output, sources in zip(operator.output, told, strict=True) if sources is None)
+    opaque = f"the SQL text of the JDBC source doesn't tell the columns of {_listed(unknown)}" if unknown else None
+    return Relation(typed, {id_: found for id_, found in columns.items() if found}, opaque)
 
-    def _columns(self, name: str, datasets: list[Identifier], tables: list[exp.Table]) -> tuple[Column, ...] | None:
-        """Return the source columns of a result column, none for a constant; None if the query does not show them."""
-        from sqlglot import exp
-        from sqlglot.errors import SqlglotError
-        from sqlglot.lineage import lineage
 
-        star = isinstance(self.parsed, exp.Select) and any(isinstance(e, exp.Star) for e in self.parsed.expressions)
-        if len(tables) == 1 and star:
-            return (Column(datasets[0], name),)
-        try:
-            node = lineage(name, self.parsed.copy(), schema={})
-        except (SqlglotError, ValueError):
-            return None
-        found: dict[Column, None] = {}
-        for leaf in node.walk():
-            table = leaf.source if isinstance(leaf.source, exp.Table) else leaf.expression
-            if leaf.downstream or not isinstance(table, exp.Table):
-                continue
-            identity = isinstance(getattr(node.expression, "this", node.expression), exp.Column)
-            column = leaf.name.rpartition(".")[2].strip('"`[]')
-            # Older versions of sqlglot return this for a column that may belong to any of several tables.
-            if column == "*":
-                return None
-            found[Column(jdbc_dataset(self.url, _name(table)).identifier, column, identity)] = None
-        constant = not any(node.expression.find_all(exp.Column, exp.Star))
-        return tuple(found) if found or constant else None
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_LISTED
+    return ", ".join(names[:_MOST_LISTED]) + (f" and {more} others" if more > 0 else "")
 
-    def _with_fields(self, dataset: Dataset, columns: dict[int, tuple[Column, ...]]) -> Dataset:
-        """Return a dataset with the columns that are read from it; only unchanged columns have a known type."""
-        types = {f.name: f for f in self.fields}
-        known: dict[str, Field] = {}
-        for output in self.operator.output:
-            for column in columns[output.id]:
-                if column.dataset == dataset.identifier and column.name not in known:
-                    same = types.get(output.name) if column.identity else None
-                    known[column.name] = attrs.evolve(same, name=column.name) if same else Field(column.name, "unknown")
-        return attrs.evolve(dataset, fields=tuple(known.values()))
+
+def _with_fields(
+    dataset: Dataset, columns: Mapping[int, tuple[Column, ...]], operator: Operator, fields: tuple[Field, ...]
+) -> Dataset:
+    """Return a dataset with the columns that are read from it; only unchanged columns have a known type."""
+    types = {f.name: f for f in fields}
+    known: dict[str, Field] = {}
+    for output in operator.output:
+        for column in columns[output.id]:
+            if column.dataset == dataset.identifier and column.name not in known:
+                same = types.get(output.name) if column.identity else None
+                known[column.name] = attrs.evolve(same, name=column.name) if same else Field(column.name, "unknown")
+    return attrs.evolve(dataset, fields=tuple(known.values()))

@@ -36,7 +36,8 @@ def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
         The datasets; and the kinds of RDD with unknown inputs, separated by commas.
     """
     paths = [naming.before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
-    tables = [d for s in sources if isinstance(s, tuple) and len(s) == 2 for d in jdbc_tables(str(s[0]), str(s[1]))]
+    pairs = (s for s in sources if isinstance(s, tuple) and len(s) == 2)
+    tables = [d for u, t in pairs if isinstance(u, str) and isinstance(t, str) for d in jdbc_tables(u, t)]
     roots = [naming.parent(p) if p.rpartition("/")[2].startswith("part-") else p for p in paths]
     datasets = {d.identifier: d for d in [*(at_location(path) for path in roots if "/" in path), *tables]}
     unknown = (p[1:] for p in sources if isinstance(p, str) and p.startswith("?"))

@@ -42,11 +42,13 @@ class Session:
         warehouse: the value of `spark.sql.warehouse.dir`, as a qualified path.
         metastore: the value of `hive.metastore.uris`, if the session catalog is Hive's.
         catalog: the value of `spark.sql.catalogImplementation`.
+        tables: `table_key` -> table of a catalog that the application has used so far; None if the plan is not run.
     """
 
     warehouse: str | None = None
     metastore: str | None = None
     catalog: str = "in-memory"
+    tables: Mapping[str, Dataset] | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen

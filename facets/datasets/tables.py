@@ -78,9 +78,28 @@ def table_name(identifier: object) -> str | None:
     if not isinstance(identifier, Described) or identifier.text("table") is None:
         return None
     parts = [identifier.text("catalog"), identifier.text("database") or "default", identifier.text("table")]
-    if parts[0] == "spark_catalog":
-        parts[0] = None
-    return ".".join(part for part in parts if part)
+    name = ".".join(part for part in parts[1:] if part)
+    # The session catalog knows its tables in lower case, however a statement writes them.
+    return name.lower() if parts[0] in (None, "spark_catalog") else f"{parts[0]}.{name}"
+
+
+def table_key(catalog: str, name: str) -> str:
+    """Return the key of a table in `Session.tables`."""
+    return f"{catalog}.{name}".lower()
+
+
+def key_of(dataset: Dataset) -> str | None:
+    """Return the key of a dataset in `Session.tables`; None if it is in no catalog."""
+    if dataset.catalog is None:
+        return None
+    name = dataset.symlinks[0].name if dataset.symlinks else dataset.identifier.name
+    return table_key(dataset.catalog.name, name)
+
+
+def known_table(session: Session, identifier: object) -> Dataset | None:
+    """Return a table of the session catalog as the application has last used it; None if it has not used it."""
+    name = table_name(identifier)
+    return None if name is None else (session.tables or {}).get(table_key("spark_catalog", name))
 
 
 def format_of_provider(provider: str | None) -> str | None:

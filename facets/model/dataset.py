@@ -85,6 +85,11 @@ class Dataset:
     type: str | None = None
     description: str | None = None
 
+    @property
+    def is_named_by_catalog(self) -> bool:
+        """Whether it has the name that its catalog gives it because its location is not known."""
+        return self.catalog is not None and not self.symlinks and self.identifier.namespace == self.catalog.name
+
 
 @attrs.frozen
 class Statistics:

@@ -16,6 +16,7 @@ final class Chain {
     if (chain.equals("#sessionPath")) return inCatalog("defaultTablePath", sessionTable(o), session);
     if (chain.equals("#rddSources")) return RddSources.of(o, false);
     if (chain.equals("#text")) return o.toString();
+    if (chain.startsWith("#long:")) return read(o, argument(chain), session);
     Object at = o;
     String[] steps = chain.split("\\.");
     for (int i = 0; i < steps.length && at != null; i++) {

@@ -25,6 +25,7 @@ import org.apache.spark.sql.types.StructType;
 final class Encoder {
   private static final int DEEPEST_VALUE = 12;
   private static final int LONGEST_TEXT = 10000;
+  private static final int LONGEST_QUERY = 100000;
   private static final int LONGEST_SQL = 2000;
   private static final int MOST_KEYS = 200;
   private final Vocabulary vocabulary;
@@ -362,7 +363,7 @@ final class Encoder {
     } else if (o instanceof DataType) {
       type(out, placeOfType((DataType) o));
     } else if (o instanceof String) {
-      text(out, (String) o);
+      text(out, (String) o, LONGEST_TEXT);
     } else if (o instanceof Boolean) {
       out.writeBoolean(((Boolean) o).booleanValue());
     } else if (o instanceof Number) {
@@ -385,13 +386,13 @@ final class Encoder {
   }
 
   /** Writes a text, or the beginning of a long one in a way that tells it from a whole text. */
-  private static void text(JsonText out, String text) throws IOException {
-    if (text.length() <= LONGEST_TEXT) {
+  private static void text(JsonText out, String text, int longest) throws IOException {
+    if (text.length() <= longest) {
       out.writeString(text);
       return;
     }
     out.writeStartObject();
-    out.writeStringField("cut", text.substring(0, LONGEST_TEXT));
+    out.writeStringField("cut", text.substring(0, longest));
     out.writeEndObject();
   }
 
@@ -472,7 +473,8 @@ final class Encoder {
       String[] row = (String[]) rows.get(i);
       Object read = Chain.read(o, row[1], session);
       out.writeFieldName(row[0]);
-      value(out, read, inPlan, depth);
+      if (read instanceof String && row[1].startsWith("#long:")) text(out, (String) read, LONGEST_QUERY);
+      else value(out, read, inPlan, depth);
     }
   }
 }

@@ -10,6 +10,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.sql.catalyst.catalog.DropTableEvent;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
@@ -63,6 +64,8 @@ public final class Probe extends SparkListener {
       } else if (event instanceof SparkListenerSQLExecutionEnd) {
         SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
         put(executions.end(end, totals.remove(end.executionId())));
+      } else if (event instanceof DropTableEvent) {
+        put(dropped((DropTableEvent) event));
       } else {
         put(Streams.record(event));
       }
@@ -96,6 +99,13 @@ public final class Probe extends SparkListener {
     } catch (Throwable problem) {
       fault("onJobEnd", problem);
     }
+  }
+
+  private static String dropped(DropTableEvent event) throws IOException {
+    JsonText record = JsonText.record("table_dropped");
+    record.writeStringField("database", event.database());
+    record.writeStringField("table", event.name());
+    return record.end();
   }
 
   private void put(String record) {

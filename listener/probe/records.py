@@ -267,6 +267,18 @@ class RddJobEnded:
 
 
 @attrs.frozen
+class TableDropped:
+    """
+    DropTableEvent: a table or a view of the session catalog was there and is gone.
+
+    Args:
+        name: `database.table`, in lower case.
+    """
+
+    name: str
+
+
+@attrs.frozen
 class ApplicationEnded:
     """SparkListenerApplicationEnd."""
 
@@ -302,6 +314,7 @@ Record: TypeAlias = (
     | StreamTerminated
     | RddJobStarted
     | RddJobEnded
+    | TableDropped
     | ApplicationEnded
     | EventsDropped
     | ProbeFault
@@ -450,6 +463,10 @@ def _rdd_job_ended(raw: _Members) -> RddJobEnded:
     return RddJobEnded(raw.number("job"), raw.time(), _failure(raw), Metrics(tasks=tasks))
 
 
+def _table_dropped(raw: _Members) -> TableDropped:
+    return TableDropped(f"{raw.text('database')}.{raw.text('table')}".lower())
+
+
 def _application_ended(raw: _Members) -> ApplicationEnded:
     return ApplicationEnded(raw.time())
 
@@ -468,6 +485,7 @@ _KINDS: Mapping[str, Callable[[_Members], Record]] = {
     "stream": _stream,
     "rdd_start": _rdd_job_started,
     "rdd_end": _rdd_job_ended,
+    "table_dropped": _table_dropped,
     "application_end": _application_ended,
     "dropped": _events_dropped,
     "fault": _probe_fault,

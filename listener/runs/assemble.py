@@ -22,6 +22,7 @@ from openlineage_pyspark.listener.probe.records import (
     RddJobStarted,
     StreamStarted,
     StreamTerminated,
+    TableDropped,
 )
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.execution import Execution, Statements
@@ -69,7 +70,8 @@ class Runs:
         if execution.settled and step.query.plan is None:
             return False
         owner = self._owner(execution)
-        return str(execution.id) not in self._runs and (owner is None or not owner.plan_lineage.outputs)
+        wanted = owner is None or not owner.plan_lineage.outputs or owner.awaits_location
+        return str(execution.id) not in self._runs and wanted
 
     def feed(self, step: Step, plan_lineage: PlanLineage | None = None) -> list[RunState]:
         """
@@ -84,7 +86,11 @@ class Runs:
                 execution = self._executions[step.id] = self._execution_of(step)
                 return self._settle(execution, step.query, plan_lineage)
             case ExecutionEnded():
-                return self._end(step)
+                return [*self._release(step), *self._end(step)]
+            case TableDropped():
+                for begun in self._executions.values():
+                    begun.dropped.add(step.name)
+                return []
             case StreamStarted():
                 self._streams[step.run] = step
                 return []
@@ -128,6 +134,24 @@ class Runs:
         execution.settled = execution.settled or query.is_read or query.has_plan
         if plan_lineage is None:
             return []
+        if any(output.write.if_dropped is not None for output in plan_lineage.outputs):
+            execution.held = (query, plan_lineage)
+            return []
+        return self._place(execution, query, plan_lineage)
+
+    def _release(self, record: ExecutionEnded) -> list[RunState]:
+        """Place an execution that was held, if Spark has dropped what it was to drop, or the attempt has failed."""
+        execution = self._executions.get(record.id)
+        if execution is None or execution.held is None:
+            return []
+        (query, plan_lineage), execution.held = execution.held, None
+        awaited = {output.write.if_dropped for output in plan_lineage.outputs}
+        if record.failure is None and not awaited & execution.dropped:
+            return []
+        return self._place(execution, query, plan_lineage)
+
+    def _place(self, execution: Execution, query: QueryExecution, plan_lineage: PlanLineage) -> list[RunState]:
+        """Begin a run for an execution, or add it to the run that it belongs to."""
         execution.plan_lineage = plan_lineage
         if execution.stream is not None:
             return self._batch(execution, execution.stream, plan_lineage)
@@ -137,7 +161,7 @@ class Runs:
             return self._nested_in_stream(around.stream, plan_lineage, execution)
         owner = self._owner(execution)
         if owner is not None:
-            if plan_lineage.outputs:
+            if plan_lineage.outputs and not (owner.awaits_location and owner.locate(plan_lineage)):
                 owner.grow(plan_lineage)
             return []
         if not nested:

@@ -38,6 +38,8 @@ class Execution:
         settled: whether its plan was seen, or does not matter.
         plan_lineage: the lineage of its plan.
         statement: its statement, if that is run as several executions.
+        dropped: the tables that Spark has dropped since it began.
+        held: its query and lineage, if only what Spark has dropped by the end tells whether it did anything.
     """
 
     id: int
@@ -49,6 +51,8 @@ class Execution:
     settled: bool = False
     plan_lineage: PlanLineage | None = None
     statement: Statement | None = None
+    dropped: set[str] = attrs.Factory(set)
+    held: tuple[QueryExecution, PlanLineage] | None = None
 
     @property
     def key(self) -> str:

@@ -12,7 +12,13 @@ import datetime
 from typing import TypeAlias
 
 import attrs
-from openlineage_pyspark.listener.probe.records import ExecutionEnded, ExecutionStarted, QueryExecution, Record
+from openlineage_pyspark.listener.probe.records import (
+    ExecutionEnded,
+    ExecutionStarted,
+    QueryExecution,
+    Record,
+    TableDropped,
+)
 
 
 @attrs.frozen
@@ -42,7 +48,7 @@ class NestedRecordBuffer:
     def __init__(self) -> None:
         """Start with nothing buffered."""
         # Records by root; and for each nested execution, the root that it waits for.
-        self._records: dict[int, list[ExecutionStarted | ExecutionEnded]] = {}
+        self._records: dict[int, list[ExecutionStarted | ExecutionEnded | TableDropped]] = {}
         self._roots: dict[int, int] = {}
 
     def in_order(self, record: Record) -> list[Step]:
@@ -56,6 +62,10 @@ class NestedRecordBuffer:
             Nothing if the record must wait for its root. At the end of an execution: its plan, then the records that
             waited for it, then the end.
         """
+        if isinstance(record, TableDropped):
+            # It tells both of executions that are known already and of those that wait.
+            for waiting in self._records.values():
+                waiting.append(record)
         if not isinstance(record, (ExecutionStarted, ExecutionEnded)):
             return [record]
         if self._waits(record):
@@ -84,6 +94,10 @@ class NestedRecordBuffer:
     def _release(self, root: int) -> list[Step]:
         """Return what was buffered for a root, in order, and stop buffering for it."""
         records = self._records.pop(root, [])
+        found: list[Step] = []
         for record in records:
-            self._roots.pop(record.id, None)
-        return [step for record in records for step in self.in_order(record)]
+            if not isinstance(record, TableDropped):
+                self._roots.pop(record.id, None)
+        for record in records:
+            found += [record] if isinstance(record, TableDropped) else self.in_order(record)
+        return found

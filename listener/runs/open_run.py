@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
+from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Parent, RunInput, RunOutput, RunState
-from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import Metrics
 
 # Spark's messages for jobs that it cancels while stopping (DAGScheduler.cleanUpAfterSchedulerStop), and for calls made
@@ -133,6 +134,20 @@ def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: boo
     return tuple(found.values())
 
 
+def _located(output: WrittenDataset, known: Mapping[tuple[str, str], Dataset]) -> WrittenDataset:
+    """Return an output with its table's location; `known`: the catalog and the name of a table -> the table."""
+    own = output.write.dataset
+    there = known.get((own.identifier.namespace, own.identifier.name)) if own.is_named_by_catalog else None
+    if there is None:
+        return output
+    dataset = attrs.evolve(there, fields=own.fields or there.fields)
+    return attrs.evolve(output, write=attrs.evolve(output.write, dataset=dataset))
+
+
+def _writes(plan_lineage: PlanLineage) -> Iterable[Write]:
+    return (output.write for output in plan_lineage.outputs)
+
+
 def _add(sums: list[int | None], more: Statistics) -> None:
     for at, amount in enumerate((more.rows, more.bytes, more.files)):
         if amount is not None:
@@ -174,6 +189,30 @@ class OpenRun:
     def parts(self) -> list[PlanLineage]:
         """The lineage of each of its plans."""
         return [self.plan_lineage, *self.nested]
+
+    @property
+    def awaits_location(self) -> bool:
+        """Whether it writes a table whose location its plan did not know, because it creates the table."""
+        writes = (output.write for output in self.plan_lineage.outputs)
+        return any(write.reads and write.dataset.is_named_by_catalog for write in writes)
+
+    def locate(self, plan_lineage: PlanLineage) -> bool:
+        """
+        Name what it creates as the nested write does, which knows the location.
+
+        Returns:
+            Whether the nested write is the one that fills what this run creates.
+        """
+        known = {
+            (w.dataset.catalog.name, link.name): w.dataset
+            for w in _writes(plan_lineage)
+            if w.dataset.catalog is not None
+            for link in w.dataset.symlinks
+        }
+        outputs = tuple(_located(output, known) for output in self.plan_lineage.outputs)
+        found = outputs != self.plan_lineage.outputs
+        self.plan_lineage = attrs.evolve(self.plan_lineage, outputs=outputs)
+        return found
 
     def grow(self, plan_lineage: PlanLineage) -> None:
         """Add the lineage of a nested write, unless an identical one is there already."""

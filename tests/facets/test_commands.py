@@ -155,13 +155,13 @@ def test_sinks_that_keep_nothing_are_no_riddle():
         assert told(understood("WriteToMicroBatchDataSourceV1", {"sink": described})) == ([], ["/data/sales"], [])
 
 
-def test_a_table_that_the_catalog_knew_no_more_has_its_name_alone():
+def test_a_table_that_the_catalog_knew_no_more_is_taken_to_lie_where_the_catalog_puts_its_name():
     identifier = Described("TableIdentifier", {"table": "orders", "database": "shop"})
     gone = {"tableMetadata": None, "tableIdentifier": identifier, "tablePath": "file:/warehouse/shop.db/orders"}
-    remark = "the table was no longer in the catalog when it was looked up: its location is not known"
+    remark = "the table was no longer in the catalog when it was looked up: its location is taken to be the default one"
     for name in ("DropTableCommand", "TruncateTableCommand", "AlterTableAddColumnsCommand"):
         found = lineage_of_plan(Plan((node(name, gone),), (), {}), Session("file:/warehouse"))
-        assert told(found) == (["file:/warehouse shop.orders"], [], [f"{FULL[name]}: {remark}"])
+        assert told(found) == (["file /warehouse/shop.db/orders"], [], [f"{FULL[name]}: {remark}"])
 
 
 def test_a_dropped_table_that_was_not_there_is_nothing():

@@ -8,18 +8,20 @@ import sys
 
 import pytest
 import sqlglot
+from openlineage_pyspark.facets.datasets import jdbc
+from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS, read_query
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_relation, jdbc_tables
 from openlineage_pyspark.facets.datasets.source import Column
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
-from openlineage_pyspark.facets.model.plan import Described, Operator, Output
+from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Output
 
 POSTGRES = "jdbc:postgresql://db:5432/shop?password=s3cr3t"
 ORDERS = Identifier("postgres://db:5432", "shop.public.orders")
 BUYERS = Identifier("postgres://db:5432", "shop.public.buyers")
 
 
-def read(table, *columns, url=POSTGRES):
-    source = Described("org.apache.spark.JDBCRelation", {"url": url, "table": table})
+def read(table, *columns, url=POSTGRES, prepare=""):
+    source = Described("org.apache.spark.JDBCRelation", {"url": url, "table": table, "prepare": prepare})
     output = tuple(Output(at, name) for at, name in enumerate(columns))
     fields = tuple(Field(name, "int") for name in columns)
     return jdbc_relation(source, Operator("LogicalRelation", "LogicalRelation", {}, output), fields)
@@ -97,7 +99,7 @@ def test_a_union_has_the_columns_of_both_branches():
             "shop.dbo.orders",
         ),
         ("jdbc:sqlite:/data/shop.db", "(SELECT id FROM orders) q", "sqlite:/data/shop.db", "orders"),
-        ("jdbc:derby:memory:shop", "(SELECT id FROM orders) q", "derby:memory:shop", "orders"),
+        ("jdbc:derby:memory:shop", '(SELECT "id" FROM orders) q', "derby:memory:shop", "orders"),
     ],
 )
 def test_a_query_is_read_in_the_databases_own_dialect(url, table, namespace, name):
@@ -155,6 +157,8 @@ def test_the_parser_does_not_repeat_the_text_in_the_log(caplog):
 
 def test_without_the_parser_the_tables_are_named_and_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlglot", None)
+    monkeypatch.delitem(sys.modules, "openlineage_pyspark.facets.datasets.foreign_sql", raising=False)
+    jdbc._parsed.cache_clear()
 
     found = read("(SELECT o.id FROM public.orders o JOIN public.buyers b ON o.buyer = b.id) q", "id")
 
@@ -178,3 +182,240 @@ print("sqlglot" in sys.modules)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == ["False", "True"]
+
+
+def told(url, query, *columns):
+    """Return the sources of each column of a query, those whose value is changed with a mark."""
+    found = read(f"({query}) q", *columns, url=url)
+    assert found.opaque is None
+    names = {output: found.columns.get(at, ()) for at, output in enumerate(columns)}
+    return {
+        name: sorted(f"{c.dataset.name}.{c.name}" + ("" if c.identity else " changed") for c in sources)
+        for name, sources in names.items()
+    }
+
+
+CLICKHOUSE = "jdbc:clickhouse://db/shop"
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        (
+            "SELECT t.id, a FROM t ARRAY JOIN arr AS a",
+            {"id": ["t.id"], "a": ["t.arr changed"]},
+        ),
+        (
+            "SELECT a, n FROM t LEFT ARRAY JOIN arr AS a, nums AS n WHERE a > 1",
+            {"a": ["t.arr changed"], "n": ["t.nums changed"]},
+        ),
+        ("SELECT arr FROM t ARRAY JOIN arr", {"arr": ["t.arr changed"]}),
+        ("SELECT x FROM t ARRAY JOIN arrayMap(y -> y + 1, arr) AS x", {"x": ["t.arr changed"]}),
+        ("SELECT a FROM (SELECT * FROM t) s ARRAY JOIN s.arr AS a", {"a": ["t.arr changed"]}),
+        ("SELECT n.x FROM t ARRAY JOIN nest AS n", {"x": ["t.nest.x changed"]}),
+        ("SELECT arrayJoin(arr) AS a FROM t FINAL", {"a": ["t.arr changed"]}),
+        (
+            "SELECT dictGet('dim', 'name', id) AS n FROM t",
+            {"n": ["dim.name changed", "t.id changed"]},
+        ),
+        (
+            "SELECT dictGetOrDefault('dim', ('a', 'b'), tuple(id), 0) AS n FROM t",
+            {"n": ["dim.a changed", "dim.b changed", "t.id changed"]},
+        ),
+        ("SELECT joinGet('dim', 'v', id) AS j FROM t", {"j": ["dim.v changed", "t.id changed"]}),
+        ("SELECT a AS y, y + 1 AS z FROM t", {"y": ["t.a"], "z": ["t.a changed"]}),
+        ("SELECT sum(x) AS x FROM t", {"x": ["t.x changed"]}),
+        (
+            "WITH (SELECT max(m) FROM u) AS k SELECT id + k AS v FROM t",
+            {"v": ["t.id changed", "u.m changed"]},
+        ),
+        ("WITH 5 AS k SELECT id, k FROM t", {"id": ["t.id"], "k": []}),
+        ("SELECT number FROM numbers(10)", {"number": []}),
+    ],
+)
+def test_clickhouses_own_forms_have_the_columns_that_exist(query, columns):
+    assert told(CLICKHOUSE, query, *columns) == columns
+
+
+def test_a_dictionary_in_a_condition_is_an_input():
+    found = read("(SELECT id FROM t WHERE dictGet('dim', 'x', id) = 1) q", "id", url=CLICKHOUSE)
+    assert [dataset.name for dataset in names(found)] == ["t", "dim"]
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT x FROM (SELECT amount * 2 AS x FROM orders) i", {"x": ["shop.orders.amount changed"]}),
+        ("WITH orders AS (SELECT * FROM orders) SELECT id FROM orders", {"id": ["shop.orders.id"]}),
+        (
+            "WITH RECURSIVE t AS (SELECT id, 1 AS n FROM a UNION ALL SELECT t.id, t.n + b.x FROM t, b) SELECT * FROM t",
+            {"id": ["shop.a.id"], "n": ["shop.b.x changed"]},
+        ),
+        (
+            "WITH i(a, b) AS (SELECT x, y FROM t) SELECT a, (SELECT max(z) FROM u WHERE u.k = i.a) AS m FROM i",
+            {"a": ["shop.t.x"], "m": ["shop.u.z changed"]},
+        ),
+        (
+            "SELECT id, a.x FROM a JOIN b USING (id)",
+            {"id": ["shop.a.id changed", "shop.b.id changed"], "x": ["shop.a.x"]},
+        ),
+        (
+            "SELECT l.e FROM t CROSS JOIN LATERAL (SELECT c.a + t.b AS e FROM c) l",
+            {"e": ["shop.c.a changed", "shop.t.b changed"]},
+        ),
+        ("SELECT u.e FROM t CROSS JOIN LATERAL unnest(t.arr) AS u(e)", {"e": ["shop.t.arr changed"]}),
+        (
+            "SELECT *, a + b AS c FROM t",
+            {
+                "a": ["shop.t.a"],
+                "b": ["shop.t.b"],
+                "c": ["shop.t.a changed", "shop.t.b changed"],
+            },
+        ),
+        ("SELECT a.*, b.z FROM a JOIN b ON a.i = b.i", {"i": ["shop.a.i"], "z": ["shop.b.z"]}),
+        ("SELECT s1.t.id, s2.t.x FROM s1.t, s2.t", {"id": ["shop.s1.t.id"], "x": ["shop.s2.t.x"]}),
+        ("SELECT c FROM a EXCEPT SELECT d FROM b", {"c": ["shop.a.c"]}),
+        ("SELECT x.a, g FROM generate_series(1, 3) g, t x", {"a": ["shop.t.a"], "g": []}),
+        ("SELECT count(*) AS n, s.v FROM t, (VALUES (1)) AS s(v)", {"n": [], "v": []}),
+    ],
+)
+def test_a_column_is_followed_to_the_tables_through_what_is_between(query, columns):
+    assert told("jdbc:postgresql://db/shop", query, *columns) == columns
+
+
+@pytest.mark.parametrize(
+    ("url", "query", "columns"),
+    [
+        ("jdbc:oracle:thin:@db:1521/shop", "SELECT id, rownum AS r FROM o, dual", {"ID": ["shop.o.ID"], "R": []}),
+        ("jdbc:derby:memory:shop", 'SELECT id, "note" FROM orders', {"ID": ["orders.ID"], "note": ["orders.note"]}),
+        ("jdbc:sqlserver://db;databaseName=s", "SELECT x = a + 1 FROM dbo.t", {"x": ["s.dbo.t.a changed"]}),
+        ("jdbc:trino://db/s", "SELECT t.s.f AS a FROM t", {"a": ["s.t.s changed"]}),
+    ],
+)
+def test_a_name_means_what_it_means_in_that_database(url, query, columns):
+    assert told(url, query, *columns) == columns
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT x FROM a JOIN b ON a.id = b.id",
+        "SELECT * FROM a UNION ALL SELECT * FROM b",
+        "SELECT id AS x FROM a JOIN b ON a.i = b.i JOIN c USING (id)",
+        "SELECT x FROM remote('host', db.t)",
+        "SELECT missing.x FROM a",
+    ],
+)
+def test_a_column_that_could_be_in_more_than_one_place_has_no_source_and_that_is_said(query):
+    found = read(f"({query}) q", "x")
+    assert found.columns == {}
+    assert found.opaque == "the SQL text of the JDBC source doesn't tell the columns of x"
+
+
+def test_what_spark_puts_before_the_query_belongs_to_it():
+    found = read("(SELECT id FROM t) q", "id", prepare="WITH t AS (SELECT id FROM public.orders) ")
+    assert names(found) == [ORDERS]
+    assert found.columns == {0: (Column(ORDERS, "id"),)}
+
+
+def test_whatever_may_stand_after_from_is_read_and_not_only_a_name():
+    found = read("public.orders o JOIN public.buyers b ON o.buyer = b.id", "id")
+    assert names(found) == [ORDERS, BUYERS]
+    assert read('public."orders"', "id").columns == {0: (Column(ORDERS, "id"),)}
+
+
+def test_a_query_that_was_cut_is_no_name_of_a_table():
+    """Of its tables, those stand in the beginning; the last name may have been cut."""
+    text = CutText("(SELECT o.id, b.name FROM public.orders o JOIN public.buyers b JOIN public.ord...")
+    found = read(text, "id", "name")
+    assert names(found) == [ORDERS, BUYERS]
+    assert found.columns == {}
+    assert found.opaque == "the SQL text of the JDBC source is too long: only its beginning was read"
+    assert [dataset.identifier for dataset in jdbc_tables(POSTGRES, text)] == [ORDERS, BUYERS]
+
+
+def test_a_name_that_was_cut_is_no_name_of_a_table():
+    assert names(read(CutText("public.orders..."), "id")) == []
+
+
+@pytest.mark.parametrize("text", ["(SELECT id FROM public.orders WHERE name = 'abc", "(SELECT id FROM public.orders o"])
+def test_a_bracket_that_is_not_closed_is_no_name_of_a_table(text):
+    found = read(text, "id")
+    assert names(found) == [ORDERS]
+    assert found.columns == {}
+    assert found.opaque == "the SQL text of the JDBC source could not be parsed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(SELECT " + "(" * 100 + "id" + ")" * 100 + " AS id FROM public.orders) q",
+        "(SELECT " + "CASE WHEN id = 1 THEN " * 120 + "1" + " END" * 120 + " AS id FROM public.orders) q",
+        "(SELECT " + "f(" * 500 + "id" + ")" * 500 + " AS id FROM public.orders) q",
+        "(" + "SELECT id FROM (" * 300 + "SELECT id FROM public.orders" + ") i" * 300 + ") q",
+    ],
+)
+def test_a_query_that_is_nested_too_deeply_still_tells_its_tables(text):
+    found = read(text, "id")
+    assert names(found) == [ORDERS]
+    assert found.opaque == "the SQL text of the JDBC source could not be parsed"
+
+
+def computed(columns):
+    return ", ".join(f"a.c{n} * b.d{n} + coalesce(a.e{n}, {n}) AS x{n}" for n in range(columns))
+
+
+def test_hundreds_of_computed_columns_have_their_sources():
+    names = [f"x{n}" for n in range(600)]
+    found = told("jdbc:mysql://db/s", f"SELECT {computed(600)} FROM a JOIN b ON a.id = b.id", *names)
+    assert found == {f"x{n}": [f"s.a.c{n} changed", f"s.a.e{n} changed", f"s.b.d{n} changed"] for n in range(600)}
+
+
+def effort(query):
+    """Return how many functions are called to read a query."""
+    calls = 0
+
+    def count(_frame, event, _argument):
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        read_query(query, "postgres")
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        lambda size: f"SELECT {computed(size)} FROM a JOIN b ON a.id = b.id",
+        lambda size: " UNION ALL ".join(["SELECT a, b FROM t"] * size),
+        lambda size: "SELECT " + " + ".join(["a"] * size) + " AS x FROM t",
+        lambda size: (
+            "WITH c0 AS (SELECT a FROM t)"
+            + "".join(f", c{n} AS (SELECT x.a + y.a AS a FROM c{n - 1} x, c{n - 1} y)" for n in range(1, size))
+            + f" SELECT a FROM c{size - 1}"
+        ),
+    ],
+)
+def test_the_effort_grows_with_the_length_of_the_query_and_no_faster(query):
+    effort(query(10))
+    assert effort(query(400)) < 2.5 * effort(query(200))
+
+
+def test_a_query_beyond_the_limits_tells_its_tables_alone():
+    text = f"(SELECT {computed(1)}, '{'x' * MOST_CHARACTERS}' AS y FROM public.orders a JOIN public.buyers b ON true) q"
+    found = read(text, "x0", "y")
+    assert names(found) == [ORDERS, BUYERS]
+    assert found.columns == {}
+    assert found.opaque == "the SQL text of the JDBC source is too large to be read"
+
+
+def test_many_columns_that_are_not_told_are_counted():
+    columns = [f"c{n:03}" for n in range(30)]
+    found = read(f"(SELECT {', '.join(columns)} FROM a, b) q", *columns)
+    shown = ", ".join(columns[:20])
+    assert found.opaque == f"the SQL text of the JDBC source doesn't tell the columns of {shown} and 10 others"

@@ -22,7 +22,7 @@ JAVA = java_sources.compilation_unit()
 FIELD = re.compile(r"\.write(?:\w+Field|\w+FieldStart|FieldName)\(([^,()]+(?:\(\))?)[,)]")
 # Names of readings, of metrics and of columns: the ids of attributes.
 NAMED_BY_OTHERS = {"row[0]", "name", "id.toString()"}
-KINDS = ("start", "end", "stream", "rdd_start", "rdd_end", "dropped", "fault")
+KINDS = ("start", "end", "stream", "rdd_start", "rdd_end", "table_dropped", "dropped", "fault")
 
 
 @attrs.frozen

@@ -1,0 +1,634 @@
+"""
+What a query in the SQL of another database reads: its tables, and the source columns of each of its columns.
+
+sqlglot parses the query. The names in it are resolved here, in one pass over the tree, so the effort grows with the
+length of the query and not with its columns. No schema is known: a column that more than one table could have stays
+unknown. This module is imported only for a query, because sqlglot is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import attrs
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+MOST_CHARACTERS = 100_000
+"""The longest query that is parsed: about a second of Python's processor time."""
+MOST_STEPS = 300_000
+"""The most nodes and sources that are looked at for one query."""
+
+SourceColumn: TypeAlias = tuple[str, str]
+"""The names of a table and of a column in it."""
+Sources: TypeAlias = Mapping[SourceColumn, bool]
+"""Source column -> whether its value arrives unchanged."""
+
+# The base class of all nodes has another name in newer versions, where SetOperation is new too.
+_Node: Any = getattr(exp, "Expr", exp.Expression)
+_SetOperation: Any = getattr(exp, "SetOperation", exp.Union)
+_QUERIES: Any = (exp.Select, _SetOperation, exp.Subquery)
+_FROM_ITEMS: Any = (exp.Table, exp.Values, exp.Unnest, exp.Lateral, *_QUERIES)
+
+# How a database spells a name that has no quotes; the others keep it, or don't care.
+_UPPER = frozenset({"oracle", "snowflake", "derby", "h2", "hsqldb", "db2"})
+_LOWER = frozenset({"postgres", "redshift", "trino"})
+_CASE_MATTERS = frozenset({"clickhouse"})
+# Where an expression may use the alias of another column of the same SELECT.
+_SEES_ALIASES = frozenset({"clickhouse", "redshift", "snowflake", "teradata"})
+# Where `a.b` may be a field of the column `a`.
+_HAS_FIELDS = frozenset({"clickhouse", "redshift", "trino"})
+# Where a CTE may read itself without the word RECURSIVE.
+_RECURSIVE = frozenset({"oracle", "tsql"})
+# Tables of one row, which databases have for a SELECT that reads nothing.
+_NO_TABLES = frozenset({"dual", "sysdummy1", "system.one"})
+# Names that look like columns and are none.
+_NO_COLUMNS = {
+    "oracle": frozenset("level ora_rowscn rowid rownum sysdate systimestamp uid user".split()),
+    "": frozenset("current_user session_user system_user".split()),
+}
+_GENERATORS = frozenset(
+    "explodinggenerateseries generateseries generate_series numbers numbers_mt zeros zeros_mt range generaterandom "
+    "generate_array generator".split()
+)
+# ClickHouse's functions that read another table, and those of them that read its keys alone.
+_LOOK_UPS = ("dictget", "dicthas", "dictisin", "joinget")
+_LOOK_UP_KEYS = ("dicthas", "dictisin", "dictgethierarchy", "dictgetchildren", "dictgetdescendants")
+
+
+class TooLargeError(Exception):
+    """The query is longer, or has more sources, than is read."""
+
+
+class UnreadableError(Exception):
+    """The text is not one query that sqlglot can parse."""
+
+
+@attrs.frozen
+class Item:
+    """
+    A column of a result, or all columns of a table.
+
+    Args:
+        name: the name of the column, as the database spells it; None for all columns of `table`.
+        sources: the source columns; None if they are not known.
+        table: the table whose columns these are, under their own names; None if this is one column.
+    """
+
+    name: str | None
+    sources: Sources | None = None
+    table: str | None = None
+
+
+@attrs.frozen
+class Query:
+    """
+    What a query reads.
+
+    Args:
+        tables: the names of its tables, as they are written, each once.
+        items: its columns, in order.
+        whole: whether it has no other columns.
+    """
+
+    tables: tuple[str, ...]
+    items: tuple[Item, ...]
+    whole: bool
+
+    def sources(self, names: tuple[str, ...]) -> list[Sources | None]:
+        """
+        Return the source columns of each column of the result.
+
+        Args:
+            names: the names of all its columns, as the database tells them.
+
+        Returns:
+            For each name its sources, none for a constant; None if they are not known.
+        """
+        items = self.items
+        wild = [at for at, item in enumerate(items) if item.table is not None]
+        fits = len(names) >= len(items) - 1 if wild else len(names) == len(items)
+        if not self.whole or len(wild) > 1 or not fits:
+            by_name = {item.name.lower(): item.sources for item in items if item.name is not None}
+            return [by_name.get(name.lower()) for name in names]
+        before = wild[0] if wild else len(items)
+        after = len(items) - before - len(wild)
+        found = []
+        for at, name in enumerate(names):
+            if at < before or at >= len(names) - after:
+                found.append(items[at if at < before else at - len(names)].sources)
+            else:
+                found.append({(str(items[before].table), name): True})
+        return found
+
+
+def read_query(text: str, dialect: str | None) -> Query:
+    """
+    Return what a query reads.
+
+    Args:
+        text: the query, with the CTEs before it.
+        dialect: the name of its SQL: sqlglot's name, or that of a database that sqlglot does not know.
+
+    Raises:
+        TooLargeError: it is larger than the limits.
+        UnreadableError: it is no query, or can't be parsed.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise TooLargeError
+    try:
+        statements = sqlglot.parse(text, dialect=sqlglot.Dialect.get(dialect or ""))
+        parsed = statements[0] if len(statements) == 1 else None
+        if not isinstance(parsed, _QUERIES):
+            raise UnreadableError
+        reader = _Reader(dialect or "")
+        result = reader.query(parsed, None, {})
+    except (SqlglotError, RecursionError) as problem:
+        # The parser and the reader recurse into brackets and subqueries.
+        raise UnreadableError from problem
+    return Query(tuple(reader.tables), tuple(result.items), whole=result.every is _ABSENT)
+
+
+_ABSENT: Any = object()
+"""The sources of a name that is not there."""
+
+
+@attrs.define
+class _Rows:
+    """
+    What a table, a subquery or a function in FROM gives.
+
+    Args:
+        items: its columns.
+        every: the sources of each column that is not among the items; None if they are not known, and `_ABSENT` if
+            there are no others.
+    """
+
+    items: list[Item]
+    every: Any = _ABSENT
+
+    def columns(self, key: str, keyed: Any) -> list[Item]:
+        """Return the columns with a name."""
+        return [item for item in self.items if item.name is not None and keyed(item.name) == key]
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables whose columns are passed on under their own names."""
+        return [item.table for item in self.items if item.table is not None]
+
+
+@attrs.define
+class _Scope:
+    """What the names in one SELECT stand for."""
+
+    outer: _Scope | None
+    ctes: dict[str, _Rows]
+    rows: list[_Rows] = attrs.Factory(list)
+    named: dict[str, _Rows] = attrs.Factory(dict)
+    arrays: dict[str, Sources | None] = attrs.Factory(dict)
+    aliases: dict[str, Any] = attrs.Factory(dict)
+    scalars: dict[str, Any] = attrs.Factory(dict)
+    using: dict[str, list[_Rows]] = attrs.Factory(dict)
+    solving: set[str] = attrs.Factory(set)
+    solved: dict[str, Sources | None] = attrs.Factory(dict)
+
+
+class _Reader:
+    """Resolves the names of one query."""
+
+    def __init__(self, dialect: str) -> None:
+        self.tables: dict[str, None] = {}
+        self._dialect = dialect
+        self._steps = 0
+        self._queries: dict[int, _Rows] = {}
+
+    def query(self, query: Any, outer: _Scope | None, ctes: dict[str, _Rows]) -> _Rows:
+        """Return the columns of a query, once for each query."""
+        known = self._queries.get(id(query))
+        if known is None:
+            known = self._queries[id(query)] = self._query(query, outer, ctes)
+        return known
+
+    def _query(self, query: Any, outer: _Scope | None, ctes: dict[str, _Rows]) -> _Rows:
+        scope = _Scope(outer, dict(ctes))
+        self._ctes(query, scope)
+        if isinstance(query, _SetOperation):
+            return self._set_operation(query, scope)
+        if isinstance(query, exp.Subquery):
+            inside = query.this
+            if isinstance(inside, _QUERIES) and not query.args.get("pivots"):
+                return self.query(inside, outer, scope.ctes)
+            self._from(query, scope)
+            return self._star(scope, None, query)
+        self._froms(query, scope)
+        found = self._select(query, scope)
+        # What is read in conditions is no source of a column, but its tables are inputs.
+        for node in self._walk([v for k, v in query.args.items() if k not in ("expressions", "with", "with_")]):
+            if isinstance(node, _QUERIES) and id(node) not in self._queries and isinstance(_inner(node), _QUERIES):
+                self.query(node, scope, scope.ctes)
+            elif self._dialect == "clickhouse":
+                self._dictionary(node)
+        return found
+
+    def _ctes(self, query: Any, scope: _Scope) -> None:
+        """Read the common table expressions of a query."""
+        clause = _arg(query, "with")
+        for cte in clause.expressions if clause is not None else ():
+            inside, name = cte.this, self._key(cte.alias)
+            if not isinstance(inside, _QUERIES) or cte.args.get("scalar"):
+                scope.scalars[name] = inside
+                continue
+            recursive = clause.args.get("recursive") or self._dialect in _RECURSIVE
+            if recursive and isinstance(inside, _SetOperation):
+                first = self._query(_leftmost(inside), scope, scope.ctes)
+                scope.ctes[name] = self._renamed(first, cte)
+            scope.ctes[name] = self._renamed(self.query(inside, scope, scope.ctes), cte)
+
+    def _set_operation(self, query: Any, scope: _Scope) -> _Rows:
+        """Return the columns of UNION, INTERSECT and EXCEPT; long chains are nested in their left side."""
+        rights: list[tuple[Any, Any]] = []
+        left = query
+        while isinstance(left, _SetOperation) and (left is query or _arg(left, "with") is None):
+            rights.append((left, left.args.get("expression")))
+            left = left.this
+        found = self.query(left, scope.outer, scope.ctes)
+        for operation, right in reversed(rights):
+            other = self.query(right, scope.outer, scope.ctes)
+            if not isinstance(operation, exp.Except):
+                found = self._united(found, other)
+        return found
+
+    def _united(self, left: _Rows, right: _Rows) -> _Rows:
+        if left.items == right.items and left.every == right.every:
+            return left
+        open_ = any(rows.tables or rows.every is not _ABSENT for rows in (left, right))
+        if open_ or len(left.items) != len(right.items):
+            return _Rows([], None)
+        pairs = zip(left.items, right.items, strict=True)
+        return _Rows([Item(a.name, self._joined([a.sources, b.sources], same=True)) for a, b in pairs])
+
+    def _froms(self, select: Any, scope: _Scope) -> None:
+        """Read FROM, JOIN and ARRAY JOIN."""
+        start = _arg(select, "from")
+        if start is not None:
+            self._from(start.this, scope)
+        self._joins(select, scope)
+        for lateral in select.args.get("laterals") or ():
+            self._from(lateral, scope)
+
+    def _joins(self, node: Any, scope: _Scope) -> None:
+        in_array = False
+        for join in node.args.get("joins") or ():
+            # Older versions of sqlglot take the further arrays of an ARRAY JOIN for tables after a comma.
+            comma = not any(value for key, value in join.args.items() if key != "this")
+            in_array = str(join.args.get("kind") or "").upper() == "ARRAY" or (in_array and comma)
+            if in_array:
+                for array in [join.this, *join.expressions]:
+                    self._array(array, scope)
+                continue
+            before = list(scope.rows)
+            self._from(join.this, scope)
+            for name in join.args.get("using") or ():
+                # Which of several tables on the left has the column is not known.
+                left = before if len(before) == 1 else [_Rows([], None)]
+                scope.using.setdefault(self._key(name.name), left).extend(scope.rows[len(before) :])
+
+    def _array(self, array: Any, scope: _Scope) -> None:
+        """Read an array of ARRAY JOIN: under its name there are its elements."""
+        name = array.alias_or_name
+        value = array.this if isinstance(array, exp.Alias) else array
+        if isinstance(value, exp.Table):
+            parts = [value.args.get(key) for key in ("this", "db", "catalog")]
+            is_name = isinstance(parts[0], exp.Identifier)
+            value = exp.Column(this=parts[0], table=parts[1], db=parts[2]) if is_name else parts[0]
+        sources = self._value(value, scope)
+        if name:
+            scope.arrays[self._key(name)] = None if sources is None else dict.fromkeys(sources, False)
+
+    def _from(self, node: Any, scope: _Scope) -> None:
+        """Read one item of FROM, with the joins inside it."""
+        while not isinstance(node, _FROM_ITEMS):
+            # FINAL, TABLESAMPLE and brackets.
+            inside = node.this if isinstance(node, _Node) else None
+            if not isinstance(inside, _Node):
+                scope.rows.append(_Rows([], None))
+                return
+            node = inside
+        if isinstance(node, exp.Subquery) and not isinstance(node.this, _QUERIES):
+            inner = _Scope(scope.outer, scope.ctes) if node.alias else scope
+            self._from(node.this, inner)
+            self._joins(node, inner)
+            if inner is not scope:
+                self._name(node, _Rows([], None) if node.args.get("pivots") else self._star(inner, None, node), scope)
+            return
+        rows = self._rows(node, scope)
+        self._name(node, _Rows([], None) if node.args.get("pivots") else self._renamed(rows, node), scope)
+        self._joins(node, scope)
+
+    def _name(self, node: Any, rows: _Rows, scope: _Scope) -> None:
+        scope.rows.append(rows)
+        key = self._key(node.alias_or_name)
+        # Two tables may have one name in two schemas.
+        scope.named[key] = _Rows([], None) if key in scope.named else rows
+        if isinstance(node, exp.Table) and node.args.get("db") and not node.alias:
+            scope.named[f"{self._key(node.db)}.{key}"] = rows
+
+    def _rows(self, node: Any, scope: _Scope) -> _Rows:
+        """Return what an item of FROM gives."""
+        if isinstance(node, exp.Lateral) and isinstance(_inner(node.this), _QUERIES):
+            return self.query(node.this, scope, scope.ctes)
+        if isinstance(node, _QUERIES):
+            return self.query(node, scope.outer, scope.ctes)
+        if not isinstance(node, exp.Table):
+            return _Rows([], self._value(node, scope))
+        if not isinstance(node.this, (exp.Identifier, exp.Dot)):
+            return self._function(node.this, scope)
+        name = ".".join(part.name for part in node.parts)
+        if not node.args.get("db") and self._key(name) in scope.ctes:
+            return scope.ctes[self._key(name)]
+        if name.lower() in _NO_TABLES or node.name.lower() in _NO_TABLES:
+            return _Rows([])
+        self.tables[name] = None
+        return _Rows([Item(None, table=name)])
+
+    def _function(self, function: Any, scope: _Scope) -> _Rows:
+        """Return what a function in FROM gives: what it reads is known only of functions that make up their rows."""
+        name = _function_name(function)
+        if name in _GENERATORS:
+            return _Rows([], {})
+        if name == "dictionary" and (table := _text(function.expressions[:1])):
+            self.tables[table] = None
+            return _Rows([Item(None, table=table)])
+        return _Rows([], self._value(function, scope) or None)
+
+    def _renamed(self, rows: _Rows, node: Any) -> _Rows:
+        """Return a result with the names of an alias: `q(a, b)`."""
+        alias: Any = node.args.get("alias")
+        columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
+        names = [column.name for column in columns or ()]
+        if not names or (rows.every is not _ABSENT and not rows.items):
+            return rows
+        if rows.tables or rows.every is not _ABSENT or len(names) > len(rows.items):
+            return _Rows([], None)
+        items = [Item(name, item.sources) for name, item in zip(names, rows.items, strict=False)]
+        return _Rows([*items, *rows.items[len(names) :]])
+
+    def _select(self, select: Any, scope: _Scope) -> _Rows:
+        """Return the columns of a SELECT."""
+        projections = [self._projection(each) for each in select.expressions]
+        if self._dialect in _SEES_ALIASES:
+            for name, value in projections:
+                # An expression without an alias has a name of the database's own.
+                same = isinstance(value, exp.Column) and self._key(name) == self._key(value.name)
+                if name and not same and not isinstance(value, exp.Star):
+                    scope.aliases.setdefault(self._key(name), value)
+                inner = [n for n in self._walk([value]) if isinstance(n, exp.Alias)]
+                scope.aliases.update({self._key(n.alias): n.this for n in inner})
+        found = _Rows([])
+        for name, value in projections:
+            star = value.this if isinstance(value, exp.Column) and isinstance(value.this, exp.Star) else value
+            if isinstance(star, exp.Star):
+                qualifier = value.table if isinstance(value, exp.Column) else None
+                more = self._star(scope, qualifier or None, star)
+                found.items += more.items
+                found.every = more.every if more.every is not _ABSENT else found.every
+            elif type(value).__name__ == "Columns":
+                found.every = None
+            else:
+                found.items.append(Item(name or "", self._value(value, scope)))
+        return found
+
+    def _projection(self, node: Any) -> tuple[str, Any]:
+        """Return the name and the expression of a column of a SELECT."""
+        if isinstance(node, exp.Alias):
+            return self._spelled(node.args.get("alias")), node.this
+        # T-SQL writes the alias before the expression.
+        if self._dialect == "tsql" and isinstance(node, exp.EQ) and isinstance(node.this, exp.Column):
+            return node.this.name, node.expression
+        return (self._spelled(node.this) if isinstance(node, exp.Column) else node.alias_or_name), node
+
+    def _star(self, scope: _Scope, qualifier: str | None, star: Any) -> _Rows:
+        """Return all columns of the tables in a scope, or of one of them."""
+        if qualifier is None:
+            chosen = scope.rows
+        else:
+            named = self._in_scopes(scope, self._key(qualifier))
+            chosen = [named] if named is not None else [_Rows([], None)]
+        left_out = {self._key(each.name) for each in _arg(star, "except") or ()}
+        changed = any(_arg(star, key) for key in ("replace", "rename", "ilike"))
+        items = [i for rows in chosen for i in rows.items if i.name is None or self._key(i.name) not in left_out]
+        unknown = changed or bool(scope.using) or any(rows.every is not _ABSENT for rows in chosen)
+        self._count(len(items))
+        return _Rows(items, None if unknown else _ABSENT)
+
+    def _in_scopes(self, scope: _Scope | None, key: str) -> _Rows | None:
+        while scope is not None:
+            if key in scope.named:
+                return scope.named[key]
+            scope = scope.outer
+        return None
+
+    def _value(self, value: Any, scope: _Scope) -> Sources | None:
+        """Return the sources of an expression."""
+        while isinstance(value, exp.Paren):
+            value = value.this
+        if isinstance(value, exp.Column):
+            return self._column(value, scope)
+        parts: list[Sources | None] = []
+        for node in self._walk([value]):
+            if isinstance(node, exp.Column):
+                parts.append({} if self._names_dictionary(node) else self._column(node, scope))
+            elif isinstance(node, _QUERIES):
+                rows = self.query(node, scope, scope.ctes)
+                parts += [item.sources for item in rows.items]
+                parts += [None] if rows.tables or rows.every is None else []
+            elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
+                parts.append(None)
+            elif self._dialect == "clickhouse":
+                parts.append(self._dictionary(node))
+        return self._joined(parts, same=False)
+
+    def _names_dictionary(self, column: Any) -> bool:
+        """Return whether a name is the dictionary's in dictGet(dictionary, ...), and no column's."""
+        call = column.parent
+        looks_up = self._dialect == "clickhouse" and _function_name(call).startswith(_LOOK_UPS)
+        return looks_up and bool(call.expressions) and call.expressions[0] is column
+
+    def _dictionary(self, node: Any) -> Sources | None:
+        """Return the columns that ClickHouse's dictGet and joinGet look up in another table; none for other nodes."""
+        name = _function_name(node)
+        if not name.startswith(_LOOK_UPS):
+            return {}
+        given = node.expressions
+        table = _text(given[:1])
+        if table is None:
+            return None
+        self.tables[table] = None
+        wanted = given[1] if len(given) > 1 and not name.startswith(_LOOK_UP_KEYS) else None
+        columns = [_text([each]) for each in (wanted.expressions if isinstance(wanted, exp.Tuple) else [wanted])]
+        return {(table, column): False for column in columns if column}
+
+    def _column(self, column: Any, scope: _Scope) -> Sources | None:
+        """Return the sources of a column's name; None if it could be in more than one place."""
+        if not isinstance(column.this, exp.Identifier):
+            return {} if isinstance(column.parent, exp.Count) else None
+        parts = [part for key in ("catalog", "db", "table", "this") if (part := column.args.get(key)) is not None]
+        names = [self._spelled(part) for part in parts]
+        if len(names) == 1:
+            return self._bare(parts[0], scope)
+        # The part before the last is a table, or the names after the first are fields of a struct.
+        for at in (len(names) - 2, 0) if len(names) > 2 else (0,):
+            rows = self._in_scopes(scope, self._key(".".join(names[max(at - 1, 0) : at + 1])))
+            rows = rows or self._in_scopes(scope, self._key(names[at]))
+            if rows is not None:
+                return self._of_rows(rows, names[at + 1 :])
+        return self._field(parts, names, scope)
+
+    def _of_rows(self, rows: _Rows, names: list[str]) -> Sources | None:
+        """Return the sources of a column of one table, perhaps with a field of it."""
+        name = ".".join(names) if self._dialect == "clickhouse" else names[0]
+        found = self._named(rows, name)
+        if found is _ABSENT or found is None:
+            return None
+        return found if len(names) == 1 or self._dialect == "clickhouse" else dict.fromkeys(found, False)
+
+    def _field(self, parts: list[Any], names: list[str], scope: _Scope) -> Sources | None:
+        """Return the sources of `column.field`."""
+        found = self._bare(parts[0], scope) if self._dialect in _HAS_FIELDS else None
+        if found is None or self._dialect != "clickhouse":
+            return None if found is None else dict.fromkeys(found, False)
+        # Each field of a nested table is a column of its own.
+        return {(table, ".".join([column, *names[1:]])): False for table, column in found}
+
+    def _bare(self, identifier: Any, scope: _Scope | None) -> Sources | None:
+        """Return the sources of a name without a table."""
+        name = self._spelled(identifier)
+        plain = not identifier.args.get("quoted") and name.lower()
+        if plain and any(plain in _NO_COLUMNS.get(dialect, ()) for dialect in (self._dialect, "")):
+            return {}
+        while scope is not None:
+            found = self._within(scope, name)
+            if found is not _ABSENT:
+                return found  # type: ignore[no-any-return]
+            scope = scope.outer
+        return None
+
+    def _within(self, scope: _Scope, name: str) -> Any:
+        key = self._key(name)
+        if key in scope.arrays:
+            return scope.arrays[key]
+        for expressions, wins in ((scope.scalars, True), (scope.aliases, self._dialect == "clickhouse")):
+            if wins and key in expressions and key not in scope.solving:
+                return self._alias(scope, key, expressions[key])
+        explicit = [rows for rows in scope.rows if rows.columns(key, self._key)]
+        others = [rows for rows in scope.rows if rows.tables or rows.every is not _ABSENT]
+        if key in scope.using:
+            return self._joined([self._named(rows, name) for rows in scope.using[key]], same=False)
+        if explicit:
+            return self._named(explicit[0], name) if len(explicit) == 1 else None
+        if key in scope.aliases and key not in scope.solving:
+            return self._alias(scope, key, scope.aliases[key])
+        function = scope.named.get(key)
+        if function is not None and not function.items and function.every is not _ABSENT:
+            return function.every
+        if not others:
+            return _ABSENT
+        return self._named(others[0], name) if len(others) == 1 else None
+
+    def _alias(self, scope: _Scope, key: str, expression: Any) -> Sources | None:
+        """Return the sources of another expression of the same SELECT, which is solved once."""
+        if key not in scope.solved:
+            scope.solving.add(key)
+            scope.solved[key] = self._value(expression, scope)
+            scope.solving.discard(key)
+        return scope.solved[key]
+
+    def _named(self, rows: _Rows, name: str) -> Any:
+        """Return the sources of a column of one table; `_ABSENT` if it has no such column."""
+        found = rows.columns(self._key(name), self._key)
+        self._count(1)
+        if found:
+            return found[0].sources if len(found) == 1 else None
+        if rows.every is not _ABSENT or not rows.tables:
+            return rows.every
+        return {(rows.tables[0], name): True} if len(rows.tables) == 1 else None
+
+    def _joined(self, parts: Iterable[Any], *, same: bool) -> Sources | None:
+        """Return the union of sources; None if one is not known. `same`: whether values stay unchanged."""
+        found: dict[SourceColumn, bool] = {}
+        for part in parts:
+            if part is None or part is _ABSENT:
+                return None
+            self._count(len(part))
+            for column, unchanged in part.items():
+                found[column] = found.get(column, False) or (unchanged and same)
+        return found
+
+    def _walk(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Yield the nodes of expressions, in order; a query is yielded, and not entered."""
+        waiting = [iter(values)]
+        while waiting:
+            node = next(waiting[-1], _ABSENT)
+            if node is _ABSENT:
+                waiting.pop()
+            elif isinstance(node, list):
+                waiting.append(iter(node))
+            elif isinstance(node, _Node):
+                self._count(1)
+                yield node
+                # The parts of a name are no names.
+                if not isinstance(node, _QUERIES) and not isinstance(node, exp.Column):
+                    waiting.append(iter(node.args.values()))
+
+    def _count(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > MOST_STEPS:
+            raise TooLargeError
+
+    def _key(self, name: str) -> str:
+        return name if self._dialect in _CASE_MATTERS else name.lower()
+
+    def _spelled(self, identifier: Any) -> str:
+        """Return a name as the database spells it."""
+        if not isinstance(identifier, exp.Identifier) or identifier.args.get("quoted"):
+            return identifier.name if isinstance(identifier, _Node) else str(identifier or "")
+        if self._dialect in _UPPER:
+            return identifier.name.upper()
+        return identifier.name.lower() if self._dialect in _LOWER else identifier.name
+
+
+def _arg(node: Any, name: str) -> Any:
+    """Return an argument whose name newer versions of sqlglot end with an underscore."""
+    found = node.args.get(name)
+    return node.args.get(f"{name}_") if found is None else found
+
+
+def _inner(node: Any) -> Any:
+    """Return what is inside the brackets of a subquery."""
+    while isinstance(node, exp.Subquery):
+        node = node.this
+    return node
+
+
+def _leftmost(operation: Any) -> Any:
+    """Return the first query of a chain of UNIONs."""
+    while isinstance(operation, _SetOperation):
+        operation = operation.this
+    return operation
+
+
+def _function_name(node: Any) -> str:
+    """Return the name of a function in lower case, or of another node's class."""
+    return str(node.this if isinstance(node, exp.Anonymous) else type(node).__name__).lower()
+
+
+def _text(given: list[Any]) -> str | None:
+    """Return the name in the first of some arguments: a string, or a name without quotes; None if there is none."""
+    first = given[0] if given else None
+    if isinstance(first, exp.Literal) and first.is_string:
+        return first.name
+    if isinstance(first, exp.Column):
+        return ".".join(part.name for part in first.parts)
+    return None

@@ -1,0 +1,199 @@
+"""DROP: Spark says whether there was a table, and the application's earlier statements where it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.assembled import Assembled
+
+COMMAND = "org.apache.spark.sql.execution.command"
+LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+SESSION_CATALOG = {"o": "org.apache.spark.sql.execution.datasources.v2.V2SessionCatalog", "name": "spark_catalog"}
+DELTA_CATALOG = {"o": "org.apache.spark.sql.delta.catalog.DeltaCatalog", "name": "spark_catalog"}
+ICEBERG_CATALOG = {"o": "org.apache.iceberg.spark.SparkCatalog", "name": "ice"}
+
+
+def plan(*nodes: tuple[str, dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
+    """Give an encoded plan: of each node the class, the arguments and the readings."""
+    return {
+        "classes": [[name, "P", list(arguments)] for name, arguments, _ in nodes],
+        "types": [],
+        "attributes": {},
+        "session": {"warehouse": "file:/warehouse", "catalog": "in-memory"},
+        "cut": False,
+        "nodes": [[at, [], list(arguments.values()), further] for at, (_, arguments, further) in enumerate(nodes)],
+    }
+
+
+def identifier(table: str) -> dict[str, Any]:
+    return {"o": "org.apache.spark.sql.catalyst.TableIdentifier", "table": table, "database": "default"}
+
+
+def metadata(table: str, place: str) -> dict[str, Any]:
+    return {
+        "o": "org.apache.spark.sql.catalyst.catalog.CatalogTable",
+        "identifier": identifier(table),
+        "kind": "EXTERNAL",
+        "locationUri": f"file:{place}",
+    }
+
+
+def created(table: str, place: str) -> dict[str, Any]:
+    arguments = {"table": metadata(table, place), "ignoreIfExists": False}
+    return plan((f"{COMMAND}.CreateDataSourceTableCommand", arguments, {}))
+
+
+def dropped(
+    table: str, *, if_exists: bool = True, view: bool = False, found: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    arguments = {"tableName": identifier(table), "ifExists": if_exists, "isView": view, "purge": False}
+    readings = {"tableMetadata": found, "tableIdentifier": identifier(table), "tablePath": f"file:/warehouse/{table}"}
+    return plan((f"{COMMAND}.DropTableCommand", arguments, readings))
+
+
+def dropped_v2(
+    table: str,
+    *,
+    if_exists: bool = True,
+    catalog: dict[str, Any] = SESSION_CATALOG,
+    found: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    name = {"o": "org.apache.spark.sql.connector.catalog.IdentifierImpl", "name": table, "namespace": ["default"]}
+    further = {"tableMetadata": found, "tablePath": f"file:/warehouse/{table}"} if "Session" in catalog["o"] else {}
+    return plan(
+        (f"{LOGICAL}.DropTable", {"child": {"r": 1}, "ifExists": if_exists, "purge": False}, {}),
+        (
+            "org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier",
+            {"catalog": catalog, "identifier": name},
+            further,
+        ),
+    )
+
+
+class Application:
+    """An application whose statements run one after the other."""
+
+    def __init__(self) -> None:
+        self._assembled = Assembled()
+        self._executions = 0
+
+    def run(self, encoded: dict[str, Any], *gone: str, late: bool = False, **end: Any) -> list[Any]:
+        """Run a statement, in which Spark drops what is `gone`; `late`: its plan comes with its end."""
+        self._executions += 1
+        id_ = self._executions
+        plan = {"plan": encoded, "class": encoded["classes"][0][0], "command": True}
+        begin = {"k": "start", "id": id_, "root": id_, "time": 1000 * id_, **({} if late else plan)}
+        states = self._assembled.feed(begin)
+        for table in gone:
+            states += self._assembled.feed({"k": "table_dropped", "database": "default", "table": table})
+        return states + self._assembled.feed(
+            {"k": "end", "id": id_, "time": 1000 * id_ + 5, **(plan if late else {}), **end}
+        )
+
+
+def told(states: list[Any]) -> list[tuple[str, int, list[tuple[str, str | None]], list[str]]]:
+    """Give of each state its type, its time, what becomes of which dataset, and its remarks."""
+    return [
+        (
+            state.event_type,
+            round(state.event_time.timestamp() * 1000),
+            [(output.dataset.identifier.name, output.lifecycle) for output in state.outputs],
+            [gap.message for gap in state.gaps],
+        )
+        for state in states
+    ]
+
+
+def both(id_: int, name: str, *remarks: str) -> list[tuple[str, int, list[tuple[str, str | None]], list[str]]]:
+    outputs: list[tuple[str, str | None]] = [(name, "DROP")]
+    return [
+        ("START", 1000 * id_, outputs, list(remarks)),
+        ("COMPLETE", 1000 * id_ + 5, outputs, list(remarks)),
+    ]
+
+
+GONE = "the table was no longer in the catalog when it was looked up: its location is taken to be the default one"
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("if_exists", [False, True])
+@pytest.mark.parametrize("drop", [dropped, dropped_v2])
+def test_a_table_that_the_catalog_has_forgotten_lies_where_it_was_created(
+    drop: Any, *, if_exists: bool, late: bool
+) -> None:
+    application = Application()
+    application.run(created("t", "/lake/t"))
+    assert told(application.run(drop("t", if_exists=if_exists), "t", late=late)) == both(2, "/lake/t")
+
+
+@pytest.mark.parametrize("drop", [dropped, dropped_v2])
+def test_a_table_that_nobody_has_used_is_taken_to_lie_where_the_catalog_puts_it(drop: Any) -> None:
+    assert told(Application().run(drop("t"), "t")) == both(1, "/warehouse/t", GONE)
+
+
+@pytest.mark.parametrize("drop", [dropped, dropped_v2])
+def test_what_was_not_there_is_not_told(drop: Any) -> None:
+    assert Application().run(drop("t")) == []
+
+
+@pytest.mark.parametrize("drop", [dropped, dropped_v2])
+def test_a_table_that_was_made_afterwards_is_not_the_one_that_was_to_be_dropped(drop: Any) -> None:
+    """The catalog is asked late, and has a new table of the same name by then."""
+    assert Application().run(drop("t", found=metadata("t", "/lake/new"))) == []
+
+    application = Application()
+    application.run(created("t", "/lake/old"))
+    assert told(application.run(drop("t", found=metadata("t", "/lake/new")), "t")) == both(2, "/lake/old")
+
+
+def test_a_table_that_was_dropped_is_forgotten() -> None:
+    application = Application()
+    application.run(created("t", "/lake/t"))
+    application.run(dropped("t"), "t")
+    assert told(application.run(dropped("t"), "t")) == both(3, "/warehouse/t", GONE)
+
+
+def test_a_table_whose_creation_failed_is_not_remembered() -> None:
+    application = Application()
+    application.run(created("t", "/lake/t"), error={"class": "x.Error", "message": "no", "stack": ""})
+    assert told(application.run(dropped("t"), "t")) == both(2, "/warehouse/t", GONE)
+
+
+def test_the_name_of_a_table_is_the_same_in_any_case() -> None:
+    application = Application()
+    application.run(created("SavedTable", "/lake/t"))
+    states = application.run(dropped("savedtable"), "savedtable")
+    assert told(states) == both(2, "/lake/t")
+    assert states[0].job.name.endswith(".default_savedtable")
+
+
+def test_a_view_has_no_path() -> None:
+    assert told(Application().run(dropped("v", view=True), "v")) == both(1, "default.v")
+    assert Application().run(dropped("v", view=True)) == []
+
+
+def test_a_drop_that_fails_is_told() -> None:
+    failed = Application().run(dropped("t"), error={"class": "x.Error", "message": "no", "stack": ""})
+    assert [state.event_type for state in failed] == ["START", "FAIL"]
+
+
+def test_another_table_that_goes_at_the_same_time_is_not_the_one() -> None:
+    assert Application().run(dropped("t"), "u") == []
+
+
+def test_a_catalog_that_reports_no_drops_is_believed() -> None:
+    found = Application().run(dropped_v2("t", catalog=ICEBERG_CATALOG))
+    assert told(found) == both(1, "default.t")
+    assert Application().run(dropped_v2("t", catalog={**DELTA_CATALOG, "o": "DeltaSessionCatalog"})) == []
+
+
+def test_a_database_takes_the_tables_with_it_that_were_used() -> None:
+    application = Application()
+    application.run(created("a", "/lake/a"))
+    application.run(created("b", "/lake/b"))
+    drop = plan((f"{COMMAND}.DropDatabaseCommand", {"databaseName": "default", "ifExists": True, "cascade": True}, {}))
+    remark = "of the tables in the database, those are known that the application has used"
+    outputs: list[tuple[str, str | None]] = [("/lake/a", "DROP"), ("/lake/b", "DROP")]
+    assert told(application.run(drop)) == [("START", 3000, outputs, [remark]), ("COMPLETE", 3005, outputs, [remark])]
+    assert application.run(drop) == []
