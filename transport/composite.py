@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.transport.attempt import attempt
-from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError, TransportError
+from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError, TransportError, sender_of
 from openlineage_pyspark.transport.log_once import LogOnce
 from openlineage_pyspark.transport.options import (
     PYTHON,
@@ -152,6 +152,11 @@ class CompositeTransport(Transport):
     def destination(self) -> str:
         """The destinations of the parts, in alphabetical order."""
         return f"composite({', '.join(sorted(part.transport.destination for part in self.parts))})"
+
+    @property
+    def sender(self) -> str:
+        """The senders of the parts, in the order of their destinations."""
+        return sender_of(**{part.transport.destination: part.transport.sender for part in self.parts})
 
     @property
     def held(self) -> int:

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.transport.address import without_secrets
-from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
+from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError, sender_of
 from openlineage_pyspark.transport.options import PYTHON, Option, flag, prefix_of, text, text_map
 
 if TYPE_CHECKING:
@@ -108,6 +108,16 @@ class KafkaTransport(Transport):
     def destination(self) -> str:
         """The topic and its brokers, without credentials."""
         return without_secrets(f"kafka://{self._servers}/{self._topic}")
+
+    @property
+    def sender(self) -> str:
+        """The login, without its password, which may change."""
+        login = {
+            name: value
+            for name, value in self._properties.items()
+            if name.startswith(("sasl.", "ssl.")) and not re.search("password|secret|[.]pem$", name)
+        }
+        return sender_of(login=login)
 
     def send(self, event: Event) -> None:
         """

@@ -31,6 +31,7 @@ class DropReason(enum.Enum):
     FINISHED_RUN = "dropped, with its finished run, to make room for a newer one"
     NO_ROOM = "dropped: no room, and no finished run to drop in its place"
     CLOSED = "dropped: it came after the delivery was closed"
+    EXPIRED = "dropped: an ended application left it too long ago (spool.maxAgeInDays), and it could not be sent"
     UNREADABLE = "lost: the spool can't be read any more"
 
 
@@ -148,7 +149,12 @@ class Backlog:
         self.release(held)
 
     def lost(self, entry: Entry) -> None:
-        """Remove an event that can no longer be read."""
+        """Remove an event that can no longer be read; its row stays in the spool, which is set aside at the end."""
+        self._done(entry)
+        self._leave_behind(entry)
+
+    def expired(self, entry: Entry) -> None:
+        """Remove an event that has waited for too long."""
         self._done(entry)
         self._settle(entry)
 
@@ -194,6 +200,7 @@ class Backlog:
         for kept in events:
             of_run = (kept.run_id, kept.parent_run_id, kept.event_type)
             entry = Entry(*of_run, 0, None, kept.number, spool, recovered=True, reads=kept.reads, writes=kept.writes)
+            entry.since = kept.since
             self._queue.put(entry, first=True)
 
     def close(self) -> None:

@@ -31,6 +31,8 @@ class DeliveryCounts:
         recovered_pending: how many of the pending ones do.
         recovering: whether more orphaned spools may be taken over.
         retries: failed attempts that were followed by another; a number of attempts, not of events.
+        deleted: events of earlier applications that were deleted unsent to keep the limits of the spool's root; they
+            are in no other number.
     """
 
     sent: int = 0
@@ -43,6 +45,7 @@ class DeliveryCounts:
     recovered_pending: int = 0
     recovering: bool = False
     retries: int = 0
+    deleted: int = 0
 
     @classmethod
     def total(cls, each: Iterable[DeliveryCounts]) -> DeliveryCounts:

@@ -47,6 +47,7 @@ class Entry:
         attempts: how many attempts have failed.
         others_sent: how many events had been delivered when its first attempt failed.
         sequence: its place in the order; the queue sets it.
+        since: when it came into an orphaned spool, in seconds since the epoch.
         put_off: how many times the receiver answered that it can't take it now.
     """
 
@@ -63,6 +64,7 @@ class Entry:
     attempts: int = 0
     others_sent: int = 0
     sequence: int = 0
+    since: float = 0.0
     put_off: int = 0
 
 

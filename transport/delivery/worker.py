@@ -66,8 +66,10 @@ class Delivery:
         self._changed = threading.Condition()
         self._backlog = Backlog(spool, max_bytes)
         self._breaker = Breaker(self._policy)
-        self._recovery = Recovery(recovery, transport.destination) if recovery is not None else None
+        self._recovery = None if recovery is None else Recovery(recovery, transport.destination, transport.sender)
         self._recovering = self._has_recovered = False
+        self._retention = None if recovery is None else recovery.retention
+        self._deleted = 0
         self._waits_for_all = spool is None
         self._workers: set[threading.Thread] = set()
         self._closing = self._given_up = self._closed = False
@@ -169,6 +171,7 @@ class Delivery:
                 recovered_pending=self._backlog.recovered,
                 recovering=self._recovery is not None,
                 retries=self._retries,
+                deleted=self._deleted,
             )
 
     def metrics(self) -> tuple[ReceiverMetrics, ...]:
@@ -265,6 +268,7 @@ class Delivery:
         finally:
             with self._changed:
                 self._recovering, self._has_recovered = False, True
+                self._deleted = recovery.deleted
                 if found is None:
                     self._recovery = None
                 else:
@@ -340,6 +344,11 @@ class Delivery:
         """Note the outcome of an attempt: delivered, to be tried again, or refused for good."""
         if problem is None:
             self._settled(entry)
+        elif problem.retryable and self._is_expired(entry):
+            self._recovered_lost += 1
+            self._breaker.stopped()
+            self._backlog.expired(entry)
+            self._drop(Counter({DropReason.EXPIRED: 1}))
         elif problem.retryable and not self._is_hopeless(entry):
             self._again(entry, problem)
         else:
@@ -362,6 +371,11 @@ class Delivery:
             self._breaker.succeeded()
         else:
             self._breaker.stopped()
+
+    def _is_expired(self, entry: Entry) -> bool:
+        if self._retention is None or not entry.recovered:
+            return False
+        return entry.since < time.time() - self._retention.max_age_seconds
 
     def _is_hopeless(self, entry: Entry) -> bool:
         return entry.attempts + 1 >= self._policy.attempts and self._sent > entry.others_sent

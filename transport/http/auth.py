@@ -84,6 +84,7 @@ class TokenRequest:
         expires_in_field: the field of the answer that holds the token's lifetime in seconds.
         refresh_buffer: how many seconds before it expires a token is renewed.
         secrets: the values that no message may show.
+        client: identifies who logs in, whatever the current secret is.
     """
 
     url: str = attrs.field(repr=False)
@@ -93,6 +94,7 @@ class TokenRequest:
     expires_in_field: str = EXPIRES_IN_FIELD.default
     refresh_buffer: float = TOKEN_REFRESH_BUFFER.default
     secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
+    client: str = attrs.field(default="", repr=False)
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from openlineage_pyspark.transport.address import without_secrets
-from openlineage_pyspark.transport.base import Reached, Transport, TransportError
+from openlineage_pyspark.transport.base import Reached, Transport, TransportError, sender_of
 from openlineage_pyspark.transport.http import options as declared
 from openlineage_pyspark.transport.http.answer import mask_secrets, may_pass, seconds_to_wait
 from openlineage_pyspark.transport.http.auth import KeyLogin, TokenLogin
@@ -78,6 +78,18 @@ class HttpTransport(Transport):
     def destination(self) -> str:
         """The address, without credentials and query."""
         return self._shown
+
+    @property
+    def sender(self) -> str:
+        """The key or login, the headers, the parameters of the URL, and the client's certificate."""
+        settings = self._settings
+        return sender_of(
+            key=settings.api_key,
+            login=settings.token and [settings.token.url, settings.token.client],
+            headers=sorted((name.lower(), value) for name, value in settings.headers.items()),
+            parameters=urlsplit(settings.url).query,
+            certificate=settings.tls.client,
+        )
 
     def send(self, event: Event) -> None:
         """

@@ -8,11 +8,22 @@ from pathlib import Path
 
 import attrs
 from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.spool.damage import FAULTS, reason_of
 from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, is_held
-from openlineage_pyspark.transport.spool.store import event_from_row
+from openlineage_pyspark.transport.spool.store import (
+    about,
+    as_time,
+    event_from_row,
+    is_of_sender,
+    strict_text,
+)
 
 # How long a call waits while the owner writes to the database.
 _BUSY_SECONDS = 2.0
+_DEAD = (
+    "SELECT run_id, event_type, body, parent_run_id, id, reads, writes, checksum, since, reason, answer FROM dead"
+    " ORDER BY number"
+)
 
 
 @attrs.frozen
@@ -29,6 +40,8 @@ class Content:
         size: the bytes of the bodies of both.
         oldest: when the oldest of both arrived, in seconds since the epoch; None if there are none.
         problem: why it can't be read; empty if it can.
+        newest: when the newest of both arrived, likewise.
+        sender: the salted hash of the sender of its events; None if an older version made it.
     """
 
     directory: Path
@@ -39,6 +52,18 @@ class Content:
     size: int = 0
     oldest: float | None = None
     problem: str = ""
+    newest: float | None = None
+    sender: str | None = attrs.field(default=None, repr=False)
+
+    def is_meant_for(self, destination: str, sender: str) -> bool:
+        """
+        Return whether its events may be sent by this sender to this receiver.
+
+        Args:
+            destination: see `Transport.destination`.
+            sender: see `Transport.sender`.
+        """
+        return self.destination == destination and is_of_sender(self.sender, sender)
 
 
 @attrs.frozen
@@ -64,15 +89,18 @@ def content(directory: Path) -> Content:
     in_use = is_held(directory)
     try:
         with contextlib.closing(_read_only(directory)) as connection:
-            row = connection.execute(
-                "SELECT (SELECT value FROM about WHERE name = 'destination'), count(*) FILTER (WHERE kind = 'w'),"
-                " count(*) FILTER (WHERE kind = 'd'), coalesce(sum(size), 0), min(since) FROM"
+            destination, sender = about(connection)
+            waiting, dead, size, *times = connection.execute(
+                "SELECT count(*) FILTER (WHERE kind = 'w'), count(*) FILTER (WHERE kind = 'd'),"
+                " coalesce(sum(size), 0), min(since), max(since) FROM"
                 " (SELECT 'w' AS kind, length(body) AS size, since FROM waiting"
                 "  UNION ALL SELECT 'd', length(body), since FROM dead)"
             ).fetchone()
-    except sqlite3.Error as exc:
-        return Content(directory, in_use=in_use, problem=str(exc))
-    return Content(directory, row[0] or "", in_use, *row[1:])
+            oldest, newest = (None if time is None else as_time(time) for time in times)
+            size = int(size)
+    except FAULTS as exc:
+        return Content(directory, in_use=in_use, problem=reason_of(exc))
+    return Content(directory, destination, in_use, waiting, dead, size, oldest, newest=newest, sender=sender)
 
 
 def dead_letters(directory: Path) -> list[DeadLetter]:
@@ -82,17 +110,18 @@ def dead_letters(directory: Path) -> list[DeadLetter]:
     Raises:
         SpoolError: it can't be read.
     """
-    sql = (
-        "SELECT run_id, event_type, body, parent_run_id, id, reads, writes, reason, answer, since FROM dead"
-        " ORDER BY number"
-    )
     try:
         with contextlib.closing(_read_only(directory)) as connection:
-            return [DeadLetter(event_from_row(row[:7]), *row[7:]) for row in connection.execute(sql)]
-    except sqlite3.Error as exc:
-        raise SpoolError(f"{directory}: {exc}") from exc
+            # A spool of an older version has no checksums.
+            has_checksums = any(row[1] == "checksum" for row in connection.execute("PRAGMA table_info(dead)"))
+            rows = connection.execute(_DEAD if has_checksums else _DEAD.replace("checksum", "NULL"))
+            return [DeadLetter(event_from_row(row[:8]), str(row[9]), str(row[10]), as_time(row[8])) for row in rows]
+    except FAULTS as exc:
+        raise SpoolError(f"{directory}: {reason_of(exc)}") from exc
 
 
 def _read_only(directory: Path) -> sqlite3.Connection:
     uri = f"{(directory / DATABASE).absolute().as_uri()}?mode=ro"
-    return sqlite3.connect(uri, timeout=_BUSY_SECONDS, isolation_level=None, uri=True)
+    connection = sqlite3.connect(uri, timeout=_BUSY_SECONDS, isolation_level=None, uri=True)
+    connection.text_factory = strict_text
+    return connection
