@@ -29,6 +29,8 @@ class TransportError(DeliveryError):
         retryable: whether the same event may be delivered later.
         status: the HTTP status of the answer; None if there was no answer.
         answer: the text of the answer; it is cut to 300 characters.
+        lasting: whether the cause is the client, the address or the installation, and not the event: a refused key, a
+            wrong path, a missing jar. It stays until somebody repairs it, so the event is kept and tried again slowly.
         retry_after: the seconds that the receiver asks to wait before the next attempt (`Retry-After` of HTTP),
             uncapped; None if it does not ask.
     """
@@ -41,11 +43,13 @@ class TransportError(DeliveryError):
         status: int | None = None,
         answer: str = "",
         retry_after: float | None = None,
+        lasting: bool = False,
     ) -> None:
         self.message = message
         self.retryable = retryable
         self.status = status
         self.retry_after = retry_after
+        self.lasting = lasting
         flat = " ".join(answer.split())
         self.answer = flat if len(flat) <= _LONGEST_ANSWER else flat[: _LONGEST_ANSWER - 3] + "..."
         super().__init__(f"{message}: {self.answer}" if self.answer else message)

@@ -236,7 +236,9 @@ class CompositeTransport(Transport):
             if problem is None or not problem.retryable:
                 breaker.succeeded()
             else:
-                breaker.failed(time.monotonic(), answered=problem.status is not None, asked=problem.retry_after)
+                answered = problem.status is not None
+                asked, lasting = problem.retry_after, problem.lasting
+                breaker.failed(time.monotonic(), answered=answered, asked=asked, lasting=lasting)
         return problem
 
     def _held_by(self, number: int) -> deque[int]:
@@ -256,6 +258,7 @@ class CompositeTransport(Transport):
             status=next((problem.status for problem in problems.values() if problem.status is not None), None),
             answer=next((problem.answer for problem in problems.values() if problem.answer), ""),
             retry_after=max(waits, default=None),
+            lasting=all(problem.lasting for problem in problems.values()),
         )
 
     def _tell(self, problems: Mapping[int, TransportError]) -> None:

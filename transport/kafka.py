@@ -25,11 +25,15 @@ _TIMEOUT_NAMES = ("message.timeout.ms", "delivery.timeout.ms")
 _TIMEOUT_MILLIS = "30000"
 _SERVER_NAMES = ("bootstrap.servers", "metadata.broker.list")
 _SERIALIZERS = ("key.serializer", "value.serializer")
-# Errors of this one event or this user, raised by the broker or the producer: a retry can't help.
+# Errors of this one event, raised by the broker or the producer: a retry can't help.
 _FINAL = frozenset(
+    {"INVALID_MSG", "INVALID_MSG_SIZE", "INVALID_RECORD", "MSG_SIZE_TOO_LARGE", "POLICY_VIOLATION", "_INVALID_ARG"}
+)
+# Errors of the user or the topic, which last until somebody repairs them.
+_LASTING = frozenset(
     {
-        "CLUSTER_AUTHORIZATION_FAILED", "INVALID_MSG", "INVALID_MSG_SIZE", "INVALID_RECORD", "MSG_SIZE_TOO_LARGE",
-        "POLICY_VIOLATION", "TOPIC_AUTHORIZATION_FAILED", "TOPIC_EXCEPTION", "_INVALID_ARG",
+        "CLUSTER_AUTHORIZATION_FAILED", "SASL_AUTHENTICATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "TOPIC_EXCEPTION",
+        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PART", "_AUTHENTICATION", "_UNKNOWN_TOPIC",
     }
 )  # fmt: skip
 
@@ -162,13 +166,14 @@ class KafkaTransport(Transport):
             self._producer = None
         name = error.name()
         # Only the error's name is shown, because its text may quote the configuration.
-        return TransportError(f"{self.destination} did not take the event ({name})", retryable=name not in _FINAL)
+        message = f"{self.destination} did not take the event ({name})"
+        return TransportError(message, retryable=name not in _FINAL, lasting=name in _LASTING)
 
     def _open(self) -> Producer:
         try:
             from confluent_kafka import KafkaException, Producer
         except ImportError:
-            remedy = "Run pip install 'openlineage-pyspark[kafka]', or pip install confluent-kafka."
+            remedy = "Run pip install confluent-kafka."
             raise TransportConfigError("type", "is 'kafka', which needs the package confluent-kafka", remedy) from None
         try:
             return Producer({**self._properties, "logger": _AtDebug()})

@@ -110,7 +110,6 @@ def test_the_connection_is_kept_and_made_again_after_the_server_closed_it(receiv
     ("status", "text", "retryable"),
     [
         (400, "bad facet", False),
-        (401, "", False),
         (408, "", True),
         (413, "", False),
         (422, "", False),
@@ -120,7 +119,7 @@ def test_the_connection_is_kept_and_made_again_after_the_server_closed_it(receiv
         (500, '{"code":500,"message":"boom"}', True),
         (500, '{"code":400,"message":"Unable to process JSON"}', False),
         (503, "[1]", True),
-        (302, "", False),
+        (409, "", False),
     ],
 )
 def test_an_answer_tells_whether_a_retry_could_help(
@@ -299,6 +298,23 @@ def test_several_threads_post_at_once_each_over_a_connection_of_its_own(receiver
     transport.close(1.0)
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 401, 402, 403, 404, 405, 407, 410, 421, 451])
+def test_an_answer_about_the_login_or_the_address_may_pass_once_that_is_repaired(
+    receiver: Any, answer: Any, status: int
+) -> None:
+    receiver.answers.append(answer(status=status))
+    error = failure({"url": receiver.url})
+    assert (error.status, error.retryable, error.lasting) == (status, True, True)
+
+
+@pytest.mark.parametrize("status", [400, 413, 422, 429, 500, 503])
+def test_an_answer_about_the_event_or_the_receivers_state_does_not_last(
+    receiver: Any, answer: Any, status: int
+) -> None:
+    receiver.answers.append(answer(status=status))
+    assert not failure({"url": receiver.url}).lasting
+
+
 def test_the_destination_has_no_credential() -> None:
     transport = open_transport("http", {"url": "https://h/base?token=canary", "endpoint": "e", "urlParams": {"k": "v"}})
     assert transport.destination == "https://h/base/e"
@@ -307,7 +323,7 @@ def test_the_destination_has_no_credential() -> None:
 def test_statuses_of_the_users_own_are_retryable_too_and_the_rest_of_retry_is_told_to_be_idle(
     receiver: Any, answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    receiver.answers.extend([answer(status=404), answer(status=409)])
+    receiver.answers.extend([answer(status=412), answer(status=409)])
     options = {"url": receiver.url, "retry": {"status_forcelist": [409, 503]}}
     assert [failure(options).retryable, failure(options).retryable] == [False, True]
     assert caplog.records == []

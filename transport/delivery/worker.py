@@ -378,16 +378,18 @@ class Delivery:
         return entry.since < time.time() - self._retention.max_age_seconds
 
     def _is_hopeless(self, entry: Entry) -> bool:
-        return entry.attempts + 1 >= self._policy.attempts and self._sent > entry.others_sent
+        return entry.strikes + 1 >= self._policy.attempts and self._sent > entry.others_sent
 
     def _again(self, entry: Entry, problem: TransportError) -> None:
         self._retries += 1
         if entry.attempts == 0:
             entry.others_sent = self._sent
         entry.attempts += 1
-        entry.put_off += problem.status is not None and problem.retry_after is None
+        entry.strikes += not self._breaker.is_open
+        answered = problem.status is not None
+        entry.put_off += answered and problem.retry_after is None and not problem.lasting
         now = time.monotonic()
-        self._breaker.failed(now, answered=problem.status is not None, asked=problem.retry_after)
+        self._breaker.failed(now, answered=answered, asked=problem.retry_after, lasting=problem.lasting)
         self._backlog.postpone(entry, now + self._policy.delay(entry.attempts, problem.retry_after))
 
     def _attempt(self, what: str, work: Callable[[], None]) -> TransportError | None:
@@ -398,9 +400,19 @@ class Delivery:
                 problem.place, "the transport of OpenLineage events failed in %s with %s", what, problem.place
             )
         elif problem is not None:
-            later = "it is tried again" if problem.retryable else "a further attempt would fail too"
-            self._warnings.warn(problem.message, "delivery of OpenLineage events: %s (%s)", problem, later)
+            text = "delivery of OpenLineage events: %s. %s"
+            self._warnings.warn(problem.message, text, problem, self._consequence(problem))
         return problem
+
+    def _consequence(self, problem: TransportError) -> str:
+        """Return what follows from a failure, and what there is to do, as a sentence without a full stop."""
+        kept = self._backlog.directory is not None
+        if not problem.retryable:
+            return f"It is kept as a dead letter: {_commands(dead=True)}" if kept else "It is given up"
+        if not problem.lasting:
+            return "It is tried again"
+        later = "It is tried again now and then, until that is repaired"
+        return f"{later}, and kept: {_commands(dead=False)}" if kept else later
 
     def _drop(self, drops: Counter[DropReason]) -> None:
         for reason in drops:
@@ -411,8 +423,9 @@ class Delivery:
 
 def _remedy(directory: Path, *, dead: bool) -> str:
     """Return what to do about events that stay behind, as the end of a sentence."""
+    return f"; what is left or was refused stays in {directory}: {_commands(dead=dead)}"
+
+
+def _commands(*, dead: bool) -> str:
     option = " --dead" if dead else ""
-    return (
-        f"; what is left or was refused stays in {directory}: `openlineage-pyspark spool ls{option}` lists it,"
-        f" `openlineage-pyspark replay{option}` sends it"
-    )
+    return f"`openlineage-pyspark spool ls{option}` lists it, `openlineage-pyspark replay{option}` sends it"

@@ -13,6 +13,7 @@ from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.attempt import ForeignError, attempt, place_of
 from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError, sender_of
 from openlineage_pyspark.transport.http.answer import (
+    LASTING_STATUSES,
     PASSING_STATUSES,
     RETRY_OPTIONS,
     may_pass,
@@ -108,6 +109,7 @@ class ForeignTransport(Transport):
             retryable=status is None or may_pass(status, passing=self._passing),
             status=status,
             retry_after=seconds_to_wait(headers),
+            lasting=status in LASTING_STATUSES,
         )
 
     @classmethod
