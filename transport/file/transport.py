@@ -14,7 +14,7 @@ from openlineage_pyspark.transport.file.filesystem import filesystem_for
 from openlineage_pyspark.transport.file.local import LocalFile
 from openlineage_pyspark.transport.file.objects import DEFAULT_BYTES, DEFAULT_SECONDS, Objects, Sizes
 from openlineage_pyspark.transport.file.rotation import Rotation
-from openlineage_pyspark.transport.options import OURS, PYTHON, Option, flag, not_yet, number, prefix_of, size, text
+from openlineage_pyspark.transport.options import OURS, PYTHON, Option, flag, not_yet, number, path, prefix_of, size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 _LOCATION = Option(
     "location",
-    text,
+    path,
     text="A local file, which gets one event a line; or, if it begins with a scheme such as `s3a:`, a directory for"
     " objects.",
     default="",
@@ -90,7 +90,7 @@ class FileTransport(Transport):
     @property
     def destination(self) -> str:
         """The path of the file, or the location of the objects."""
-        return f"file {self._place.name}"
+        return f"file {self._place.name}".encode("utf-8", "backslashreplace").decode()
 
     @property
     def held(self) -> int:

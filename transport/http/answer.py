@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 
 PASSING_STATUSES = frozenset({408, 425, 429})
 
-# These judge neither the event nor the receiver's state, but who asks and where: a key that expired, a gateway that does
-# not know its receiver yet, a proxy. The same event is taken once that is repaired.
+# These judge neither the event nor the receiver's state, but who asks and where: a key that expired, a gateway that
+# does not know its receiver yet, a proxy. The same event is taken once that is repaired.
 LASTING_STATUSES = frozenset({*range(300, 400), 401, 402, 403, 404, 405, 407, 410, 421, 451})
 
 _STATUSES: Option[tuple[str, ...]] = Option(

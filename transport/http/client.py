@@ -14,7 +14,7 @@ from collections import deque
 from contextlib import contextmanager
 from http.client import HTTPResponse
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 import attrs
@@ -200,7 +200,7 @@ def _usual_port(scheme: str) -> int:
     return {"http": 80, "https": 443}.get(scheme, 0)
 
 
-class _SendingTimeout(TimeoutError):
+class _SendingTimedOutError(TimeoutError):
     """The server took nothing of a request for too long."""
 
 
@@ -213,7 +213,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _is_stuck(error: BaseException) -> bool:
-    return any(isinstance(each, _SendingTimeout) for each in _chain(error))
+    return any(isinstance(each, _SendingTimedOutError) for each in _chain(error))
 
 
 def _root_cause(error: BaseException) -> str:
@@ -281,44 +281,55 @@ class _Response(HTTPResponse):
         self.fp = io.BufferedReader(_InTime(self.fp.detach(), sock))
 
 
-class _InPieces:
+def _send_in_pieces(sock: socket.socket, data: bytes) -> None:
     """
-    Sends a request in pieces, each with a limit of its own.
+    Send a request in pieces, each with a limit of its own.
 
     By itself the limit on connecting holds for the whole request, and a large one never gets over a slow line.
     """
-
-    sock: socket.socket | None
-
-    def send(self, data: Any) -> None:
-        if self.sock is None or not isinstance(data, bytes):
-            super().send(data)  # type: ignore[misc]
-            return
-        before = self.sock.gettimeout()
-        self.sock.settimeout(_sending_seconds())
-        try:
-            for start in range(0, len(data), _SENT_BYTES):
-                self.sock.sendall(data[start : start + _SENT_BYTES])
-        except TimeoutError:
-            raise _SendingTimeout from None
-        finally:
-            self.sock.settimeout(before)
+    before = sock.gettimeout()
+    sock.settimeout(max(getattr(_posting, "read_seconds", 0.0), _LEAST_SENDING_SECONDS))
+    try:
+        for start in range(0, len(data), _SENT_BYTES):
+            sock.sendall(data[start : start + _SENT_BYTES])
+    except TimeoutError:
+        raise _SendingTimedOutError from None
+    finally:
+        sock.settimeout(before)
 
 
 _SMALL_BUFFER = (socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL_BYTES)
 
 
-class _Connection(_InPieces, HTTPConnection):
+class _Connection(HTTPConnection):
     # Otherwise http.client prints each header if the program has set its debuglevel.
     debuglevel = 0
     response_class = _Response
-    default_socket_options = (*HTTPConnection.default_socket_options, _SMALL_BUFFER)
+    default_socket_options: ClassVar[list[tuple[int, int, int | bytes]]] = [
+        *HTTPConnection.default_socket_options,
+        _SMALL_BUFFER,
+    ]
+
+    def send(self, data: Any) -> None:
+        if self.sock is not None and isinstance(data, bytes):
+            _send_in_pieces(self.sock, data)
+        else:
+            super().send(data)
 
 
-class _SecureConnection(_InPieces, HTTPSConnection):
+class _SecureConnection(HTTPSConnection):
     debuglevel = 0
     response_class = _Response
-    default_socket_options = (*HTTPSConnection.default_socket_options, _SMALL_BUFFER)
+    default_socket_options: ClassVar[list[tuple[int, int, int | bytes]]] = [
+        *HTTPSConnection.default_socket_options,
+        _SMALL_BUFFER,
+    ]
+
+    def send(self, data: Any) -> None:
+        if self.sock is not None and isinstance(data, bytes):
+            _send_in_pieces(self.sock, data)
+        else:
+            super().send(data)
 
 
 class _Pool(HTTPConnectionPool):
@@ -361,10 +372,6 @@ class _Adapter(HTTPAdapter):
 
 
 _posting = threading.local()
-
-
-def _sending_seconds() -> float:
-    return max(getattr(_posting, "read_seconds", 0.0), _LEAST_SENDING_SECONDS)
 
 
 class _NotOfOurs(logging.Filter):

@@ -97,7 +97,7 @@ class HttpTransport(Transport):
 
         Raises:
             TransportError: there was no response, or its status is not 2xx. Retryable are: no response, no token, 408,
-                425, 429 and 5xx; except a 5xx with `"code":400` in its body, Marquez's answer to a bad event. The answers
+                425, 429 and 5xx; except a 5xx with `"code":400` in its body, Marquez's answer to a bad event. Answers
                 about the client or the address (3xx, 401, 403, 404 and others) are too, and last until somebody repairs
                 that.
         """
