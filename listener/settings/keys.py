@@ -18,6 +18,7 @@ from openlineage_pyspark.listener.settings.facet_names import FACETS_NOT_YET, ne
 from openlineage_pyspark.listener.settings.kinds import (
     BOOLEAN,
     CONTEXT,
+    DISK_SIZE,
     LIST,
     MILLISECONDS,
     SIZE,
@@ -358,7 +359,7 @@ class Settings:
     )
     spool_max_total_bytes: int = key(
         "spool.maxTotalBytes",
-        SIZE,
+        DISK_SIZE,
         default=_RETENTION.max_bytes,
         source=OURS,
         text="The largest size of the spool's directory; beyond it, what ended applications left is deleted: first dead"
