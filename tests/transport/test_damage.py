@@ -53,11 +53,9 @@ def read(spool: Spool, number: int) -> Event | None:
 def outcome(directory: Path, scope: RecoveryScope) -> str:
     """Do with a directory what commands and an application do, and return what becomes of it."""
     seen = content(directory)
-    try:
+    if not seen.problem:
         letters = dead_letters(directory)
-    except SpoolError:
-        letters = []
-    assert all(isinstance(letter.reason, str) for letter in letters)
+        assert all(letter.event in EVENTS or letter.reason.startswith("it is damaged") for letter in letters)
     assert isinstance(seen.waiting + seen.dead + seen.size, int)
     recovery = Recovery(scope, HERE)
     sent = []
@@ -156,3 +154,20 @@ def test_a_spool_of_an_older_version_is_read(tmp_path: Path) -> None:
     assert delivery.close(30) == 0
     assert transport.events == EVENTS
     assert directories(tmp_path) == []
+
+
+def test_a_damaged_dead_letter_is_listed_among_the_others(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, HERE)
+    for event in EVENTS:
+        spool.bury(spool.append(event), "answered 422", "", 10_000)
+    spool.close()
+    path = spool.directory / DATABASE
+    path.write_bytes(path.read_bytes().replace(b'{"run":"RUNNING"}', b'{"run":"RUNNINg"}'))
+    assert content(spool.directory).dead == 3
+    assert [(letter.event.id, letter.reason) for letter in dead_letters(spool.directory) if letter.event.run_id] == [
+        ("START", "answered 422"),
+        ("COMPLETE", "answered 422"),
+    ]
+    assert [letter.reason for letter in dead_letters(spool.directory) if not letter.event.run_id] == [
+        "it is damaged and can't be read"
+    ]

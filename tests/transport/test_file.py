@@ -161,3 +161,16 @@ def test_a_file_may_have_a_name_that_is_not_unicode(tmp_path: Path) -> None:
     transport.send(Event("r", "START", b"1"))
     assert Path(location).read_bytes() == b"1\n"
     assert transport.destination.encode().endswith(b"/ev\\udce4nts.ndjson")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="is about other systems than Windows")
+def test_a_path_of_windows_is_told_to_be_only_a_name_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    open_transport("file", {"location": r"C:\lineage\events.ndjson"})
+    [record] = caplog.records
+    assert record.getMessage() == (
+        "spark.openlineage.transport.location is a path of Windows; here it names the file"
+        r" 'C:\\lineage\\events.ndjson'"
+    )

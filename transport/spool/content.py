@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.transport.event import Event
-from openlineage_pyspark.transport.spool.damage import FAULTS, reason_of
+from openlineage_pyspark.transport.spool.damage import FAULTS, is_damage, reason_of
 from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, is_held
 from openlineage_pyspark.transport.spool.store import (
     about,
@@ -17,6 +19,9 @@ from openlineage_pyspark.transport.spool.store import (
     is_of_sender,
     strict_text,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # How long a call waits while the owner writes to the database.
 _BUSY_SECONDS = 2.0
@@ -107,17 +112,34 @@ def dead_letters(directory: Path) -> list[DeadLetter]:
     """
     Return the events that the receiver refused for good, in the order of arrival.
 
+    One that is damaged has no run, and its reason says so.
+
     Raises:
-        SpoolError: it can't be read.
+        SpoolError: it can't be read at the moment.
     """
+    letters: list[DeadLetter] = []
     try:
         with contextlib.closing(_read_only(directory)) as connection:
             # A spool of an older version has no checksums.
             has_checksums = any(row[1] == "checksum" for row in connection.execute("PRAGMA table_info(dead)"))
             rows = connection.execute(_DEAD if has_checksums else _DEAD.replace("checksum", "NULL"))
-            return [DeadLetter(event_from_row(row[:8]), str(row[9]), str(row[10]), as_time(row[8])) for row in rows]
+            letters.extend(map(_letter, rows))
     except FAULTS as exc:
-        raise SpoolError(f"{directory}: {reason_of(exc)}") from exc
+        if not is_damage(exc, directory):
+            raise SpoolError(f"{directory}: {reason_of(exc)}") from exc
+        letters.append(_damaged())
+    return letters
+
+
+def _letter(row: Sequence[Any]) -> DeadLetter:
+    try:
+        return DeadLetter(event_from_row(row[:8]), str(row[9]), str(row[10]), as_time(row[8]))
+    except ValueError:
+        return _damaged()
+
+
+def _damaged() -> DeadLetter:
+    return DeadLetter(Event("", "", b""), "it is damaged and can't be read", "", time.time())
 
 
 def _read_only(directory: Path) -> sqlite3.Connection:
