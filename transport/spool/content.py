@@ -94,7 +94,7 @@ def content(directory: Path) -> Content:
     in_use = is_held(directory)
     try:
         with contextlib.closing(_read_only(directory)) as connection:
-            destination, sender = about(connection)
+            found = about(connection)
             waiting, dead, size, *times = connection.execute(
                 "SELECT count(*) FILTER (WHERE kind = 'w'), count(*) FILTER (WHERE kind = 'd'),"
                 " coalesce(sum(size), 0), min(since), max(since) FROM"
@@ -105,7 +105,17 @@ def content(directory: Path) -> Content:
             size = int(size)
     except FAULTS as exc:
         return Content(directory, in_use=in_use, problem=reason_of(exc))
-    return Content(directory, destination, in_use, waiting, dead, size, oldest, newest=newest, sender=sender)
+    return Content(
+        directory,
+        found.get("destination", ""),
+        in_use,
+        waiting,
+        dead,
+        size,
+        oldest,
+        newest=newest,
+        sender=found.get("sender"),
+    )
 
 
 def dead_letters(directory: Path) -> list[DeadLetter]:

@@ -123,7 +123,8 @@ class Spool:
         try:
             self._connection = _open(directory / DATABASE, checked=checked)
             self._dead_bytes = _dead_bytes(self._connection)
-            self.destination, self.sender = about(self._connection)
+            found = about(self._connection)
+            self.destination, self.sender = found.get("destination", ""), found.get("sender")
         except FAULTS as exc:
             aside = is_damage(exc, directory) and _set_aside(directory)
             release(directory)
@@ -373,18 +374,17 @@ def _set_aside(directory: Path) -> bool:
     return True
 
 
-def about(connection: sqlite3.Connection) -> tuple[str, str | None]:
+def about(connection: sqlite3.Connection) -> dict[str, str]:
     """
-    Return where the events of a database go, and the salted hash of their sender; None if it holds none.
+    Return what a database says of its events: their `destination`, and the salted hash of their `sender`.
 
     Raises:
         ValueError: it is damaged.
     """
     found = dict(connection.execute("SELECT name, value FROM about").fetchall())
-    destination, sender = found.get("destination", ""), found.get("sender")
-    if not (isinstance(destination, str) and isinstance(sender, str | None)):
-        raise ValueError("its receiver is no text")  # noqa: TRY004 - no caller's mistake, but a damaged database
-    return destination, sender
+    if not all(isinstance(text, str) for pair in found.items() for text in pair):
+        raise ValueError("its receiver is damaged")
+    return found
 
 
 def is_of_sender(stored: str | None, sender: str) -> bool:
