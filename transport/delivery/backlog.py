@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import enum
 import logging
-from collections import Counter, deque
+import time
+from collections import Counter, OrderedDict, deque
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.transport.delivery.order import Entry, RunQueue
@@ -53,6 +54,8 @@ class Backlog:
         # How many events are left in each recovered spool.
         self._left: dict[Spool, int] = {}
         self._recovered = 0
+        # When this application's own events came in, by identity, on a monotonic clock; the oldest is the first.
+        self._arrivals: OrderedDict[int, float] = OrderedDict()
         self._in_memory = 0
         # The events that could not be written to the spool, by identity, and their bytes.
         self._unkept: dict[int, Entry] = {}
@@ -68,6 +71,11 @@ class Backlog:
     def recovered(self) -> int:
         """The number of waiting events that come from orphaned spools."""
         return self._recovered
+
+    @property
+    def oldest(self) -> float | None:
+        """When the oldest of this application's own events came in, in monotonic seconds; None if none waits."""
+        return next(iter(self._arrivals.values()), None)
 
     @property
     def in_flight(self) -> int:
@@ -102,6 +110,7 @@ class Backlog:
         if entry.number is not None and self._in_memory + size > MEMORY_BYTES:
             entry.event = None
         self._in_memory += size if entry.event is not None else 0
+        self._arrivals[id(entry)] = time.monotonic()
         self._queue.put(entry)
         return Counter({DropReason.FINISHED_RUN: len(victims)} if victims else {})
 
@@ -245,6 +254,7 @@ class Backlog:
             entry.spool.close()
 
     def _release_memory(self, entry: Entry) -> None:
+        self._arrivals.pop(id(entry), None)
         self._no_longer_unkept(entry)
         if entry.event is not None:
             self._in_memory -= entry.size

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.transport.attempt import ForeignError, attempt
 from openlineage_pyspark.transport.base import TransportError
 from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES, Backlog, DropReason
-from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
+from openlineage_pyspark.transport.delivery.counts import DeliveryCounts, ReceiverMetrics
 from openlineage_pyspark.transport.log_once import LogOnce
 from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
 from openlineage_pyspark.transport.spool.place import SpoolError
@@ -20,6 +20,7 @@ from openlineage_pyspark.transport.spool.recovery import Recovery, RecoveryScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from openlineage_pyspark.transport.base import Transport
     from openlineage_pyspark.transport.delivery.order import Entry
@@ -70,7 +71,8 @@ class Delivery:
         self._waits_for_all = spool is None
         self._workers: set[threading.Thread] = set()
         self._closing = self._given_up = self._closed = False
-        self._sent = self._failed = self._retries = self._recovered = self._recovered_failed = 0
+        self._sent = self._failed = self._retries = self._made = 0
+        self._recovered = self._recovered_sent = self._recovered_failed = self._recovered_lost = 0
         self._drops: Counter[DropReason] = Counter()
         self._warnings = LogOnce(_log)
 
@@ -87,6 +89,7 @@ class Delivery:
             return
         with self._changed:
             self._start_workers()
+            self._made += 1
             self._drop(Counter({DropReason.CLOSED: 1}) if self._closing else self._backlog.put(event))
             self._changed.notify_all()
 
@@ -130,15 +133,25 @@ class Delivery:
                 self._given_up = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._closed or not self._alive(), max(0.0, end - time.monotonic()))
-        counts, left = self.counts(), self._awaited
-        if first and (left or counts.failed or counts.dropped):
-            kept = self._backlog.directory
-            _log.warning(
-                "OpenLineage events: %d sent, %d refused, %d dropped, %d left unsent%s",
-                counts.sent, counts.failed, counts.dropped, counts.pending,
-                f"; what is left or was refused stays in {kept}" if kept else "",
-            )  # fmt: skip
+        left = self._awaited
+        if first:
+            self._sum_up()
         return left
+
+    def _sum_up(self) -> None:
+        """Log how many events arrived, and what became of those that did not."""
+        counts, where = self.counts(), self._transport.destination
+        if not (self._awaited or counts.failed or counts.dropped):
+            for each in self.metrics():
+                if each.made:
+                    _log.info("OpenLineage events: %d of %d arrived at %s", each.sent, each.made, where)
+            return
+        kept = self._backlog.directory
+        _log.warning(
+            "OpenLineage events for %s: %d sent, %d refused, %d dropped, %d left unsent%s",
+            where, counts.sent, counts.failed, counts.dropped, counts.pending,
+            _remedy(kept, dead=counts.failed > 0) if kept else "",
+        )  # fmt: skip
 
     def counts(self) -> DeliveryCounts:
         """Return the outcomes so far; in a forked process, zeros."""
@@ -156,6 +169,32 @@ class Delivery:
                 recovered_pending=self._backlog.recovered,
                 recovering=self._recovery is not None,
                 retries=self._retries,
+            )
+
+    def metrics(self) -> tuple[ReceiverMetrics, ...]:
+        """
+        Return the outcomes of this application's own events so far, one value for each receiver; here for one.
+
+        The method may be called on any thread, at any time, also after `close`. `FanOut.metrics` has the same form.
+
+        Returns:
+            The metrics; in a forked process, none.
+        """
+        if self._forked():
+            return ()
+        with self._changed:
+            oldest = self._backlog.oldest
+            return (
+                ReceiverMetrics(
+                    receiver=self._transport.destination,
+                    made=self._made,
+                    sent=self._sent - self._recovered_sent,
+                    waiting=len(self._backlog) - self._backlog.recovered,
+                    dropped=sum(self._drops.values()) - self._recovered_lost,
+                    refused=self._failed - self._recovered_failed,
+                    seconds_behind=0.0 if oldest is None else time.monotonic() - oldest,
+                    retries=self._retries,
+                ),
             )
 
     @property
@@ -287,6 +326,7 @@ class Delivery:
                 self._breaker.stopped()
                 if exc.damaged:
                     self._backlog.lost(entry)
+                    self._recovered_lost += entry.recovered
                     self._drop(Counter({DropReason.UNREADABLE: 1}))
                 else:
                     self._backlog.postpone(entry, time.monotonic() + self._policy.longest_seconds)
@@ -308,6 +348,7 @@ class Delivery:
 
     def _settled(self, entry: Entry) -> None:
         self._sent += 1
+        self._recovered_sent += entry.recovered
         self._backlog.delivered(entry, self._transport.held)
         if self._breaker.succeeded():
             # What failed because the receiver was away is due at once.
@@ -352,3 +393,12 @@ class Delivery:
             if not self._drops[reason]:
                 _log.warning("an OpenLineage event was %s; further ones are only counted", reason.value)
         self._drops += drops
+
+
+def _remedy(directory: Path, *, dead: bool) -> str:
+    """Return what to do about events that stay behind, as the end of a sentence."""
+    option = " --dead" if dead else ""
+    return (
+        f"; what is left or was refused stays in {directory}: `openlineage-pyspark spool ls{option}` lists it,"
+        f" `openlineage-pyspark replay{option}` sends it"
+    )
