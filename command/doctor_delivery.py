@@ -14,7 +14,7 @@ from openlineage_pyspark.command.spool import contents, unreadable
 from openlineage_pyspark.listener.settings.catalog import find_key
 from openlineage_pyspark.listener.settings.kinds import LIST, UUID
 from openlineage_pyspark.listener.settings.sources import SPARK_CONF, read_sources
-from openlineage_pyspark.listener.start.delivery import spool_root
+from openlineage_pyspark.listener.start.delivery import sender, spool_root
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import Reached, Transport, TransportConfigError, TransportError
 from openlineage_pyspark.transport.composite import CompositeTransport
@@ -267,26 +267,32 @@ def _look_at_spool(settings: Settings, transport: Transport) -> Iterator[Diagnos
         remedy = "Set spark.openlineage.spool.path to a local directory that this user may write."
         yield Diagnosis(PROBLEM, "spool", f"{root} can't be written: events are kept in memory only", remedy)
         return
-    said = list(_of_contents(root, contents(root), independent_parts(transport)))
+    said = list(_of_contents(root, contents(root), independent_parts(transport), settings))
     yield from said or [Diagnosis(OK, "spool", f"{root}: nothing waits")]
 
 
-def _of_contents(root: Path, held: Sequence[Content], parts: Sequence[Transport]) -> Iterator[Diagnosis]:
+def _of_contents(
+    root: Path, held: Sequence[Content], parts: Sequence[Transport], settings: Settings
+) -> Iterator[Diagnosis]:
     for each in held:
         if each.problem:
             yield Diagnosis(PROBLEM, "spool", f"{each.directory} can't be read ({each.problem})", "Move it away.")
-    by_driver = {part.destination for part in parts if needs_driver(part)}
-    ours = {part.destination for part in parts} - by_driver
     left = [each for each in held if each.waiting and not each.in_use]
-    waiting = sum(each.waiting for each in left if each.destination in ours)
+    meant = [
+        (each, part) for each in left for part in parts
+        if each.is_meant_for(part.destination, sender(settings, part))
+    ]  # fmt: skip
+    by_driver = {each.directory for each, part in meant if needs_driver(part)}
+    ours = {each.directory for each, _ in meant} - by_driver
+    waiting = sum(each.waiting for each in left if each.directory in ours)
     if waiting:
         remedy = "The next application ships them, or do so now: openlineage-pyspark replay"
         yield Diagnosis(WARNING, "spool", f"{root}: {waiting} events wait that earlier applications left", remedy)
-    waiting = sum(each.waiting for each in left if each.destination in by_driver)
+    waiting = sum(each.waiting for each in left if each.directory in by_driver)
     if waiting:
         remedy = "The next application ships them; from here, openlineage-pyspark replay --to URL does, elsewhere."
         yield Diagnosis(WARNING, "spool", f"{root}: {waiting} events wait for the next driver's Hadoop client", remedy)
-    waiting = sum(each.waiting for each in left if each.destination not in ours | by_driver)
+    waiting = sum(each.waiting for each in left if each.directory not in ours | by_driver)
     if waiting:
         remedy = "openlineage-pyspark spool ls shows for which; openlineage-pyspark replay --to URL ships them."
         yield Diagnosis(WARNING, "spool", f"{root}: {waiting} events wait for other receivers than this one", remedy)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.command.configured import add_options, needs_driver, open_without_driver, read
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.spool import add_spool_option, contents, root_for
+from openlineage_pyspark.listener.start.delivery import named_sender, sender
 from openlineage_pyspark.transport import Delivery, TransportConfigError
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.delivery.fan_out import FanOut, independent_parts
@@ -90,23 +91,27 @@ def run(options: argparse.Namespace) -> int:
         if part not in here:
             complain(f"{part.destination} is {_BY_DRIVER}")
             _close(part)
-    return _replay(root, here, options) if here else 2
+    return _replay(root, here, options, settings) if here else 2
 
 
-def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace) -> int:
+def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace, settings: Settings) -> int:
     """Ship what is in a spool, and print what became of it."""
     screen = Screen()
     destinations = {part.destination for part in parts}
     receiver = " and ".join(sorted(destinations))
     found = contents(root)
-    meant = [each for each in found if not each.in_use and (options.to or each.destination in destinations)]
+    ours = {(part.destination, sender(settings, part)) for part in parts}
+    meant = [
+        each for each in found if not each.in_use and (options.to or any(each.is_meant_for(*part) for part in ours))
+    ]
     total = sum(each.waiting + (each.dead if options.dead else 0) for each in meant)
     if not total:
         for part in parts:
             _close(part)
         screen.line(f"nothing in {root} waits for {receiver}")
         return int(_is_left(screen, root, set()))
-    scope = RecoveryScope(root, any_destination=bool(options.to), dead_letters=options.dead)
+    named = named_sender(settings)
+    scope = RecoveryScope(root, any_destination=bool(options.to), dead_letters=options.dead, sender=named)
     deliveries = FanOut([Delivery(part, recovery=scope) for part in parts])
     counts = _ship(deliveries, total, options.patience, screen)
     screen.line(f"{counts.sent:,} of {total:,} events are at {receiver}")

@@ -118,6 +118,7 @@ def test_a_transport_is_written_from_these() -> None:
         "held",
         "reach",
         "send",
+        "sender",
     ]
     assert openlineage_pyspark.Transport.__abstractmethods__ == {"send", "close"}
 

@@ -6,7 +6,7 @@ JSON, so nothing here depends on Spark; only the names of the options are those 
 """
 
 from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
-from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
+from openlineage_pyspark.transport.delivery.counts import DeliveryCounts, ReceiverMetrics
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.registry import open_transport
@@ -15,6 +15,7 @@ __all__ = [
     "Delivery",
     "DeliveryCounts",
     "Event",
+    "ReceiverMetrics",
     "Transport",
     "TransportConfigError",
     "TransportError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import json
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from openlineage_pyspark.transport.errors import DeliveryError
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport.event import Event
     from typing_extensions import Self
 
-__all__ = ["KEY_PREFIX", "Reached", "Transport", "TransportConfigError", "TransportError"]
+__all__ = ["KEY_PREFIX", "Reached", "Transport", "TransportConfigError", "TransportError", "sender_of"]
 
 _LONGEST_ANSWER = 300
 
@@ -28,6 +29,8 @@ class TransportError(DeliveryError):
         retryable: whether the same event may be delivered later.
         status: the HTTP status of the answer; None if there was no answer.
         answer: the text of the answer; it is cut to 300 characters.
+        lasting: whether the cause is the client, the address or the installation, and not the event: a refused key, a
+            wrong path, a missing jar. It stays until somebody repairs it, so the event is kept and tried again slowly.
         retry_after: the seconds that the receiver asks to wait before the next attempt (`Retry-After` of HTTP),
             uncapped; None if it does not ask.
     """
@@ -40,14 +43,27 @@ class TransportError(DeliveryError):
         status: int | None = None,
         answer: str = "",
         retry_after: float | None = None,
+        lasting: bool = False,
     ) -> None:
         self.message = message
         self.retryable = retryable
         self.status = status
         self.retry_after = retry_after
+        self.lasting = lasting
         flat = " ".join(answer.split())
         self.answer = flat if len(flat) <= _LONGEST_ANSWER else flat[: _LONGEST_ANSWER - 3] + "..."
         super().__init__(f"{message}: {self.answer}" if self.answer else message)
+
+
+def sender_of(**parts: object) -> str:
+    """
+    Return the text for `Transport.sender`; empty if nothing identifies the sender.
+
+    Args:
+        parts: what identifies it, as values that JSON can hold; empty ones are left out.
+    """
+    given = {name: part for name, part in parts.items() if part}
+    return json.dumps(given, sort_keys=True, default=str) if given else ""
 
 
 class Reached(NamedTuple):
@@ -91,6 +107,17 @@ class Transport(abc.ABC):
         Spooled events are sent only to the destination that they were spooled for.
         """
         return type(self).__name__
+
+    @property
+    def sender(self) -> str:
+        """
+        Return what tells this sender from others at the same destination, such as its key, headers and parameters.
+
+        Spooled events are sent only by the sender that they were spooled by: the destination alone does not show whose
+        they are. The text may hold secrets; the spool stores a salted hash of it. It must be the same for each
+        application with the same configuration.
+        """
+        return ""
 
     @property
     def held(self) -> int:

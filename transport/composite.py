@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.transport.attempt import attempt
-from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError, TransportError
+from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError, TransportError, sender_of
 from openlineage_pyspark.transport.log_once import LogOnce
 from openlineage_pyspark.transport.options import (
     PYTHON,
@@ -154,6 +154,11 @@ class CompositeTransport(Transport):
         return f"composite({', '.join(sorted(part.transport.destination for part in self.parts))})"
 
     @property
+    def sender(self) -> str:
+        """The senders of the parts, in the order of their destinations."""
+        return sender_of(**{part.transport.destination: part.transport.sender for part in self.parts})
+
+    @property
     def held(self) -> int:
         """The number of last events, from the oldest one that a part still holds."""
         with self._lock:
@@ -231,7 +236,9 @@ class CompositeTransport(Transport):
             if problem is None or not problem.retryable:
                 breaker.succeeded()
             else:
-                breaker.failed(time.monotonic(), answered=problem.status is not None, asked=problem.retry_after)
+                answered = problem.status is not None
+                asked, lasting = problem.retry_after, problem.lasting
+                breaker.failed(time.monotonic(), answered=answered, asked=asked, lasting=lasting)
         return problem
 
     def _held_by(self, number: int) -> deque[int]:
@@ -251,6 +258,7 @@ class CompositeTransport(Transport):
             status=next((problem.status for problem in problems.values() if problem.status is not None), None),
             answer=next((problem.answer for problem in problems.values() if problem.answer), ""),
             retry_after=max(waits, default=None),
+            lasting=all(problem.lasting for problem in problems.values()),
         )
 
     def _tell(self, problems: Mapping[int, TransportError]) -> None:

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.transport.address import without_secrets
-from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
+from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError, sender_of
 from openlineage_pyspark.transport.options import PYTHON, Option, flag, prefix_of, text, text_map
 
 if TYPE_CHECKING:
@@ -25,11 +25,15 @@ _TIMEOUT_NAMES = ("message.timeout.ms", "delivery.timeout.ms")
 _TIMEOUT_MILLIS = "30000"
 _SERVER_NAMES = ("bootstrap.servers", "metadata.broker.list")
 _SERIALIZERS = ("key.serializer", "value.serializer")
-# Errors of this one event or this user, raised by the broker or the producer: a retry can't help.
+# Errors of this one event, raised by the broker or the producer: a retry can't help.
 _FINAL = frozenset(
+    {"INVALID_MSG", "INVALID_MSG_SIZE", "INVALID_RECORD", "MSG_SIZE_TOO_LARGE", "POLICY_VIOLATION", "_INVALID_ARG"}
+)
+# Errors of the user or the topic, which last until somebody repairs them.
+_LASTING = frozenset(
     {
-        "CLUSTER_AUTHORIZATION_FAILED", "INVALID_MSG", "INVALID_MSG_SIZE", "INVALID_RECORD", "MSG_SIZE_TOO_LARGE",
-        "POLICY_VIOLATION", "TOPIC_AUTHORIZATION_FAILED", "TOPIC_EXCEPTION", "_INVALID_ARG",
+        "CLUSTER_AUTHORIZATION_FAILED", "SASL_AUTHENTICATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "TOPIC_EXCEPTION",
+        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PART", "_AUTHENTICATION", "_UNKNOWN_TOPIC",
     }
 )  # fmt: skip
 
@@ -109,6 +113,16 @@ class KafkaTransport(Transport):
         """The topic and its brokers, without credentials."""
         return without_secrets(f"kafka://{self._servers}/{self._topic}")
 
+    @property
+    def sender(self) -> str:
+        """The login, without its password, which may change."""
+        login = {
+            name: value
+            for name, value in self._properties.items()
+            if name.startswith(("sasl.", "ssl.")) and not re.search("password|secret|[.]pem$", name)
+        }
+        return sender_of(login=login)
+
     def send(self, event: Event) -> None:
         """
         Produce the event, and wait until the brokers have it, at most for `message.timeout.ms` (30 s by default).
@@ -152,13 +166,14 @@ class KafkaTransport(Transport):
             self._producer = None
         name = error.name()
         # Only the error's name is shown, because its text may quote the configuration.
-        return TransportError(f"{self.destination} did not take the event ({name})", retryable=name not in _FINAL)
+        message = f"{self.destination} did not take the event ({name})"
+        return TransportError(message, retryable=name not in _FINAL, lasting=name in _LASTING)
 
     def _open(self) -> Producer:
         try:
             from confluent_kafka import KafkaException, Producer
         except ImportError:
-            remedy = "Run pip install 'openlineage-pyspark[kafka]', or pip install confluent-kafka."
+            remedy = "Run pip install confluent-kafka."
             raise TransportConfigError("type", "is 'kafka', which needs the package confluent-kafka", remedy) from None
         try:
             return Producer({**self._properties, "logger": _AtDebug()})

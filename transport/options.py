@@ -24,6 +24,9 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
+# What stands for a byte that is not UTF-8 in an argument or a variable of the environment.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 KEY_PREFIX = "spark.openlineage.transport"
 """The prefix of all transport options in the configuration, without the last dot."""
 
@@ -154,7 +157,25 @@ def text(options: Mapping[str, object], name: str) -> str | None:
         return str(value).lower()
     if not isinstance(value, str | int | float):
         raise TransportConfigError(name, "must hold one text", f"Write {KEY_PREFIX}.{name}=<text>.")
-    return str(value).strip()
+    return _usable(name, str(value)).strip()
+
+
+def path(options: Mapping[str, object], name: str) -> str | None:
+    """Read the name of a file, which need not be valid Unicode; otherwise like `text`."""
+    value = _at(options, name)
+    if isinstance(value, str) and _SURROGATE.search(value) and "\0" not in value:
+        return value.strip()
+    return text(options, name)
+
+
+def _usable(name: str, value: str) -> str:
+    """Return a value if every system call and protocol can take it."""
+    kind = "a NUL character" if "\0" in value else "bytes that are not UTF-8" if _SURROGATE.search(value) else ""
+    if kind:
+        # The value is not shown: it may be a password.
+        remedy = "Write it anew: it was damaged on its way, or read from a file in another encoding."
+        raise TransportConfigError(name, f"holds {kind}", remedy)
+    return value
 
 
 def flag(options: Mapping[str, object], name: str) -> bool | None:
@@ -212,7 +233,7 @@ def texts(options: Mapping[str, object], name: str) -> tuple[str, ...]:
     given = value if isinstance(value, list | tuple) else values.items(text(options, name) or "")
     if not all(isinstance(item, str | int | float) for item in given):
         raise TransportConfigError(name, "must hold a list of texts", f"Write {KEY_PREFIX}.{name}=<text>,<text>.")
-    return tuple(item for each in given if (item := str(each).strip()))
+    return tuple(item for each in given if (item := _usable(name, str(each)).strip()))
 
 
 def text_map(options: Mapping[str, object], name: str) -> dict[str, str]:
@@ -220,7 +241,9 @@ def text_map(options: Mapping[str, object], name: str) -> dict[str, str]:
     value = _at(options, name)
     if not isinstance(value, Mapping):
         raise TransportConfigError(name, "must hold names with values", f"Write {KEY_PREFIX}.{name}.<name>=<value>.")
-    return {key: text(options, f"{name}.{key}") or "" for key in _dotted(value)}
+    # A name with such characters is not shown either.
+    names = [key for key in _dotted(value) if _usable(name, key)]
+    return {key: text(options, f"{name}.{key}") or "" for key in names}
 
 
 TYPE = Option(

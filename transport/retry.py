@@ -20,6 +20,8 @@ class RetryPolicy:
         attempts: after this many failed attempts, while other events got through, an event is given up.
         unanswered: after this many failed attempts in a row without an answer, the receiver is away.
         refused: after this many failed attempts in a row with an answer that asks for a retry, the receiver is away.
+        lasting: after this many failed attempts in a row whose cause lasts until it is repaired, the receiver counts as
+            away too.
     """
 
     first_seconds: float = 0.5
@@ -29,6 +31,7 @@ class RetryPolicy:
     attempts: int = 30
     unanswered: int = 4
     refused: int = 8
+    lasting: int = 2
 
     def delay(self, attempts: int, asked: float | None) -> float:
         """
@@ -110,7 +113,7 @@ class Breaker:
         self._failures, self._openings, self._until, self._probing, self._asked = 0.0, 0, None, False, False
         return was_open
 
-    def failed(self, now: float, *, answered: bool, asked: float | None) -> None:
+    def failed(self, now: float, *, answered: bool, asked: float | None, lasting: bool = False) -> None:
         """
         Note a failed attempt.
 
@@ -118,12 +121,14 @@ class Breaker:
             now: the current time.
             answered: whether there was an answer.
             asked: the seconds that the receiver asked for; None if it did not ask.
+            lasting: whether the cause stays until somebody repairs it.
         """
         probed, self._probing = self._probing, False
         if self.is_open and not probed and not asked:
             # The attempt began before the receiver counted as away, so it tells nothing new.
             return
-        self._failures += 1.0 / (self._policy.refused if answered else self._policy.unanswered)
+        least = self._policy.refused if answered else self._policy.unanswered
+        self._failures += 1.0 / (self._policy.lasting if lasting else least)
         # Floating-point fractions need not add up to exactly 1.
         if asked or self.is_open or self._failures > 0.999:
             self._openings += 1

@@ -18,6 +18,7 @@ from openlineage_pyspark.listener.settings.facet_names import FACETS_NOT_YET, ne
 from openlineage_pyspark.listener.settings.kinds import (
     BOOLEAN,
     CONTEXT,
+    DISK_SIZE,
     LIST,
     MILLISECONDS,
     SIZE,
@@ -29,10 +30,12 @@ from openlineage_pyspark.listener.settings.kinds import (
 )
 from openlineage_pyspark.listener.settings.reading import Key, Reading, derived, key, readers
 from openlineage_pyspark.transport.options import OURS, PYTHON
+from openlineage_pyspark.transport.spool.retention import DAY_SECONDS, Retention
 
 # Their defaults apply to keys that are not set.
 _EVENT = EventOptions()
 _PROBE = ProbeLimits()
+_RETENTION = Retention()
 
 _PARENT = (
     Key(
@@ -360,6 +363,32 @@ class Settings:
         default=512 * 1024 * 1024,
         source=OURS,
         text="The largest size of an application's waiting events; beyond it the oldest finished runs are dropped.",
+    )
+    spool_max_total_bytes: int = key(
+        "spool.maxTotalBytes",
+        DISK_SIZE,
+        default=_RETENTION.max_bytes,
+        source=OURS,
+        text="The largest size of the spool's directory; beyond it, what ended applications left is deleted: first dead"
+        " letters, then waiting events, the oldest first.",
+    )
+    spool_max_age_days: int = key(
+        "spool.maxAgeInDays",
+        whole_number(1),
+        default=int(_RETENTION.max_age_seconds // DAY_SECONDS),
+        source=OURS,
+        text="Days after which events that an ended application left in the spool are deleted, if they still can't be"
+        " sent.",
+    )
+    spool_sender: str | None = key(
+        "spool.sender",
+        TEXT,
+        default=None,
+        source=OURS,
+        example="sales",
+        text="A name for whoever sends to the receiver. What an application leaves in the spool is sent by the next one"
+        " with the same receiver and the same name. By default the key, the headers and the URL parameters must be the"
+        " same.",
     )
     strict: bool = key(
         "strict",

@@ -18,6 +18,8 @@ T_co = TypeVar("T_co", covariant=True)
 
 # The largest Java int: plan limits are passed to the JVM.
 _LARGEST = 2**31 - 1
+# More than any disk has.
+_LARGEST_ON_DISK = 2**60
 
 
 def as_text(value: object) -> str:
@@ -107,6 +109,13 @@ def _to_size(value: object) -> int:
     return _within(values.size(_to_text(value)), 1)
 
 
+def _to_disk_size(value: object) -> int:
+    number = values.size(_to_text(value))
+    if not 1 <= number <= _LARGEST_ON_DISK:
+        raise ValueError("out of range")
+    return number
+
+
 def _within(number: int, least: int) -> int:
     if not least <= number <= _LARGEST:
         raise ValueError("out of range")
@@ -157,6 +166,7 @@ MILLISECONDS: Kind[float] = Kind(
 )
 """Durations: values in seconds, written as whole milliseconds."""
 SIZE: Kind[int] = Kind("a number of bytes from 1 to 2147483647, such as 1048576, 512k or 32m", _to_size)
+DISK_SIZE: Kind[int] = Kind("a number of bytes, such as 512m or 20g", _to_disk_size)
 LIST: Kind[tuple[str, ...]] = Kind("a list, as a,b or [a;b]", _to_list)
 TAGS: Kind[tuple[str, ...]] = Kind("tags, as key:value:source;key:value;label", _to_tags)
 CONTEXT: Kind[ParentContext] = Kind(

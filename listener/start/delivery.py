@@ -11,6 +11,7 @@ from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES
 from openlineage_pyspark.transport.delivery.fan_out import FanOut, independent_parts
 from openlineage_pyspark.transport.spool.place import SpoolError, default_root
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
+from openlineage_pyspark.transport.spool.retention import DAY_SECONDS, Retention
 from openlineage_pyspark.transport.spool.store import Spool
 
 if TYPE_CHECKING:
@@ -44,11 +45,28 @@ def _delivery(settings: Settings, transport: Transport) -> Delivery:
         root = spool_root(settings, transport)
         if root is None:
             return Delivery(transport)
-        spool = Spool.create(root, transport.destination)
+        spool = Spool.create(root, transport.destination, sender(settings, transport))
     except SpoolError as problem:
         LOG.warning("openlineage: no spool, so events are kept in memory only: %s", problem)
         return Delivery(transport, max_bytes=min(settings.spool_max_bytes, MEMORY_BYTES))
-    return Delivery(transport, spool=spool, recovery=RecoveryScope(root), max_bytes=settings.spool_max_bytes)
+    recovery = _scope(settings, root, transport)
+    return Delivery(transport, spool=spool, recovery=recovery, max_bytes=settings.spool_max_bytes)
+
+
+def _scope(settings: Settings, root: Path, transport: Transport) -> RecoveryScope:
+    retention = Retention(settings.spool_max_total_bytes, settings.spool_max_age_days * DAY_SECONDS)
+    return RecoveryScope(root, retention=retention, sender=sender(settings, transport))
+
+
+def sender(settings: Settings, transport: Transport) -> str:
+    """Return whose events a transport sends: the configured name, else what identifies its login."""
+    named = named_sender(settings)
+    return transport.sender if named is None else named
+
+
+def named_sender(settings: Settings) -> str | None:
+    """Return the sender that is configured by name; None if the login of each transport identifies it."""
+    return None if settings.spool_sender is None else f"name {settings.spool_sender}"
 
 
 def spool_root(settings: Settings, transport: Transport) -> Path | None:

@@ -40,13 +40,17 @@ ANSWERS = {
     "answers 500": status("500 Internal Server Error"),
     "answers 503": status("503 Service Unavailable"),
     "answers 400": status("400 Bad Request"),
+    "answers 401": status("401 Unauthorized"),
+    "answers 403": status("403 Forbidden"),
+    "answers 404": status("404 Not Found"),
+    "moves away": status("302 Found", "Location: http://127.0.0.1:1/login"),
     "asks for an hour": status("429 Too Many Requests", "Retry-After: 3600"),
     "answers garbage": b"\x00\xffno HTTP at all\r\n\r\n",
     "answers half a head": b"HTTP/1.",
     "answers half a body": status("500 Internal Server Error", "Connection: close", length=1000) + b"half",
     "redirects in a circle": status("307 Temporary Redirect", "Location: URL/api/v1/lineage"),
 }
-REFUSED_FOR_GOOD = ("answers 400", "redirects in a circle")
+REFUSED_FOR_GOOD = ("answers 400",)
 ELSEWHERE = ("refuses", "hangs", "closes in the middle", "has no name", "has a stranger's certificate")
 AWAY = (*ELSEWHERE, *ANSWERS)
 NO_SPOOL = ("is full", "is read-only", "is below a file")

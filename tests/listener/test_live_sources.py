@@ -206,7 +206,7 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"transport.type": "http", "transport.url": URL, "spool.path": "spool"},
         [
             f"delivery of OpenLineage events: {URL}/api/v1/lineage",
-            "OpenLineage events: 0 sent, 0 refused, 0 dropped, 4 left unsent; what is left or was refused stays in /",
+            f"OpenLineage events for {URL}/api/v1/lineage: 0 sent, 0 refused, 0 dropped, 4 left unsent; what is left",
         ],
     ),
 }

@@ -108,7 +108,13 @@ def test_datadog_gets_events_with_its_key(receiver: Any, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     ("status", "headers", "retryable", "seconds"),
-    [(403, {}, False, None), (429, {"Retry-After": "9"}, True, 9.0), (503, {}, True, None), (409, {}, True, None)],
+    [
+        (422, {}, False, None),
+        (403, {}, True, None),
+        (429, {"Retry-After": "9"}, True, 9.0),
+        (503, {}, True, None),
+        (409, {}, True, None),
+    ],
 )
 def test_the_answer_to_datadogs_transport_decides_about_a_retry_and_it_makes_none_itself(
     receiver: Any, answer: Any, status: int, headers: dict[str, str], seconds: float | None, *, retryable: bool
@@ -172,9 +178,10 @@ def test_datazone_gets_events_through_amazons_client(receiver: Any, answer: Any)
     receiver.answers.extend([answer(status=403, text="{}"), answer(status=503, text="{}")])
     refused, away = failure(transport), failure(transport)
     assert [(str(error), error.status, error.retryable) for error in (refused, away)] == [
-        ("DataZone domain dzd_1 answered 403", 403, False),
+        ("DataZone domain dzd_1 answered 403", 403, True),
         ("DataZone domain dzd_1 answered 503", 503, True),
     ]
+    assert (refused.lasting, away.lasting) == (True, False)
     transport.close(5.0)
 
 
@@ -305,7 +312,7 @@ def test_an_exception_of_a_clients_own_is_worth_another_try_unless_it_tells_a_fi
     away = failure(transport)
     assert str(away).startswith(f"{path} failed with ClientError at {tmp_path}")
     assert (away.status, away.retryable) == (None, True)
-    for status, retryable in ((401, False), (503, True)):
+    for status, retryable in ((400, False), (401, True), (503, True)):
         transport = open_transport(path, {"box": str(tmp_path / "box"), "stamp": {"own": True, "status": status}})
         told = failure(transport)
         assert (str(told), told.status, told.retryable) == (f"{path} answered {status}", status, retryable)

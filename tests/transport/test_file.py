@@ -147,3 +147,30 @@ def test_not_appending_is_told_to_be_unsupported(tmp_path: Path, caplog: pytest.
     assert [record.getMessage() for record in caplog.records] == [
         "spark.openlineage.transport.append=false is not supported: events are always appended"
     ]
+
+
+def test_a_location_with_a_character_that_no_system_takes_is_refused(tmp_path: Path) -> None:
+    assert error_of({"location": f"{tmp_path}/a\0b"}).startswith(
+        "spark.openlineage.transport.location holds a NUL character. "
+    )
+
+
+def test_a_file_may_have_a_name_that_is_not_unicode(tmp_path: Path) -> None:
+    location = f"{tmp_path}/ev\udce4nts.ndjson"
+    transport = open_transport("file", {"location": location})
+    transport.send(Event("r", "START", b"1"))
+    assert Path(location).read_bytes() == b"1\n"
+    assert transport.destination.encode().endswith(b"/ev\\udce4nts.ndjson")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="is about other systems than Windows")
+def test_a_path_of_windows_is_told_to_be_only_a_name_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    open_transport("file", {"location": r"C:\lineage\events.ndjson"})
+    [record] = caplog.records
+    assert record.getMessage() == (
+        "spark.openlineage.transport.location is a path of Windows; here it names the file"
+        r" 'C:\\lineage\\events.ndjson'"
+    )

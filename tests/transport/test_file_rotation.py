@@ -178,21 +178,20 @@ def test_what_another_process_is_compressing_is_left_to_it_unless_it_dies(
     path = tmp_path / "events.ndjson"
     plain = tmp_path / "events.20260101T000001.000000Z.ndjson"
     plain.write_bytes(b"1\n")
-    part, packed = Path(f"{plain}.gz.part"), Path(f"{plain}.gz")
+    part, packed = Path(f"{plain}.gz.0123abcd.part"), Path(f"{plain}.gz")
     theirs = gzip.compress(b"1\n", mtime=7)
-    with part.open("wb") as other:
+    with plain.open("rb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        other.write(theirs[:9] if dies else theirs)
-        other.flush()
+        part.write_bytes(theirs[:9] if dies else theirs)
         transport = opened(path, 100, compress="true")
-        wait_for(lambda: opened_here(part) == 2)
+        wait_for(lambda: opened_here(plain) == 2)
         if not dies:
             part.rename(packed)
+            plain.unlink()
     transport.close(60)
     assert (packed.read_bytes() == theirs) is not dies
     assert content(packed) == b"1\n"
-    # Of one that was killed before its last step, the plain file is there until the next time.
-    assert sorted(tmp_path.iterdir()) == sorted([path, packed, *([] if dies else [plain])])
+    assert sorted(tmp_path.iterdir()) == sorted([path, packed])
     assert caplog.records == []
 
 
@@ -248,4 +247,129 @@ def test_a_size_that_is_none_is_refused(tmp_path: Path, size: str) -> None:
     assert str(caught.value) == (
         f"spark.openlineage.transport.rotate.maxBytes is {size!r}."
         " Set it to a number of bytes, such as 1048576, 512k or 32m."
+    )
+
+
+PLAIN = "events.20260101T000001.000000Z.ndjson"
+ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs the right to give files to other users")
+STRANGER = 12345
+
+
+def others(path: Path, mode: int = 0o644) -> Path:
+    """Make a file another user's."""
+    os.lchown(path, STRANGER, STRANGER)
+    if not path.is_symlink():
+        path.chmod(mode)
+    return path
+
+
+@pytest.mark.parametrize("name", [f"{PLAIN}.gz.part", f"{PLAIN}.gz", f"{PLAIN}.gz.0123abcd.part"])
+def test_compression_writes_through_no_link_that_somebody_planted(tmp_path: Path, name: str) -> None:
+    shared, precious = tmp_path / "shared", tmp_path / "precious"
+    shared.mkdir()
+    precious.write_bytes(b"precious")
+    precious.chmod(0o600)
+    (shared / PLAIN).write_bytes(b"1\n")
+    (shared / name).symlink_to(precious)
+    opened(shared / "events.ndjson", 100, compress="true").close(60)
+    assert (precious.read_bytes(), stat.S_IMODE(precious.stat().st_mode)) == (b"precious", 0o600)
+    packed = shared / f"{PLAIN}.gz"
+    assert not packed.is_symlink()
+    assert content(packed) == b"1\n"
+    assert sorted(shared.iterdir()) == sorted([shared / "events.ndjson", packed])
+
+
+def test_compression_reads_through_no_link_that_somebody_planted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shared, precious = tmp_path / "shared", tmp_path / "precious"
+    shared.mkdir()
+    precious.write_bytes(b"precious")
+    link, pipe = shared / PLAIN, shared / PLAIN.replace("01.0", "02.0")
+    link.symlink_to(precious)
+    os.mkfifo(pipe)
+    opened(shared / "events.ndjson", 100, compress="true").close(60)
+    assert sorted(shared.iterdir()) == sorted([shared / "events.ndjson", link, pipe])
+    assert caplog.records == []
+
+
+@ROOT
+def test_a_rotated_file_of_another_user_is_left_to_that_user(tmp_path: Path) -> None:
+    plain = tmp_path / PLAIN
+    plain.write_bytes(b"1\n")
+    others(plain, 0o666)
+    opened(tmp_path / "events.ndjson", 100, compress="true").close(60)
+    assert sorted(tmp_path.iterdir()) == sorted([plain, tmp_path / "events.ndjson"])
+
+
+@ROOT
+def test_a_file_that_another_user_made_does_not_open_the_next_one_to_everybody(tmp_path: Path) -> None:
+    path = tmp_path / "events.ndjson"
+    path.write_bytes(b"")
+    others(path, 0o6777)
+    send(opened(path, 4), b"123", b"456")
+    state = path.stat()
+    assert (stat.S_IMODE(state.st_mode), state.st_uid) == (0o664, os.geteuid())
+
+
+@ROOT
+def test_a_link_that_another_user_planted_is_not_followed(tmp_path: Path) -> None:
+    link, precious = tmp_path / "events.ndjson", tmp_path / "precious"
+    precious.write_bytes(b"precious")
+    link.symlink_to(precious)
+    others(link)
+    with pytest.raises(TransportConfigError, match="a link that another user made leads to it"):
+        opened(link, 100)
+    inner = tmp_path / "inner.ndjson"
+    inner.symlink_to(link)
+    with pytest.raises(TransportConfigError, match="a link that another user made leads to it"):
+        opened(inner, 100)
+    assert precious.read_bytes() == b"precious"
+
+
+@ROOT
+def test_a_link_of_whoever_owns_its_directory_is_followed(tmp_path: Path) -> None:
+    shared, target = tmp_path / "shared", tmp_path / "target.ndjson"
+    shared.mkdir()
+    others(shared, 0o755)
+    link = shared / "events.ndjson"
+    link.symlink_to(target)
+    others(link)
+    send(opened(link, 100), b"1")
+    assert target.read_bytes() == b"1\n"
+
+
+HOLDER = """
+import fcntl, sys
+file = open(sys.argv[1])
+fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.slow
+def test_a_lock_that_somebody_holds_stops_no_event_and_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "events.ndjson"
+    transport = opened(path, 10)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdin is not None
+        assert holder.stdout.readline() == "held\n"
+        send(transport, *[b"%d" % number for number in range(200)])
+        assert rotated(path) == []
+        holder.stdin.close()
+        holder.wait(60)
+    send(transport, b"last")
+    assert everything(path).splitlines() == [*(b"%d" % number for number in range(200)), b"last"]
+    assert path.read_bytes() == b"last\n"
+    [record] = caplog.records
+    assert record.getMessage() == (
+        f"{path}: another process has held its lock for 2 s, so OpenLineage events are written without it, and the file"
+        " is not rotated in the meantime"
     )

@@ -110,7 +110,6 @@ def test_the_connection_is_kept_and_made_again_after_the_server_closed_it(receiv
     ("status", "text", "retryable"),
     [
         (400, "bad facet", False),
-        (401, "", False),
         (408, "", True),
         (413, "", False),
         (422, "", False),
@@ -120,7 +119,7 @@ def test_the_connection_is_kept_and_made_again_after_the_server_closed_it(receiv
         (500, '{"code":500,"message":"boom"}', True),
         (500, '{"code":400,"message":"Unable to process JSON"}', False),
         (503, "[1]", True),
-        (302, "", False),
+        (409, "", False),
     ],
 )
 def test_an_answer_tells_whether_a_retry_could_help(
@@ -299,6 +298,23 @@ def test_several_threads_post_at_once_each_over_a_connection_of_its_own(receiver
     transport.close(1.0)
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 401, 402, 403, 404, 405, 407, 410, 421, 451])
+def test_an_answer_about_the_login_or_the_address_may_pass_once_that_is_repaired(
+    receiver: Any, answer: Any, status: int
+) -> None:
+    receiver.answers.append(answer(status=status))
+    error = failure({"url": receiver.url})
+    assert (error.status, error.retryable, error.lasting) == (status, True, True)
+
+
+@pytest.mark.parametrize("status", [400, 413, 422, 429, 500, 503])
+def test_an_answer_about_the_event_or_the_receivers_state_does_not_last(
+    receiver: Any, answer: Any, status: int
+) -> None:
+    receiver.answers.append(answer(status=status))
+    assert not failure({"url": receiver.url}).lasting
+
+
 def test_the_destination_has_no_credential() -> None:
     transport = open_transport("http", {"url": "https://h/base?token=canary", "endpoint": "e", "urlParams": {"k": "v"}})
     assert transport.destination == "https://h/base/e"
@@ -307,7 +323,7 @@ def test_the_destination_has_no_credential() -> None:
 def test_statuses_of_the_users_own_are_retryable_too_and_the_rest_of_retry_is_told_to_be_idle(
     receiver: Any, answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    receiver.answers.extend([answer(status=404), answer(status=409)])
+    receiver.answers.extend([answer(status=412), answer(status=409)])
     options = {"url": receiver.url, "retry": {"status_forcelist": [409, 503]}}
     assert [failure(options).retryable, failure(options).retryable] == [False, True]
     assert caplog.records == []
@@ -468,3 +484,82 @@ def test_a_timeout_below_the_floor_is_raised_and_told(receiver: Any, caplog: pyt
     assert [record.getMessage() for record in caplog.records] == [
         f"{PREFIX}: the timeout of 0.001 s is raised to the shortest, 0.1 s"
     ]
+
+
+class Slow:
+    """A receiver at the end of a slow line; it reads at its own pace, or not at all, and then takes the event."""
+
+    def __init__(self, pause: float | None) -> None:
+        self.pause = pause
+        self.read = 0
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.listen()
+        self.ended = threading.Event()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+
+    def _serve(self) -> None:
+        connection, _ = self.socket.accept()
+        with connection:
+            if self.pause is None:
+                self.ended.wait(60)
+                return
+            head, _, body = connection.recv(4096).partition(b"\r\n\r\n")
+            length = int(head.lower().partition(b"content-length:")[2].split()[0])
+            self.read = len(body)
+            while self.read < length:
+                self.ended.wait(self.pause)
+                self.read += len(connection.recv(65536))
+            connection.sendall(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
+
+
+LARGE = Event("r", "START", b'"' + b"x" * 10_000_000 + b'"')
+
+
+@pytest.mark.slow
+def test_a_large_event_gets_over_a_slow_line_whatever_the_limit_on_connecting() -> None:
+    slow = Slow(0.01)
+    open_transport("http", {"url": slow.url, "timeout": 1}).send(LARGE)
+    assert slow.read == len(LARGE.body)
+
+
+def test_a_receiver_that_stops_taking_an_event_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openlineage_pyspark.transport.http.client._LEAST_SENDING_SECONDS", 0.2)
+    slow = Slow(None)
+    with pytest.raises(TransportError) as caught:
+        open_transport("http", {"url": slow.url, "timeout": 0.2}).send(LARGE)
+    slow.ended.set()
+    assert str(caught.value) == (f"{slow.url}/api/v1/lineage did not take the whole request (timed out while sending)")
+    assert (caught.value.retryable, caught.value.status) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [
+        ({"url": "http://h\0/"}, "url"),
+        ({"url": "http://h/\udce4"}, "url"),
+        ({"endpoint": "a\0"}, "endpoint"),
+        ({"urlParams": {"a": "\ud800"}}, "urlParams.a"),
+        ({"urlParams": {"\ud800": "a"}}, "urlParams"),
+        ({"headers": {"X": "\0"}}, "headers.X"),
+        ({"auth": {"type": "api_key", "apiKey": "key\udcff"}}, "auth.apiKey"),
+        ({"auth": {"type": "jwt", "apiKey": "k", "tokenEndpoint": "http://h\0"}}, "auth.tokenEndpoint"),
+        ({"sslContext": {"caCertPath": "/tmp/ca\0.pem"}}, "sslContext.caCertPath"),  # noqa: S108
+        ({"sslContext": {"clientCertPath": "/tmp/\udce4.pem"}}, "sslContext.clientCertPath"),  # noqa: S108
+        ({"sslContext": {"keyStorePath": "a\0", "keyStoreType": "PEM"}}, "sslContext.keyStorePath"),
+        ({"sslContext": {"keyStorePath": "a", "keyStoreType": "P\0"}}, "sslContext.keyStoreType"),
+        ({"verify": "/ca\0"}, "verify"),
+        ({"compression": "gz\0ip"}, "compression"),
+        ({"retry": {"status_forcelist": ["5\0"]}}, "retry.status_forcelist"),
+    ],
+)
+def test_characters_that_no_system_takes_are_named_with_their_option(option: dict[str, object], named: str) -> None:
+    message = config_error(**option)
+    assert message.startswith(f"{PREFIX}.{named} holds ")
+    assert message.encode()
+    assert "\0" not in message

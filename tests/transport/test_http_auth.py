@@ -128,12 +128,12 @@ def test_a_token_that_is_refused_is_fetched_again_and_the_event_sent_once_more(
     assert {got.headers["Idempotency-Key"] for got in receiver.received} == {EVENT.id}
 
 
-def test_a_new_token_that_is_refused_too_is_the_end(receiver: Any, second_receiver: Any, answer: Any) -> None:
+def test_a_new_token_that_is_refused_too_ends_the_attempt(receiver: Any, second_receiver: Any, answer: Any) -> None:
     second_receiver.answers.extend([gives(answer, {"token": "one"}), gives(answer, {"token": "two"})])
     receiver.answers.extend([answer(status=401), answer(status=401, text="no one and two")])
     error = failure(options(receiver, second_receiver))
     assert (error.status, error.retryable, str(error)) == (
-        401, False, f"{receiver.url}/api/v1/lineage answered 401: no one and two",
+        401, True, f"{receiver.url}/api/v1/lineage answered 401: no one and two",
     )  # fmt: skip
     assert sent_with(receiver) == ["Bearer one", "Bearer two"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,7 @@ def test_without_the_package_that_reads_stores_both_ways_out_are_named() -> None
     # In a process of its own, in which the package can't be found.
     program = """
 import sys
+import warnings
 sys.modules["cryptography"] = None
 from openlineage_pyspark.transport import open_transport
 open_transport("http", {"url": "https://h", "sslContext": {"keyStorePath": "s", "keyStoreType": "PKCS12"}})
@@ -245,3 +247,17 @@ open_transport("http", {"url": "https://h", "sslContext": {"keyStorePath": "s", 
         " Run pip install cryptography; or convert the store to PEM with openssl pkcs12 -in <store> -out client.pem,"
         " and set clientCertPath."
     )
+
+
+def test_an_unchecked_certificate_is_no_news_for_the_users_terminal(
+    tls_receiver: Any, recwarn: pytest.WarningsRecorder
+) -> None:
+    for option in ({}, {"sslContext": {"clientCertPath": ""}}):
+        post(tls_receiver, verify="false", **option)
+    assert list(recwarn) == []
+
+
+def test_events_are_sent_although_the_program_turns_warnings_into_errors(tls_receiver: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        post(tls_receiver, verify=False)

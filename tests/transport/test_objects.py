@@ -413,3 +413,73 @@ def test_what_an_application_held_that_was_killed_goes_into_the_next_ones(
     after.start()
     assert after.close(10) == 0
     assert [got.body for got in receiver.received[2:]] == [b"1", b"2"]
+
+
+class Refusing(Store):
+    """A file system that Hadoop can't make, for the reason that it gives."""
+
+    reason = ""
+
+    def create(self, path: str) -> Object:
+        assert path.startswith(("s3", "abfss", "gs", "lake"))
+        raise OSError(self.reason)
+
+
+MISSING = "java.lang.RuntimeException: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.x.Y not found"
+UNKNOWN = 'org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "s3"'
+AMAZONS = "org.apache.hadoop:hadoop-aws:VERSION"
+GOOGLES = "com.google.cloud.bigdataoss:gcs-connector:hadoop3-VERSION"
+HADOOP = "where VERSION is that of Spark's own jar hadoop-client-api"
+
+
+@pytest.mark.parametrize(
+    ("location", "reason", "remedy"),
+    [
+        ("s3a://b/l", MISSING, f"start Spark with --packages {AMAZONS}, {HADOOP}"),
+        ("abfss://c@h/l", MISSING, f"start Spark with --packages org.apache.hadoop:hadoop-azure:VERSION, {HADOOP}"),
+        ("gs://b/l", MISSING, f"start Spark with --packages {GOOGLES}, where VERSION is a release of it"),
+        ("s3://b/l", UNKNOWN, f"write s3a: in place of s3:, and start Spark with --packages {AMAZONS}, {HADOOP}"),
+        ("lake://b/l", UNKNOWN, "Spark has no file system for lake:, so start it with the jar that has one"),
+    ],
+)
+def test_a_file_system_whose_jar_is_missing_is_named_with_the_package_and_asked_slowly(
+    tmp_path: Path, location: str, reason: str, remedy: str
+) -> None:
+    store = Refusing(tmp_path, keeps=False)
+    store.reason = reason
+    with offered(lambda _location: store):
+        transport = open_transport("file", {"location": location})
+    with pytest.raises(TransportError) as caught:
+        send(transport, b"1")
+    assert str(caught.value) == f"{location} can't be written ({reason}): {remedy}"
+    assert (caught.value.retryable, caught.value.lasting) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("reason", "lasting"),
+    [
+        ("java.nio.file.AccessDeniedException: s3a://b: Status Code: 403", True),
+        ("org.apache.hadoop.security.AccessControlException: Permission denied: user=bo", True),
+        ("java.net.ConnectException: Connection refused", False),
+    ],
+)
+def test_a_refused_login_of_a_file_system_is_asked_slowly(tmp_path: Path, reason: str, *, lasting: bool) -> None:
+    store = Refusing(tmp_path, keeps=False)
+    store.reason = reason
+    with pytest.raises(TransportError) as caught:
+        send(opened(store), b"1")
+    assert caught.value.lasting is lasting
+
+
+def test_what_waits_for_a_jar_is_kept_for_the_next_application(tmp_path: Path, whole: Store) -> None:
+    store = Refusing(tmp_path, keeps=False)
+    store.reason = MISSING
+    root = tmp_path / "spool"
+    without = opened(store)
+    delivery = Delivery(without, spool=Spool.create(root, without.destination))
+    delivery.submit(Event("r", "START", b"1"))
+    assert delivery.close(30) == 1
+    after = Delivery(opened(whole), recovery=RecoveryScope(root))
+    after.start()
+    assert after.close(30) == 0
+    assert whole.objects() == [b"1\n"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import enum
 import logging
-from collections import Counter, deque
+import time
+from collections import Counter, OrderedDict, deque
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.transport.delivery.order import Entry, RunQueue
@@ -30,6 +31,7 @@ class DropReason(enum.Enum):
     FINISHED_RUN = "dropped, with its finished run, to make room for a newer one"
     NO_ROOM = "dropped: no room, and no finished run to drop in its place"
     CLOSED = "dropped: it came after the delivery was closed"
+    EXPIRED = "dropped: an ended application left it too long ago (spool.maxAgeInDays), and it could not be sent"
     UNREADABLE = "lost: the spool can't be read any more"
 
 
@@ -53,6 +55,8 @@ class Backlog:
         # How many events are left in each recovered spool.
         self._left: dict[Spool, int] = {}
         self._recovered = 0
+        # When this application's own events came in, by identity, on a monotonic clock; the oldest is the first.
+        self._arrivals: OrderedDict[int, float] = OrderedDict()
         self._in_memory = 0
         # The events that could not be written to the spool, by identity, and their bytes.
         self._unkept: dict[int, Entry] = {}
@@ -68,6 +72,11 @@ class Backlog:
     def recovered(self) -> int:
         """The number of waiting events that come from orphaned spools."""
         return self._recovered
+
+    @property
+    def oldest(self) -> float | None:
+        """When the oldest of this application's own events came in, in monotonic seconds; None if none waits."""
+        return next(iter(self._arrivals.values()), None)
 
     @property
     def in_flight(self) -> int:
@@ -102,6 +111,7 @@ class Backlog:
         if entry.number is not None and self._in_memory + size > MEMORY_BYTES:
             entry.event = None
         self._in_memory += size if entry.event is not None else 0
+        self._arrivals[id(entry)] = time.monotonic()
         self._queue.put(entry)
         return Counter({DropReason.FINISHED_RUN: len(victims)} if victims else {})
 
@@ -139,7 +149,12 @@ class Backlog:
         self.release(held)
 
     def lost(self, entry: Entry) -> None:
-        """Remove an event that can no longer be read."""
+        """Remove an event that can no longer be read; its row stays in the spool, which is set aside at the end."""
+        self._done(entry)
+        self._leave_behind(entry)
+
+    def expired(self, entry: Entry) -> None:
+        """Remove an event that has waited for too long."""
         self._done(entry)
         self._settle(entry)
 
@@ -185,6 +200,7 @@ class Backlog:
         for kept in events:
             of_run = (kept.run_id, kept.parent_run_id, kept.event_type)
             entry = Entry(*of_run, 0, None, kept.number, spool, recovered=True, reads=kept.reads, writes=kept.writes)
+            entry.since = kept.since
             self._queue.put(entry, first=True)
 
     def close(self) -> None:
@@ -245,6 +261,7 @@ class Backlog:
             entry.spool.close()
 
     def _release_memory(self, entry: Entry) -> None:
+        self._arrivals.pop(id(entry), None)
         self._no_longer_unkept(entry)
         if entry.event is not None:
             self._in_memory -= entry.size

@@ -31,6 +31,8 @@ class DeliveryCounts:
         recovered_pending: how many of the pending ones do.
         recovering: whether more orphaned spools may be taken over.
         retries: failed attempts that were followed by another; a number of attempts, not of events.
+        deleted: events of earlier applications that were deleted unsent to keep the limits of the spool's root; they
+            are in no other number.
     """
 
     sent: int = 0
@@ -43,6 +45,7 @@ class DeliveryCounts:
     recovered_pending: int = 0
     recovering: bool = False
     retries: int = 0
+    deleted: int = 0
 
     @classmethod
     def total(cls, each: Iterable[DeliveryCounts]) -> DeliveryCounts:
@@ -57,3 +60,31 @@ class DeliveryCounts:
             drops=drops,
             recovering=any(counts.recovering for counts in each),
         )
+
+
+@attrs.frozen(kw_only=True)
+class ReceiverMetrics:
+    """
+    The outcomes of this application's own events at one receiver; those of earlier applications are not in them.
+
+    `made` is always the sum of `sent`, `waiting`, `dropped` and `refused`.
+
+    Args:
+        receiver: where they go, without credentials; see `Transport.destination`.
+        made: handed to the delivery.
+        sent: taken by the receiver.
+        waiting: still to be sent, or being sent at this moment.
+        dropped: given up without a final answer.
+        refused: refused for good; they are in the spool's dead letters if there is a spool.
+        seconds_behind: for how many seconds the oldest of the waiting ones has waited; 0 if none waits.
+        retries: failed attempts that were followed by another, those for events of earlier applications too.
+    """
+
+    receiver: str
+    made: int = 0
+    sent: int = 0
+    waiting: int = 0
+    dropped: int = 0
+    refused: int = 0
+    seconds_behind: float = 0.0
+    retries: int = 0

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.transport.composite import CompositeTransport
-from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
+from openlineage_pyspark.transport.delivery.counts import DeliveryCounts, ReceiverMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,6 +64,10 @@ class FanOut:
     def counts(self) -> DeliveryCounts:
         """Return the outcomes so far, counting every event once for each receiver."""
         return DeliveryCounts.total(delivery.counts() for delivery in self._deliveries)
+
+    def metrics(self) -> tuple[ReceiverMetrics, ...]:
+        """Return the outcomes of this application's own events so far, one value for each receiver."""
+        return tuple(each for delivery in self._deliveries for each in delivery.metrics())
 
     def _shared(self, seconds: float, calls: Sequence[Callable[[float], int]]) -> int:
         """

@@ -45,8 +45,10 @@ class Entry:
         reads: the datasets that its run reads.
         writes: the datasets that its run writes.
         attempts: how many attempts have failed.
+        strikes: how many of them failed while the receiver was not known to be away.
         others_sent: how many events had been delivered when its first attempt failed.
         sequence: its place in the order; the queue sets it.
+        since: when it came into an orphaned spool, in seconds since the epoch.
         put_off: how many times the receiver answered that it can't take it now.
     """
 
@@ -61,8 +63,10 @@ class Entry:
     reads: frozenset[str] = frozenset()
     writes: frozenset[str] = frozenset()
     attempts: int = 0
+    strikes: int = 0
     others_sent: int = 0
     sequence: int = 0
+    since: float = 0.0
     put_off: int = 0
 
 

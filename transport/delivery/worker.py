@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.transport.attempt import ForeignError, attempt
 from openlineage_pyspark.transport.base import TransportError
 from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES, Backlog, DropReason
-from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
+from openlineage_pyspark.transport.delivery.counts import DeliveryCounts, ReceiverMetrics
 from openlineage_pyspark.transport.log_once import LogOnce
 from openlineage_pyspark.transport.retry import Breaker, RetryPolicy
 from openlineage_pyspark.transport.spool.place import SpoolError
@@ -20,6 +20,7 @@ from openlineage_pyspark.transport.spool.recovery import Recovery, RecoveryScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from openlineage_pyspark.transport.base import Transport
     from openlineage_pyspark.transport.delivery.order import Entry
@@ -65,12 +66,15 @@ class Delivery:
         self._changed = threading.Condition()
         self._backlog = Backlog(spool, max_bytes)
         self._breaker = Breaker(self._policy)
-        self._recovery = Recovery(recovery, transport.destination) if recovery is not None else None
+        self._recovery = None if recovery is None else Recovery(recovery, transport.destination, transport.sender)
         self._recovering = self._has_recovered = False
+        self._retention = None if recovery is None else recovery.retention
+        self._deleted = 0
         self._waits_for_all = spool is None
         self._workers: set[threading.Thread] = set()
         self._closing = self._given_up = self._closed = False
-        self._sent = self._failed = self._retries = self._recovered = self._recovered_failed = 0
+        self._sent = self._failed = self._retries = self._made = 0
+        self._recovered = self._recovered_sent = self._recovered_failed = self._recovered_lost = 0
         self._drops: Counter[DropReason] = Counter()
         self._warnings = LogOnce(_log)
 
@@ -87,6 +91,7 @@ class Delivery:
             return
         with self._changed:
             self._start_workers()
+            self._made += 1
             self._drop(Counter({DropReason.CLOSED: 1}) if self._closing else self._backlog.put(event))
             self._changed.notify_all()
 
@@ -130,15 +135,25 @@ class Delivery:
                 self._given_up = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._closed or not self._alive(), max(0.0, end - time.monotonic()))
-        counts, left = self.counts(), self._awaited
-        if first and (left or counts.failed or counts.dropped):
-            kept = self._backlog.directory
-            _log.warning(
-                "OpenLineage events: %d sent, %d refused, %d dropped, %d left unsent%s",
-                counts.sent, counts.failed, counts.dropped, counts.pending,
-                f"; what is left or was refused stays in {kept}" if kept else "",
-            )  # fmt: skip
+        left = self._awaited
+        if first:
+            self._sum_up()
         return left
+
+    def _sum_up(self) -> None:
+        """Log how many events arrived, and what became of those that did not."""
+        counts, where = self.counts(), self._transport.destination
+        if not (self._awaited or counts.failed or counts.dropped):
+            for each in self.metrics():
+                if each.made:
+                    _log.info("OpenLineage events: %d of %d arrived at %s", each.sent, each.made, where)
+            return
+        kept = self._backlog.directory
+        _log.warning(
+            "OpenLineage events for %s: %d sent, %d refused, %d dropped, %d left unsent%s",
+            where, counts.sent, counts.failed, counts.dropped, counts.pending,
+            _remedy(kept, dead=counts.failed > 0) if kept else "",
+        )  # fmt: skip
 
     def counts(self) -> DeliveryCounts:
         """Return the outcomes so far; in a forked process, zeros."""
@@ -156,6 +171,33 @@ class Delivery:
                 recovered_pending=self._backlog.recovered,
                 recovering=self._recovery is not None,
                 retries=self._retries,
+                deleted=self._deleted,
+            )
+
+    def metrics(self) -> tuple[ReceiverMetrics, ...]:
+        """
+        Return the outcomes of this application's own events so far, one value for each receiver; here for one.
+
+        The method may be called on any thread, at any time, also after `close`. `FanOut.metrics` has the same form.
+
+        Returns:
+            The metrics; in a forked process, none.
+        """
+        if self._forked():
+            return ()
+        with self._changed:
+            oldest = self._backlog.oldest
+            return (
+                ReceiverMetrics(
+                    receiver=self._transport.destination,
+                    made=self._made,
+                    sent=self._sent - self._recovered_sent,
+                    waiting=len(self._backlog) - self._backlog.recovered,
+                    dropped=sum(self._drops.values()) - self._recovered_lost,
+                    refused=self._failed - self._recovered_failed,
+                    seconds_behind=0.0 if oldest is None else time.monotonic() - oldest,
+                    retries=self._retries,
+                ),
             )
 
     @property
@@ -226,6 +268,7 @@ class Delivery:
         finally:
             with self._changed:
                 self._recovering, self._has_recovered = False, True
+                self._deleted = recovery.deleted
                 if found is None:
                     self._recovery = None
                 else:
@@ -287,6 +330,7 @@ class Delivery:
                 self._breaker.stopped()
                 if exc.damaged:
                     self._backlog.lost(entry)
+                    self._recovered_lost += entry.recovered
                     self._drop(Counter({DropReason.UNREADABLE: 1}))
                 else:
                     self._backlog.postpone(entry, time.monotonic() + self._policy.longest_seconds)
@@ -300,6 +344,11 @@ class Delivery:
         """Note the outcome of an attempt: delivered, to be tried again, or refused for good."""
         if problem is None:
             self._settled(entry)
+        elif problem.retryable and self._is_expired(entry):
+            self._recovered_lost += 1
+            self._breaker.stopped()
+            self._backlog.expired(entry)
+            self._drop(Counter({DropReason.EXPIRED: 1}))
         elif problem.retryable and not self._is_hopeless(entry):
             self._again(entry, problem)
         else:
@@ -308,6 +357,7 @@ class Delivery:
 
     def _settled(self, entry: Entry) -> None:
         self._sent += 1
+        self._recovered_sent += entry.recovered
         self._backlog.delivered(entry, self._transport.held)
         if self._breaker.succeeded():
             # What failed because the receiver was away is due at once.
@@ -322,17 +372,24 @@ class Delivery:
         else:
             self._breaker.stopped()
 
+    def _is_expired(self, entry: Entry) -> bool:
+        if self._retention is None or not entry.recovered:
+            return False
+        return entry.since < time.time() - self._retention.max_age_seconds
+
     def _is_hopeless(self, entry: Entry) -> bool:
-        return entry.attempts + 1 >= self._policy.attempts and self._sent > entry.others_sent
+        return entry.strikes + 1 >= self._policy.attempts and self._sent > entry.others_sent
 
     def _again(self, entry: Entry, problem: TransportError) -> None:
         self._retries += 1
         if entry.attempts == 0:
             entry.others_sent = self._sent
         entry.attempts += 1
-        entry.put_off += problem.status is not None and problem.retry_after is None
+        entry.strikes += not self._breaker.is_open
+        answered = problem.status is not None
+        entry.put_off += answered and problem.retry_after is None and not problem.lasting
         now = time.monotonic()
-        self._breaker.failed(now, answered=problem.status is not None, asked=problem.retry_after)
+        self._breaker.failed(now, answered=answered, asked=problem.retry_after, lasting=problem.lasting)
         self._backlog.postpone(entry, now + self._policy.delay(entry.attempts, problem.retry_after))
 
     def _attempt(self, what: str, work: Callable[[], None]) -> TransportError | None:
@@ -343,12 +400,32 @@ class Delivery:
                 problem.place, "the transport of OpenLineage events failed in %s with %s", what, problem.place
             )
         elif problem is not None:
-            later = "it is tried again" if problem.retryable else "a further attempt would fail too"
-            self._warnings.warn(problem.message, "delivery of OpenLineage events: %s (%s)", problem, later)
+            text = "delivery of OpenLineage events: %s. %s"
+            self._warnings.warn(problem.message, text, problem, self._consequence(problem))
         return problem
+
+    def _consequence(self, problem: TransportError) -> str:
+        """Return what follows from a failure, and what there is to do, as a sentence without a full stop."""
+        kept = self._backlog.directory is not None
+        if not problem.retryable:
+            return f"It is kept as a dead letter: {_commands(dead=True)}" if kept else "It is given up"
+        if not problem.lasting:
+            return "It is tried again"
+        later = "It is tried again now and then, until that is repaired"
+        return f"{later}, and kept: {_commands(dead=False)}" if kept else later
 
     def _drop(self, drops: Counter[DropReason]) -> None:
         for reason in drops:
             if not self._drops[reason]:
                 _log.warning("an OpenLineage event was %s; further ones are only counted", reason.value)
         self._drops += drops
+
+
+def _remedy(directory: Path, *, dead: bool) -> str:
+    """Return what to do about events that stay behind, as the end of a sentence."""
+    return f"; what is left or was refused stays in {directory}: {_commands(dead=dead)}"
+
+
+def _commands(*, dead: bool) -> str:
+    option = " --dead" if dead else ""
+    return f"`openlineage-pyspark spool ls{option}` lists it, `openlineage-pyspark replay{option}` sends it"

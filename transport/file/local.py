@@ -11,7 +11,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.transport.base import TransportConfigError, TransportError
-from openlineage_pyspark.transport.file.rotation import Compressor, is_at, rotated_path
+from openlineage_pyspark.transport.file.rotation import Compressor, is_at, lock_within, rotated_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,10 @@ _PASSING_ERRORS = frozenset(
 )
 # How often in a row the file may have been replaced between opening and locking it.
 _MOST_CHANGES = 100
+# How long a line waits for a lock that another process holds: longer than any process needs for a line.
+_LOCK_SECONDS = 2.0
+# As many as Linux follows.
+_MOST_LINKS = 40
 
 
 class LocalFile:
@@ -51,10 +55,12 @@ class LocalFile:
         self._path = path.absolute()
         self._rotation = rotation
         self._compressor = Compressor()
-        self._warned = False
+        self._warned = self._said_locked = False
+        # How long the next line waits for the lock: not again, once somebody has held it for too long.
+        self._patience = _LOCK_SECONDS
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self._path, _FLAGS, 0o666))
+            os.close(_open(self._path))
         except OSError as exc:
             problem = f"is {str(self._path)!r}, which can't be written ({exc.strerror})"
             raise TransportConfigError("location", problem, "Name a file that this user may write.") from exc
@@ -97,7 +103,7 @@ class LocalFile:
 
     def _append(self, line: bytes) -> bool:
         for _ in range(_MOST_CHANGES):
-            with _opened(self._path) as (descriptor, locked):
+            with self._opened() as (descriptor, locked):
                 if not self._moves_on(descriptor, len(line), locked=locked):
                     data = line if _ends_in_whole_line(descriptor) else b"\n" + line
                     return os.write(descriptor, data) == len(data)
@@ -111,7 +117,7 @@ class LocalFile:
             return False
         if not locked:
             # Not rotated: another process may be writing a line into the file.
-            if self._rotation is not None:
+            if self._rotation is not None and self._patience:
                 self._stays("its file system has no locks")
             return False
         if not is_at(self._path, descriptor):
@@ -129,7 +135,10 @@ class LocalFile:
             self._stays(exc.strerror or str(exc))
             return False
         # The new file gets the mode and group of the old one, whichever process rotates.
-        mode = stat.S_IMODE(state.st_mode)
+        mode = stat.S_IMODE(state.st_mode) & 0o666
+        if state.st_uid != os.geteuid():
+            # A file that another user put there must not open the next one to everybody.
+            mode &= 0o664
         with contextlib.suppress(FileExistsError):
             successor = os.open(path, _FLAGS | os.O_EXCL, mode)
             with contextlib.suppress(PermissionError):
@@ -140,30 +149,69 @@ class LocalFile:
             self._compressor.start(path)
         return True
 
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[tuple[int, bool]]:
+        """Open the file and lock it; yield its descriptor, and whether it is locked."""
+        descriptor = _open(self._path)
+        try:
+            # Without a lock, a line that another process is writing would look like a broken one. Some network file
+            # systems have no locks, and somebody may hold one for ever: there the single write has to do.
+            locked = False
+            with contextlib.suppress(OSError):
+                locked = lock_within(descriptor, self._patience)
+                if not locked:
+                    self._goes_on_without_lock()
+                self._patience = _LOCK_SECONDS if locked else 0.0
+            yield descriptor, locked
+        finally:
+            # Closing is not enough: a child forked in between holds the descriptor, and so the lock.
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)
+
+    def _goes_on_without_lock(self) -> None:
+        if not self._said_locked:
+            self._said_locked = True
+            _log.warning(
+                "%s: another process has held its lock for %g s, so OpenLineage events are written without it%s",
+                self._path, _LOCK_SECONDS,
+                "" if self._rotation is None else ", and the file is not rotated in the meantime",
+            )  # fmt: skip
+
     def _stays(self, why: str) -> None:
         if not self._warned:
             self._warned = True
             _log.warning("%s keeps growing, because it can't be rotated: %s", self._path, why)
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[tuple[int, bool]]:
-    """Open the file and lock it; yield its descriptor, and whether it is locked."""
-    descriptor = os.open(path, _FLAGS, 0o666)
+def _open(path: Path) -> int:
+    """
+    Open the file; follow a link only if it is this user's own, or of whom this user has to trust.
+
+    Whoever may write into the directory may put a link there that leads to another file of this user.
+
+    Raises:
+        OSError: it can't be opened, or is another user's link.
+    """
     try:
-        # Without a lock, a line that another process is writing would look like a broken one. Some network file
-        # systems have no locks: there the single write has to do.
-        locked = True
+        return os.open(path, _FLAGS | os.O_NOFOLLOW, 0o666)
+    except OSError as exc:
+        if exc.errno not in (errno.ELOOP, errno.EMLINK):
+            raise
+    link = path
+    for _ in range(_MOST_LINKS):
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError:
-            locked = False
-        yield descriptor, locked
-    finally:
-        # Closing is not enough: a child forked in between holds the descriptor, and so the lock.
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
+            state = link.lstat()
+            trusted = (os.geteuid(), 0, link.parent.stat().st_uid)
+        except FileNotFoundError:
+            # The file that the link leads to is made now.
+            break
+        if not stat.S_ISLNK(state.st_mode):
+            break
+        if state.st_uid not in trusted:
+            raise OSError(errno.EPERM, "a link that another user made leads to it")
+        link = link.parent / link.readlink()
+    return os.open(path, _FLAGS, 0o666)
 
 
 def _ends_in_whole_line(descriptor: int) -> bool:

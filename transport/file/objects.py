@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import logging
+import re
 import secrets
 import threading
 import time
@@ -23,6 +24,27 @@ DEFAULT_BYTES = 16 * 1024 * 1024
 DEFAULT_SECONDS = 60.0
 
 _PIECE = 1024 * 1024
+
+# Hadoop has no class for the scheme: no attempt succeeds before Spark is started with its jar.
+_NO_CLASS = re.compile(r"ClassNotFoundException|NoClassDefFoundError|UnsupportedFileSystemException|No FileSystem for")
+# The login is refused, or there is none.
+_NO_ACCESS = re.compile(
+    r"AccessDenied|AccessControlException|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|NoAuthWithAWS|"
+    r"CredentialInitializationException|Unauthorized"
+)
+_PACKAGES = {
+    "abfs": "org.apache.hadoop:hadoop-azure:VERSION",
+    "abfss": "org.apache.hadoop:hadoop-azure:VERSION",
+    "adl": "org.apache.hadoop:hadoop-azure-datalake:VERSION",
+    "cosn": "org.apache.hadoop:hadoop-cos:VERSION",
+    "gs": "com.google.cloud.bigdataoss:gcs-connector:hadoop3-VERSION",
+    "obs": "org.apache.hadoop:hadoop-huaweicloud:VERSION",
+    "oss": "org.apache.hadoop:hadoop-aliyun:VERSION",
+    "s3a": "org.apache.hadoop:hadoop-aws:VERSION",
+    "swift": "org.apache.hadoop:hadoop-openstack:VERSION",
+    "wasb": "org.apache.hadoop:hadoop-azure:VERSION",
+    "wasbs": "org.apache.hadoop:hadoop-azure:VERSION",
+}
 
 
 @attrs.frozen
@@ -141,7 +163,11 @@ class Objects:
         return self._sizes.max_seconds
 
     def _error(self, problem: OSError) -> TransportError:
-        return TransportError(f"{self.name} can't be written ({problem})", retryable=True)
+        message, reason = f"{self.name} can't be written ({problem})", str(problem)
+        missing = _NO_CLASS.search(reason) is not None
+        if missing:
+            message += f": {_remedy(self._location)}"
+        return TransportError(message, retryable=True, lasting=missing or _NO_ACCESS.search(reason) is not None)
 
     def _begun(self) -> Writer:
         if self._writer is None:
@@ -220,3 +246,16 @@ class Objects:
                     if not self._warned:
                         self._warned = True
                         _log.warning("%s; it will be tried again, and further failures are not logged", exc)
+
+
+def _remedy(location: str) -> str:
+    """Return how to give Spark the file system of a location."""
+    scheme = location.partition(":")[0].lower()
+    if scheme in ("s3", "s3n"):
+        # What Amazon's own services call it; Hadoop has had no class for it since version 3.
+        return f"write s3a: in place of {scheme}:, and {_remedy('s3a:')}"
+    package = _PACKAGES.get(scheme)
+    if package is None:
+        return f"Spark has no file system for {scheme}:, so start it with the jar that has one"
+    release = "a release of it" if scheme == "gs" else "that of Spark's own jar hadoop-client-api"
+    return f"start Spark with --packages {package}, where VERSION is {release}"

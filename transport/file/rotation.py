@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import errno
 import fcntl
+import glob
 import gzip
 import logging
 import os
 import queue
 import re
+import secrets
 import shutil
+import stat
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import attrs
@@ -20,6 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _log = logging.getLogger(__name__)
+
+# How long a lock is waited for, and the longest pause between two attempts.
+_LOCK_SECONDS = 5.0
+_LONGEST_PAUSE_SECONDS = 0.05
 
 _STAMP = r"\d{8}T\d{6}\.\d{6}Z"
 
@@ -102,35 +111,95 @@ def _compressed(path: Path) -> Path:
 
 
 def _compress(path: Path) -> None:
-    """Replace a file by a compressed one, so that at every moment one of the two is complete."""
-    part = path.with_name(path.name + ".gz.part")
-    descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """
+    Replace a file of this user by a compressed one, so that at every moment one of the two is complete.
+
+    Whoever may write into the directory may put links and files of their own there: no link is followed, nothing of
+    another user is read, and only a new file is written.
+    """
     try:
-        # Another process may be compressing it, and may die before it is done.
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        # If the other process has finished, the part has been renamed.
-        if is_at(part, descriptor):
-            _fill(descriptor, part, path)
+        # Without blocking, in case that somebody put a pipe there.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, PermissionError):
+        # Another process has done it, or it is another user's.
+        return
+    except OSError as exc:
+        if exc.errno in (errno.ELOOP, errno.EMLINK):
+            return
+        raise
+    try:
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
+            return
+        # Another process may be compressing it, or about to end its last write; who takes longer will be back.
+        if _locked(descriptor) and is_at(path, descriptor):
+            _replace(descriptor, path)
     finally:
         os.close(descriptor)
 
 
-def _fill(descriptor: int, part: Path, path: Path) -> None:
+def _locked(descriptor: int) -> bool:
     try:
-        plain = path.open("rb")
-    except FileNotFoundError:
-        # Another process has done it.
-        part.unlink()
-        return
-    with plain, os.fdopen(os.dup(descriptor), "wb") as target:
-        os.ftruncate(descriptor, 0)
-        os.fchmod(descriptor, os.fstat(plain.fileno()).st_mode & 0o777)
-        with gzip.GzipFile(path.name, "wb", fileobj=target) as packed:
-            shutil.copyfileobj(plain, packed, 1 << 20)
-        target.flush()
-        os.fsync(descriptor)
-    part.replace(_compressed(path))
+        return lock_within(descriptor, _LOCK_SECONDS)
+    except OSError:
+        # There is no rotation on file systems without locks.
+        return False
+
+
+def _replace(descriptor: int, path: Path) -> None:
+    """Write the compressed file, and delete the plain one, whose lock this process has."""
+    # Left by a process that was killed: nobody writes one without the lock.
+    for stale in path.parent.glob(f"{glob.escape(path.name)}.gz*.part"):
+        if stale.lstat().st_uid == os.geteuid():
+            stale.unlink()
+    part = path.with_name(f"{path.name}.gz.{secrets.token_hex(4)}.part")
+    target = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    done = False
+    try:
+        with os.fdopen(target, "wb") as file, os.fdopen(os.dup(descriptor), "rb") as plain:
+            with gzip.GzipFile(path.name, "wb", fileobj=file) as packed:
+                shutil.copyfileobj(plain, packed, 1 << 20)
+            file.flush()
+            os.fchmod(target, stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o666)
+            os.fsync(target)
+        part.replace(_compressed(path))
+        done = True
+    finally:
+        if not done:
+            part.unlink(missing_ok=True)
     path.unlink(missing_ok=True)
+
+
+def lock_within(descriptor: int, seconds: float) -> bool:
+    """
+    Lock an open file, unless somebody else holds the lock for too long: whoever may read a file may lock it.
+
+    Args:
+        descriptor: of the file.
+        seconds: the limit on the wait; 0 tries once.
+
+    Returns:
+        Whether it is locked.
+
+    Raises:
+        OSError: the file system has no locks.
+    """
+    end, pause = time.monotonic() + seconds, 0.001
+    while not _lock(descriptor):
+        left = end - time.monotonic()
+        if left <= 0:
+            return False
+        time.sleep(min(pause, left))
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+    return True
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def is_at(path: Path, descriptor: int) -> bool:

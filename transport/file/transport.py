@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from openlineage_pyspark.transport.base import Transport, TransportConfigError
+from openlineage_pyspark.transport.base import KEY_PREFIX, Transport, TransportConfigError
 from openlineage_pyspark.transport.file.filesystem import filesystem_for
 from openlineage_pyspark.transport.file.local import LocalFile
 from openlineage_pyspark.transport.file.objects import DEFAULT_BYTES, DEFAULT_SECONDS, Objects, Sizes
 from openlineage_pyspark.transport.file.rotation import Rotation
-from openlineage_pyspark.transport.options import OURS, PYTHON, Option, flag, not_yet, number, prefix_of, size, text
+from openlineage_pyspark.transport.options import OURS, PYTHON, Option, flag, not_yet, number, path, prefix_of, size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 # At least two letters: a single one is the drive of a Windows path.
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
 _LOCATION = Option(
     "location",
-    text,
+    path,
     text="A local file, which gets one event a line; or, if it begins with a scheme such as `s3a:`, a directory for"
     " objects.",
     default="",
@@ -90,7 +92,7 @@ class FileTransport(Transport):
     @property
     def destination(self) -> str:
         """The path of the file, or the location of the objects."""
-        return f"file {self._place.name}"
+        return f"file {self._place.name}".encode("utf-8", "backslashreplace").decode()
 
     @property
     def held(self) -> int:
@@ -162,6 +164,8 @@ def _objects(location: str, scheme: str, options: Mapping[str, object]) -> Objec
 
 
 def _local_path(location: str, *, is_url: bool) -> Path:
+    if os.name == "posix" and _WINDOWS.match(location):
+        _log.warning("%s.location is a path of Windows; here it names the file %r", KEY_PREFIX, location)
     try:
         return Path(url2pathname(urlsplit(location).path) if is_url else location).expanduser()
     except RuntimeError as exc:

@@ -22,6 +22,10 @@ _log = logging.getLogger(__name__)
 
 PASSING_STATUSES = frozenset({408, 425, 429})
 
+# These judge neither the event nor the receiver's state, but who asks and where: a key that expired, a gateway that
+# does not know its receiver yet, a proxy. The same event is taken once that is repaired.
+LASTING_STATUSES = frozenset({*range(300, 400), 401, 402, 403, 404, 405, 407, 410, 421, 451})
+
 _STATUSES: Option[tuple[str, ...]] = Option(
     "retry.status_forcelist",
     texts,
@@ -71,7 +75,7 @@ def passing_statuses(options: Mapping[str, object]) -> frozenset[int]:
 
 def may_pass(status: int, answer: str = "", passing: frozenset[int] = PASSING_STATUSES) -> bool:
     """
-    Return whether the receiver may take the same event later.
+    Return whether the receiver may take the same event later, perhaps only after somebody repairs something.
 
     Args:
         status: the status of the response.
@@ -79,7 +83,7 @@ def may_pass(status: int, answer: str = "", passing: frozenset[int] = PASSING_ST
             event that it can't store.
         passing: the statuses below 500 that are not final.
     """
-    if status in passing:
+    if status in passing or status in LASTING_STATUSES:
         return True
     if status < 500:
         return False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import TransportError
-from openlineage_pyspark.transport.http.answer import mask_secrets, seconds_to_wait
+from openlineage_pyspark.transport.http.answer import PASSING_STATUSES, mask_secrets, seconds_to_wait
 from openlineage_pyspark.transport.http.options import EXPIRES_IN_FIELD, TOKEN_REFRESH_BUFFER
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class TokenRequest:
         expires_in_field: the field of the answer that holds the token's lifetime in seconds.
         refresh_buffer: how many seconds before it expires a token is renewed.
         secrets: the values that no message may show.
+        client: identifies who logs in, whatever the current secret is.
     """
 
     url: str = attrs.field(repr=False)
@@ -93,6 +94,7 @@ class TokenRequest:
     expires_in_field: str = EXPIRES_IN_FIELD.default
     refresh_buffer: float = TOKEN_REFRESH_BUFFER.default
     secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
+    client: str = attrs.field(default="", repr=False)
 
 
 @attrs.frozen
@@ -166,6 +168,7 @@ class TokenLogin:
                 f"the token endpoint {shown} answered {reply.status}{self._code(reply)}",
                 retryable=True,
                 retry_after=seconds_to_wait(reply.headers),
+                lasting=400 <= reply.status < 500 and reply.status not in PASSING_STATUSES,
             )
         fields = _document(reply.text)
         found = (_found(fields, name) for name in request.token_fields)

@@ -14,7 +14,7 @@ from collections import deque
 from contextlib import contextmanager
 from http.client import HTTPResponse
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 import attrs
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 _LONGEST_READ_BYTES = 65536
 # Small, since a piece that does not arrive completely in time is lost.
 _PIECE_BYTES = 64
+# How much of a body is handed to the kernel at once, and how much of it the kernel keeps: what it keeps is still on its
+# way while the wait for the answer begins.
+_SENT_BYTES = 16 * 1024
+_KERNEL_BYTES = 128 * 1024
+# The least limit on a pause while a body is sent: a slow line may take nothing for a moment.
+_LEAST_SENDING_SECONDS = 10.0
 
 
 def _read_only(headers: Mapping[str, str]) -> Mapping[str, str]:
@@ -66,7 +72,9 @@ class HttpClient:
     Args:
         tls: the certificates.
         connect_seconds: the limit on connecting.
-        read_seconds: the limit on the wait for the response, and on the time that the whole response may take.
+        read_seconds: the limit on the wait for the response, and on the time that the whole response may take. A
+            request may take longer, as long as the server goes on taking it: nothing may be taken for this time, or for
+            10 s if that is longer.
     """
 
     def __init__(self, tls: TlsSettings, connect_seconds: float, read_seconds: float) -> None:
@@ -108,7 +116,7 @@ class HttpClient:
         try:
             with (
                 self._session() as session,
-                _unseen(),
+                _unseen(self._read_seconds),
                 session.request(
                     method,
                     url,
@@ -125,7 +133,8 @@ class HttpClient:
         # An invalid Location or proxy address raises ValueError, a missing certificate file OSError.
         except (requests.RequestException, ValueError, OSError) as exc:
             # Not chained: the text of these exceptions holds the query, which may hold keys.
-            message = f"{without_secrets(url)} can't be reached ({self._reason(exc)})"
+            problem = "did not take the whole request" if _is_stuck(exc) else "can't be reached"
+            message = f"{without_secrets(url)} {problem} ({self._reason(exc)})"
             raise TransportError(message, retryable=True) from None
 
     def close(self) -> None:
@@ -160,6 +169,8 @@ class HttpClient:
         return text.decode("utf-8", "replace")
 
     def _reason(self, error: Exception) -> str:
+        if _is_stuck(error):
+            return "timed out while sending"
         if isinstance(error, requests.ConnectTimeout):
             return f"no connection within {self._connect_seconds:g} s"
         if isinstance(error, requests.Timeout):
@@ -189,9 +200,24 @@ def _usual_port(scheme: str) -> int:
     return {"http": 80, "https": 443}.get(scheme, 0)
 
 
+class _SendingTimedOutError(TimeoutError):
+    """The server took nothing of a request for too long."""
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, and those that led to it."""
+    found: BaseException | None = error
+    while found is not None:
+        yield found
+        found = found.__cause__ or found.__context__
+
+
+def _is_stuck(error: BaseException) -> bool:
+    return any(isinstance(each, _SendingTimedOutError) for each in _chain(error))
+
+
 def _root_cause(error: BaseException) -> str:
-    while inner := error.__cause__ or error.__context__:
-        error = inner
+    *_, error = _chain(error)
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"certificate refused: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
@@ -255,15 +281,55 @@ class _Response(HTTPResponse):
         self.fp = io.BufferedReader(_InTime(self.fp.detach(), sock))
 
 
+def _send_in_pieces(sock: socket.socket, data: bytes) -> None:
+    """
+    Send a request in pieces, each with a limit of its own.
+
+    By itself the limit on connecting holds for the whole request, and a large one never gets over a slow line.
+    """
+    before = sock.gettimeout()
+    sock.settimeout(max(getattr(_posting, "read_seconds", 0.0), _LEAST_SENDING_SECONDS))
+    try:
+        for start in range(0, len(data), _SENT_BYTES):
+            sock.sendall(data[start : start + _SENT_BYTES])
+    except TimeoutError:
+        raise _SendingTimedOutError from None
+    finally:
+        sock.settimeout(before)
+
+
+_SMALL_BUFFER = (socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL_BYTES)
+
+
 class _Connection(HTTPConnection):
     # Otherwise http.client prints each header if the program has set its debuglevel.
     debuglevel = 0
     response_class = _Response
+    default_socket_options: ClassVar[list[tuple[int, int, int | bytes]]] = [
+        *HTTPConnection.default_socket_options,
+        _SMALL_BUFFER,
+    ]
+
+    def send(self, data: Any) -> None:
+        if self.sock is not None and isinstance(data, bytes):
+            _send_in_pieces(self.sock, data)
+        else:
+            super().send(data)
 
 
 class _SecureConnection(HTTPSConnection):
     debuglevel = 0
     response_class = _Response
+    default_socket_options: ClassVar[list[tuple[int, int, int | bytes]]] = [
+        *HTTPSConnection.default_socket_options,
+        _SMALL_BUFFER,
+    ]
+
+    def send(self, data: Any) -> None:
+        if self.sock is not None and isinstance(data, bytes):
+            _send_in_pieces(self.sock, data)
+        else:
+            super().send(data)
 
 
 class _Pool(HTTPConnectionPool):
@@ -272,6 +338,12 @@ class _Pool(HTTPConnectionPool):
 
 class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _SecureConnection
+
+    def _validate_conn(self, conn: Any) -> None:
+        # Without the warning of urllib3: it is for the user's terminal with each event, and `-W error` makes it an
+        # exception with which no event is sent.
+        if conn.sock is None:
+            conn.connect()
 
 
 class _Adapter(HTTPAdapter):
@@ -313,11 +385,11 @@ _not_of_ours = _NotOfOurs()
 
 
 @contextmanager
-def _unseen() -> Iterator[None]:
-    """Keep the requests of this thread out of urllib3's log."""
+def _unseen(read_seconds: float) -> Iterator[None]:
+    """Keep the requests of this thread out of urllib3's log, and note their limit."""
     # Adding the same filter again changes nothing.
     logging.getLogger("urllib3.connectionpool").addFilter(_not_of_ours)
-    _posting.active = True
+    _posting.active, _posting.read_seconds = True, read_seconds
     try:
         yield
     finally:

@@ -168,7 +168,7 @@ def _by_key(request: TokenRequest, options: Mapping[str, object]) -> TokenReques
         "grant_type": declared.GRANT_TYPE.read(options) or declared.GRANT_TYPE.default,
         "response_type": declared.RESPONSE_TYPE.read(options) or declared.RESPONSE_TYPE.default,
     }
-    return attrs.evolve(request, form=form, secrets=(key,))
+    return attrs.evolve(request, form=form, secrets=(key,), client=key)
 
 
 def _by_client(request: TokenRequest, options: Mapping[str, object]) -> TokenRequest:
@@ -182,6 +182,7 @@ def _by_client(request: TokenRequest, options: Mapping[str, object]) -> TokenReq
     # Encoded twice, as RFC 6749, 2.3.1, requires.
     basic = basic_authorization(quote_plus(client), quote_plus(secret))
     hidden = (secret, basic.partition(" ")[2])
+    request = attrs.evolve(request, client=f"{client} {scope}")
     if method in ("client_secret_basic", "basic"):
         return attrs.evolve(request, form=form, authorization=basic, secrets=hidden)
     if method in ("client_secret_post", "post"):

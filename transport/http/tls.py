@@ -59,11 +59,13 @@ class TlsSettings:
             the public ones.
         checked: whether the server's certificate is verified.
         context: holds the client's certificate; None if there is none.
+        client: the file with the client's certificate; empty if there is none.
     """
 
     authorities: str | None = None
     checked: bool = True
     context: ssl.SSLContext | None = None
+    client: str = ""
 
     @property
     def verify(self) -> bool | str:
@@ -73,7 +75,7 @@ class TlsSettings:
     def beside_public(self) -> TlsSettings:
         """Return the settings for another server: they trust public authorities too, and always verify certificates."""
         if self.authorities is None:
-            return attrs.evolve(self, checked=True, context=None)
+            return attrs.evolve(self, checked=True, context=None, client="")
         context = create_urllib3_context()
         _trust(context, self.authorities)
         return TlsSettings(context=context)
@@ -105,7 +107,8 @@ def read_tls_settings(options: Mapping[str, object]) -> TlsSettings:
     if not checked and not authorities:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    return TlsSettings(authorities=authorities, checked=checked, context=context)
+    named = client.certificate if client else store
+    return TlsSettings(authorities=authorities, checked=checked, context=context, client=named)
 
 
 def _authorities(options: Mapping[str, object]) -> tuple[bool, str | None]:

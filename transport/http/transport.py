@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from openlineage_pyspark.transport.address import without_secrets
-from openlineage_pyspark.transport.base import Reached, Transport, TransportError
+from openlineage_pyspark.transport.base import Reached, Transport, TransportError, sender_of
 from openlineage_pyspark.transport.http import options as declared
-from openlineage_pyspark.transport.http.answer import mask_secrets, may_pass, seconds_to_wait
+from openlineage_pyspark.transport.http.answer import LASTING_STATUSES, mask_secrets, may_pass, seconds_to_wait
 from openlineage_pyspark.transport.http.auth import KeyLogin, TokenLogin
 
 if TYPE_CHECKING:
@@ -79,13 +79,27 @@ class HttpTransport(Transport):
         """The address, without credentials and query."""
         return self._shown
 
+    @property
+    def sender(self) -> str:
+        """The key or login, the headers, the parameters of the URL, and the client's certificate."""
+        settings = self._settings
+        return sender_of(
+            key=settings.api_key,
+            login=settings.token and [settings.token.url, settings.token.client],
+            headers=sorted((name.lower(), value) for name, value in settings.headers.items()),
+            parameters=urlsplit(settings.url).query,
+            certificate=settings.tls.client,
+        )
+
     def send(self, event: Event) -> None:
         """
         Post the event; if the token is refused, post it once more with a new one.
 
         Raises:
             TransportError: there was no response, or its status is not 2xx. Retryable are: no response, no token, 408,
-                425, 429 and 5xx; except a 5xx with `"code":400` in its body, Marquez's answer to a bad event.
+                425, 429 and 5xx; except a 5xx with `"code":400` in its body, Marquez's answer to a bad event. Answers
+                about the client or the address (3xx, 401, 403, 404 and others) are too, and last until somebody repairs
+                that.
         """
         authorization = self._login.header()
         reply = self._post(event, authorization)
@@ -150,6 +164,7 @@ class HttpTransport(Transport):
             status=status,
             answer=mask_secrets(reply.text, self._secrets()),
             retry_after=seconds_to_wait(reply.headers),
+            lasting=status in LASTING_STATUSES,
         )
 
     def _secrets(self) -> tuple[str, ...]:

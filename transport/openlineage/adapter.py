@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.attempt import ForeignError, attempt, place_of
-from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
+from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError, sender_of
 from openlineage_pyspark.transport.http.answer import (
+    LASTING_STATUSES,
     PASSING_STATUSES,
     RETRY_OPTIONS,
     may_pass,
@@ -37,13 +38,15 @@ class ForeignTransport(Transport):
         foreign: the transport of openlineage-python.
         shown: where it sends events, without credentials.
         passing: the statuses below 500 after which the same event may be accepted later.
+        sender: see `Transport.sender`.
     """
 
     NEEDS: ClassVar[tuple[str, str] | None] = None
     """The module that must be installed, and the package that provides it."""
     SPOOLED = True
 
-    def __init__(self, foreign: Any, shown: str, passing: frozenset[int] = PASSING_STATUSES) -> None:
+    def __init__(self, foreign: Any, shown: str, passing: frozenset[int] = PASSING_STATUSES, sender: str = "") -> None:
+        self._sender = sender
         self._foreign = foreign
         self._shown = shown
         self._passing = passing
@@ -53,6 +56,11 @@ class ForeignTransport(Transport):
     def destination(self) -> str:
         """Where the transport sends events, without credentials."""
         return self._shown
+
+    @property
+    def sender(self) -> str:
+        """What identifies the sender, among the options."""
+        return self._sender
 
     def send(self, event: Event) -> None:
         """
@@ -101,6 +109,7 @@ class ForeignTransport(Transport):
             retryable=status is None or may_pass(status, passing=self._passing),
             status=status,
             retry_after=seconds_to_wait(headers),
+            lasting=status in LASTING_STATUSES,
         )
 
     @classmethod
@@ -180,7 +189,8 @@ class DatadogTransport(ForeignTransport):
             "retry": {"total": 0, "connect": 0, "read": 0, "status_forcelist": []},
             "async_transport_rules": {},
         }
-        return cls(cls._made(config), f"datadog at {without_secrets(site)}", passing_statuses(options))
+        shown = f"datadog at {without_secrets(site)}"
+        return cls(cls._made(config), shown, passing_statuses(options), sender_of(key=key))
 
 
 class GcpLineageTransport(ForeignTransport):
@@ -219,7 +229,7 @@ class GcpLineageTransport(ForeignTransport):
             "async_transport_rules": {},
         }
         foreign = cls._made(config)
-        return cls(foreign, f"gcplineage at {foreign.parent}")
+        return cls(foreign, f"gcplineage at {foreign.parent}", sender=sender_of(credentials=credentials))
 
 
 class DataZoneTransport(ForeignTransport):
@@ -268,7 +278,9 @@ class ClassTransport(ForeignTransport):
         if not _is_there(path.partition(".")[0]):
             problem = "looks like the path of a class, but there is no such package"
             raise TransportConfigError("type", problem, "Install the package, or correct the path.")
-        return cls(cls._made(_plain(options)), path)
+        # Only the class knows which of them name the receiver, and which the sender.
+        given = {name: value for name, value in _plain(options).items() if name != TYPE.name}
+        return cls(cls._made(_plain(options)), path, sender=sender_of(options=given))
 
 
 def _is_there(module: str) -> bool:

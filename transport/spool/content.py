@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.spool.damage import FAULTS, is_damage, reason_of
 from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, is_held
-from openlineage_pyspark.transport.spool.store import event_from_row
+from openlineage_pyspark.transport.spool.store import (
+    about,
+    as_time,
+    event_from_row,
+    is_of_sender,
+    strict_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # How long a call waits while the owner writes to the database.
 _BUSY_SECONDS = 2.0
+_DEAD = (
+    "SELECT run_id, event_type, body, parent_run_id, id, reads, writes, checksum, since, reason, answer FROM dead"
+    " ORDER BY number"
+)
 
 
 @attrs.frozen
@@ -29,6 +45,8 @@ class Content:
         size: the bytes of the bodies of both.
         oldest: when the oldest of both arrived, in seconds since the epoch; None if there are none.
         problem: why it can't be read; empty if it can.
+        newest: when the newest of both arrived, likewise.
+        sender: the salted hash of the sender of its events; None if an older version made it.
     """
 
     directory: Path
@@ -39,6 +57,18 @@ class Content:
     size: int = 0
     oldest: float | None = None
     problem: str = ""
+    newest: float | None = None
+    sender: str | None = attrs.field(default=None, repr=False)
+
+    def is_meant_for(self, destination: str, sender: str) -> bool:
+        """
+        Return whether its events may be sent by this sender to this receiver.
+
+        Args:
+            destination: see `Transport.destination`.
+            sender: see `Transport.sender`.
+        """
+        return self.destination == destination and is_of_sender(self.sender, sender)
 
 
 @attrs.frozen
@@ -64,35 +94,66 @@ def content(directory: Path) -> Content:
     in_use = is_held(directory)
     try:
         with contextlib.closing(_read_only(directory)) as connection:
-            row = connection.execute(
-                "SELECT (SELECT value FROM about WHERE name = 'destination'), count(*) FILTER (WHERE kind = 'w'),"
-                " count(*) FILTER (WHERE kind = 'd'), coalesce(sum(size), 0), min(since) FROM"
+            found = about(connection)
+            waiting, dead, size, *times = connection.execute(
+                "SELECT count(*) FILTER (WHERE kind = 'w'), count(*) FILTER (WHERE kind = 'd'),"
+                " coalesce(sum(size), 0), min(since), max(since) FROM"
                 " (SELECT 'w' AS kind, length(body) AS size, since FROM waiting"
                 "  UNION ALL SELECT 'd', length(body), since FROM dead)"
             ).fetchone()
-    except sqlite3.Error as exc:
-        return Content(directory, in_use=in_use, problem=str(exc))
-    return Content(directory, row[0] or "", in_use, *row[1:])
+            oldest, newest = (None if time is None else as_time(time) for time in times)
+            size = int(size)
+    except FAULTS as exc:
+        return Content(directory, in_use=in_use, problem=reason_of(exc))
+    return Content(
+        directory,
+        found.get("destination", ""),
+        in_use,
+        waiting,
+        dead,
+        size,
+        oldest,
+        newest=newest,
+        sender=found.get("sender"),
+    )
 
 
 def dead_letters(directory: Path) -> list[DeadLetter]:
     """
     Return the events that the receiver refused for good, in the order of arrival.
 
+    One that is damaged has no run, and its reason says so.
+
     Raises:
-        SpoolError: it can't be read.
+        SpoolError: it can't be read at the moment.
     """
-    sql = (
-        "SELECT run_id, event_type, body, parent_run_id, id, reads, writes, reason, answer, since FROM dead"
-        " ORDER BY number"
-    )
+    letters: list[DeadLetter] = []
     try:
         with contextlib.closing(_read_only(directory)) as connection:
-            return [DeadLetter(event_from_row(row[:7]), *row[7:]) for row in connection.execute(sql)]
-    except sqlite3.Error as exc:
-        raise SpoolError(f"{directory}: {exc}") from exc
+            # A spool of an older version has no checksums.
+            has_checksums = any(row[1] == "checksum" for row in connection.execute("PRAGMA table_info(dead)"))
+            rows = connection.execute(_DEAD if has_checksums else _DEAD.replace("checksum", "NULL"))
+            letters.extend(map(_letter, rows))
+    except FAULTS as exc:
+        if not is_damage(exc, directory):
+            raise SpoolError(f"{directory}: {reason_of(exc)}") from exc
+        letters.append(_damaged())
+    return letters
+
+
+def _letter(row: Sequence[Any]) -> DeadLetter:
+    try:
+        return DeadLetter(event_from_row(row[:8]), str(row[9]), str(row[10]), as_time(row[8]))
+    except ValueError:
+        return _damaged()
+
+
+def _damaged() -> DeadLetter:
+    return DeadLetter(Event("", "", b""), "it is damaged and can't be read", "", time.time())
 
 
 def _read_only(directory: Path) -> sqlite3.Connection:
     uri = f"{(directory / DATABASE).absolute().as_uri()}?mode=ro"
-    return sqlite3.connect(uri, timeout=_BUSY_SECONDS, isolation_level=None, uri=True)
+    connection = sqlite3.connect(uri, timeout=_BUSY_SECONDS, isolation_level=None, uri=True)
+    connection.text_factory = strict_text
+    return connection

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import stat
 import threading
 from pathlib import Path
 
@@ -13,12 +14,17 @@ LOCK = "lock"
 UNREADABLE = ".unreadable"
 """Suffix of the name of a directory whose database could not be read."""
 
+_FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK)
+
 # Suffix of the name of a directory that is being deleted.
 _REMOVED = ".removed"
 
-# The directories that this process holds, with the descriptor of the lock. A POSIX lock does not exclude its own
-# process, and is lost as soon as the process closes any descriptor of the file.
-_HELD: dict[Path, int] = {}
+# Device and inode of a lock file: the same whatever path leads to it.
+_Identity = tuple[int, int]
+
+# The directories that this process holds, with the descriptor and the identity of the lock. A POSIX lock does not
+# exclude its own process, and is lost as soon as the process closes any descriptor of the file.
+_HELD: dict[Path, tuple[int, _Identity]] = {}
 _mutex = threading.Lock()
 
 
@@ -53,16 +59,37 @@ def default_root() -> Path:
 
 def directories(root: Path) -> list[Path]:
     """Return the directories of this user's applications below a spool's root, oldest first."""
+    return [path for path in _own(root) if not path.name.endswith(UNREADABLE)]
+
+
+def unreadable_directories(root: Path) -> list[Path]:
+    """Return this user's directories that were set aside because their database was damaged, oldest first."""
+    return [path for path in _own(root) if path.name.endswith(UNREADABLE)]
+
+
+def _own(root: Path) -> list[Path]:
     try:
-        found = [entry for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False)]
-        own = [entry for entry in found if entry.stat(follow_symlinks=False).st_uid == os.getuid()]
+        found = list(root.absolute().iterdir())
     except OSError:
         return []
-    return sorted(
-        Path(entry.path).absolute()
-        for entry in own
-        if not entry.name.endswith((UNREADABLE, _REMOVED)) and (Path(entry.path) / DATABASE).exists()
-    )
+    return sorted(path for path in found if not path.name.endswith(_REMOVED) and _is_own(path))
+
+
+def _is_own(directory: Path) -> bool:
+    # Another process may be removing it at this moment.
+    with contextlib.suppress(OSError):
+        state = directory.lstat()
+        return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and (directory / DATABASE).exists()
+    return False
+
+
+def bytes_of(directory: Path) -> int:
+    """Return the bytes that a directory takes on disk, without those of files that can't be looked at."""
+    total = 0
+    for name in _FILES:
+        with contextlib.suppress(OSError):
+            total += (directory / name).lstat().st_size
+    return total
 
 
 def hold(directory: Path, *, new: bool = False) -> bool:
@@ -80,7 +107,7 @@ def hold(directory: Path, *, new: bool = False) -> bool:
         OSError: it can't be locked.
     """
     with _mutex:
-        return directory not in _HELD and _lock(directory, new=new)
+        return not _is_ours(directory) and _lock(directory, new=new)
 
 
 def _lock(directory: Path, *, new: bool) -> bool:
@@ -100,27 +127,40 @@ def _lock(directory: Path, *, new: bool) -> bool:
         # Its owner was removing it at that moment.
         os.close(descriptor)
         return False
-    _HELD[directory] = descriptor
+    state = os.fstat(descriptor)
+    _HELD[directory] = (descriptor, (state.st_dev, state.st_ino))
     return True
+
+
+def _is_ours(directory: Path) -> bool:
+    """Return whether this process holds a directory, by this path or by another that leads to it."""
+    if directory in _HELD:
+        return True
+    try:
+        state = (directory / LOCK).stat()
+    except OSError:
+        return False
+    return any(held == (state.st_dev, state.st_ino) for _, held in _HELD.values())
 
 
 def release(directory: Path) -> None:
     """Unlock a directory; do nothing if this process does not hold it."""
     with _mutex:
-        descriptor = _HELD.pop(directory, None)
-        if descriptor is not None:
-            os.close(descriptor)
+        held = _HELD.pop(directory, None)
+        if held is not None:
+            os.close(held[0])
 
 
 def holds(directory: Path) -> bool:
     """Return whether this process holds a directory."""
-    return directory in _HELD
+    with _mutex:
+        return _is_ours(directory)
 
 
 def is_held(directory: Path) -> bool:
     """Return whether any process holds a directory."""
     with _mutex:
-        return directory in _HELD or _is_locked(directory)
+        return _is_ours(directory) or _is_locked(directory)
 
 
 def _is_locked(directory: Path) -> bool:
@@ -143,6 +183,6 @@ def remove(directory: Path) -> None:
     doomed = directory.with_name(directory.name + _REMOVED)
     with contextlib.suppress(OSError):
         directory.rename(doomed)
-        for name in (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK):
+        for name in _FILES:
             (doomed / name).unlink(missing_ok=True)
         doomed.rmdir()

@@ -8,6 +8,9 @@ owner keeps locked while it runs. SQLite does not work on most network file syst
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
+import logging
 import os
 import secrets
 import sqlite3
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 from openlineage_pyspark.transport.event import Event
+from openlineage_pyspark.transport.spool.damage import FAULTS, checksum, is_damage, reason_of
 from openlineage_pyspark.transport.spool.place import (
     DATABASE,
     UNREADABLE,
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_log = logging.getLogger(__name__)
+
 DEAD_LETTER_SECONDS = 30 * 86_400
 """How long events that the receiver refused for good are kept."""
 
@@ -41,17 +47,23 @@ _BUSY_SECONDS = 0.5
 # How long nothing is written after a failed write, since each failure may cost the wait above.
 _REST_SECONDS = 5.0
 _SCHEMA = """
+BEGIN;
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS waiting (
     number INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, parent_run_id TEXT, event_type TEXT NOT NULL,
-    id TEXT NOT NULL, body BLOB NOT NULL, since REAL NOT NULL, reads TEXT NOT NULL, writes TEXT NOT NULL
+    id TEXT NOT NULL, body BLOB NOT NULL, since REAL NOT NULL, reads TEXT NOT NULL, writes TEXT NOT NULL,
+    checksum INTEGER
 );
 CREATE TABLE IF NOT EXISTS dead (
     number INTEGER PRIMARY KEY, run_id TEXT NOT NULL, parent_run_id TEXT, event_type TEXT NOT NULL,
     id TEXT NOT NULL, body BLOB NOT NULL, since REAL NOT NULL, reads TEXT NOT NULL, writes TEXT NOT NULL,
-    reason TEXT NOT NULL, answer TEXT NOT NULL
+    reason TEXT NOT NULL, answer TEXT NOT NULL, checksum INTEGER
 );
+COMMIT;
 """
+_TABLES = {"about", "waiting", "dead"}
+# A moment after the year 5000, in seconds since the epoch.
+_LATEST = 1e11
 _MAKE_ROOM = """
 DELETE FROM dead WHERE number IN (
     SELECT number FROM (SELECT number, sum(length(body)) OVER (ORDER BY since DESC, number DESC) AS bytes FROM dead)
@@ -71,6 +83,7 @@ class SpooledEvent:
         parent_run_id: of the run whose START must be delivered first.
         event_type: its `eventType`.
         size: of its body, in bytes.
+        since: when it arrived, in seconds since the epoch.
         reads: the datasets that its run reads.
         writes: those that it writes.
     """
@@ -82,6 +95,7 @@ class SpooledEvent:
     size: int
     reads: frozenset[str] = frozenset()
     writes: frozenset[str] = frozenset()
+    since: float = attrs.field(default=0.0, eq=False)
 
 
 class Spool:
@@ -89,32 +103,43 @@ class Spool:
     The events of one application on disk; get one with `create` or `take_over`.
 
     Any thread may call it; a forked process must not.
+
+    Attributes:
+        directory: where it is.
+        destination: the receiver of its events; see `Transport.destination`.
+        sender: what `is_of_sender` compares with the sender of its events; None if an older version made it.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, checked: bool = False) -> None:
         self.directory = directory
+        self.destination = ""
+        self.sender: str | None = None
         self._mutex = threading.RLock()
         self._settled: list[int] = []
         self._resting_until = 0.0
         self._is_damaged = False
+        # The numbers of events whose rows are damaged.
+        self._broken: set[int] = set()
         try:
-            self._connection = _open(directory / DATABASE)
+            self._connection = _open(directory / DATABASE, checked=checked)
             self._dead_bytes = _dead_bytes(self._connection)
-        except sqlite3.Error as exc:
-            if aside := _damaged(exc):
-                _set_aside(directory)
+            found = about(self._connection)
+            self.destination, self.sender = found.get("destination", ""), found.get("sender")
+        except FAULTS as exc:
+            aside = is_damage(exc, directory) and _set_aside(directory)
             release(directory)
             outcome = f"; it is now called {directory.name}{UNREADABLE}" if aside else ""
-            raise SpoolError(f"{directory} can't be read ({exc}){outcome}", damaged=aside) from exc
+            raise SpoolError(f"{directory} can't be read ({reason_of(exc)}){outcome}", damaged=aside) from exc
 
     @classmethod
-    def create(cls, root: Path, destination: str) -> Spool:
+    def create(cls, root: Path, destination: str, sender: str = "") -> Spool:
         """
         Make and lock a new directory below the root, readable by its owner only.
 
         Args:
             root: the spool's root; it is made if it does not exist.
             destination: where its events go.
+            sender: see `Transport.sender`; only a salted hash of it is stored.
 
         Raises:
             SpoolError: it can't be made or written.
@@ -133,7 +158,13 @@ class Spool:
             release(directory)
             raise SpoolError(f"{exc.filename or directory} can't be made or written ({exc.strerror})") from exc
         spool = cls(directory)
-        spool._do("INSERT INTO about VALUES ('destination', ?)", destination)
+        spool.destination, spool.sender = _storable(destination), _salted(sender, secrets.token_hex(16))
+        rows = [("destination", spool.destination), ("sender", spool.sender)]
+        try:
+            spool._run(lambda connection: connection.executemany("INSERT INTO about VALUES (?, ?)", rows))
+        except SpoolError:
+            spool.close()
+            raise
         return spool
 
     @classmethod
@@ -151,7 +182,7 @@ class Spool:
             free = hold(directory)
         except OSError as exc:
             raise SpoolError(f"{directory} can't be locked ({exc.strerror})") from exc
-        return cls(directory) if free else None
+        return cls(directory, checked=True) if free else None
 
     def append(self, event: Event) -> int:
         """
@@ -166,15 +197,16 @@ class Spool:
         if time.monotonic() < self._resting_until:
             raise SpoolError(f"{self.directory} could not be written a moment ago")
         row = (
-            *(event.run_id, event.parent_run_id, event.event_type, event.id, event.body, time.time()),
+            *(event.run_id, event.event_type, event.body, event.parent_run_id, event.id),
             *(" ".join(sorted(event.reads)), " ".join(sorted(event.writes))),
         )
+        values = (*row, checksum(row), time.time())
         sql = (
-            "INSERT INTO waiting (run_id, parent_run_id, event_type, id, body, since, reads, writes)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            "INSERT INTO waiting (run_id, event_type, body, parent_run_id, id, reads, writes, checksum, since)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
         )
         try:
-            return self._run(lambda connection: int(connection.execute(sql, row).lastrowid or 0))
+            return self._run(lambda connection: int(connection.execute(sql, values).lastrowid or 0))
         except SpoolError:
             self._resting_until = time.monotonic() + _REST_SECONDS
             raise
@@ -186,13 +218,17 @@ class Spool:
         Raises:
             SpoolError: it can't be read, or is missing.
         """
-        sql = "SELECT run_id, event_type, body, parent_run_id, id, reads, writes FROM waiting WHERE number = ?"
+        sql = (
+            "SELECT run_id, event_type, body, parent_run_id, id, reads, writes, checksum FROM waiting WHERE number = ?"
+        )
         rows = self._do(sql, number)
         if not rows:
             raise SpoolError(f"{self.directory} no longer holds event {number}", damaged=True)
         try:
             return event_from_row(rows[0])
         except ValueError as exc:
+            # It stays where it is, for whoever wants to repair it.
+            self._broken.add(number)
             raise SpoolError(f"{self.directory}, event {number}: {exc}", damaged=True) from exc
 
     def settle(self, number: int) -> None:
@@ -216,9 +252,9 @@ class Spool:
             SpoolError: it could not be written.
         """
         insert = (
-            "INSERT OR REPLACE INTO dead"
-            " SELECT number, run_id, parent_run_id, event_type, id, body, ?, reads, writes, ?, ?"
-            " FROM waiting WHERE number = ?"
+            "INSERT OR REPLACE INTO dead (number, run_id, event_type, body, parent_run_id, id, reads, writes, checksum,"
+            " since, reason, answer) SELECT number, run_id, event_type, body, parent_run_id, id, reads, writes,"
+            " checksum, ?, ?, ? FROM waiting WHERE number = ?"
         )
 
         def move(connection: sqlite3.Connection) -> None:
@@ -250,11 +286,15 @@ class Spool:
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 moved = connection.execute(
-                    "INSERT OR IGNORE INTO waiting"
-                    " SELECT number, run_id, parent_run_id, event_type, id, body, since, reads, writes FROM dead"
+                    "INSERT OR IGNORE INTO waiting (number, run_id, event_type, body, parent_run_id, id, reads, writes,"
+                    " checksum, since) SELECT number, run_id, event_type, body, parent_run_id, id, reads, writes,"
+                    " checksum, since FROM dead"
                 ).rowcount
-                connection.execute("DELETE FROM dead")
-            self._dead_bytes = 0
+                # One whose number another event has stays, for the numbers of a damaged database may be wrong.
+                connection.execute(
+                    "DELETE FROM dead WHERE (number, id) IN (SELECT number, id FROM waiting WHERE number = dead.number)"
+                )
+                self._dead_bytes = _dead_bytes(connection)
             return moved
 
         return self._run(move)
@@ -266,10 +306,12 @@ class Spool:
         Raises:
             SpoolError: it can't be read.
         """
-        columns = "SELECT number, run_id, parent_run_id, event_type, length(body), reads, writes"
-        return [
-            SpooledEvent(*row[:5], *_datasets(row[5:])) for row in self._do(columns + " FROM waiting ORDER BY number")
-        ]
+        columns = "SELECT number, run_id, parent_run_id, event_type, length(body), since, reads, writes"
+
+        def listed(connection: sqlite3.Connection) -> list[SpooledEvent]:
+            return [_spooled(row) for row in connection.execute(columns + " FROM waiting ORDER BY number")]
+
+        return self._run(listed)
 
     def close(self) -> None:
         """
@@ -281,18 +323,18 @@ class Spool:
             self._settle()
             old = time.time() - DEAD_LETTER_SECONDS
             self._do("DELETE FROM dead WHERE since < ?", old)
-        left = True
+        left: set[object] = {None}
         with contextlib.suppress(SpoolError):
-            left = bool(self._do("SELECT 1 FROM waiting UNION ALL SELECT 1 FROM dead LIMIT 1"))
+            left = {number for (number,) in self._do("SELECT number FROM waiting UNION SELECT number FROM dead")}
         with self._mutex:
             if not holds(self.directory):
                 return
-            with contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(*FAULTS):
                 self._connection.close()
             if not left:
                 remove(self.directory)
-            elif self._is_damaged:
-                _set_aside(self.directory)
+            elif (self._is_damaged or left <= self._broken) and _set_aside(self.directory):
+                _log.warning("%s holds damaged OpenLineage events; it is now called *%s", self.directory, UNREADABLE)
             release(self.directory)
 
     def _settle(self) -> None:
@@ -318,19 +360,56 @@ class Spool:
         with self._mutex:
             try:
                 return work(self._connection)
-            except sqlite3.Error as exc:
-                self._is_damaged = self._is_damaged or _damaged(exc)
-                raise SpoolError(f"{self.directory}: {exc}", damaged=_damaged(exc)) from exc
+            except FAULTS as exc:
+                damaged = is_damage(exc, self.directory)
+                self._is_damaged = self._is_damaged or damaged
+                raise SpoolError(f"{self.directory}: {reason_of(exc)}", damaged=damaged) from exc
 
 
-def _damaged(problem: sqlite3.Error) -> bool:
-    # A full disk, a lock and the like raise the subclass OperationalError.
-    return type(problem) is sqlite3.DatabaseError
-
-
-def _set_aside(directory: Path) -> None:
-    with contextlib.suppress(OSError):
+def _set_aside(directory: Path) -> bool:
+    try:
         directory.rename(directory.with_name(directory.name + UNREADABLE))
+    except OSError:
+        return False
+    return True
+
+
+def about(connection: sqlite3.Connection) -> dict[str, str]:
+    """
+    Return what a database says of its events: their `destination`, and the salted hash of their `sender`.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    found = dict(connection.execute("SELECT name, value FROM about").fetchall())
+    if not all(isinstance(text, str) for pair in found.items() for text in pair):
+        raise ValueError("its receiver is damaged")
+    return found
+
+
+def is_of_sender(stored: str | None, sender: str) -> bool:
+    """
+    Return whether events were stored for this sender.
+
+    Args:
+        stored: the salted hash; None in a spool of an older version, whose events only a sender without any key,
+            header or parameter may take, since they can't be another tenant's more than its own.
+        sender: see `Transport.sender`.
+    """
+    if stored is None:
+        return not sender
+    salt = stored.partition(":")[0]
+    return hmac.compare_digest(stored.encode(), _salted(sender, salt).encode())
+
+
+def _salted(sender: str, salt: str) -> str:
+    digest = hashlib.sha256(f"{salt}:{sender}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{salt}:{digest}"
+
+
+def _storable(text: str) -> str:
+    """Return a text as SQLite can store it: the name of a file need not be valid Unicode."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def event_from_row(row: Sequence[Any]) -> Event:
@@ -338,12 +417,40 @@ def event_from_row(row: Sequence[Any]) -> Event:
     Return the event in a row of the table `waiting` or `dead`.
 
     Args:
-        row: the columns run_id, event_type, body, parent_run_id, id, reads, writes.
+        row: the columns run_id, event_type, body, parent_run_id, id, reads, writes, checksum; the last is None if an
+            older version wrote the row.
 
     Raises:
         ValueError: the row is damaged.
     """
-    return Event(*row[:5], *_datasets(row[5:]))
+    run_id, event_type, body, parent, identity, reads, writes, expected = row
+    texts = (run_id, event_type, identity, reads, writes, "" if parent is None else parent)
+    whole = all(isinstance(text, str) for text in texts) and isinstance(body, bytes)
+    if not whole or expected not in (None, checksum(row)):
+        raise ValueError("the row is damaged")
+    return Event(run_id, event_type, body, parent, identity, *_datasets((reads, writes)))
+
+
+def _spooled(row: Sequence[Any]) -> SpooledEvent:
+    """Return the event of a row without its body; raise ValueError if the row is damaged."""
+    number, run_id, parent, event_type, size, since, reads, writes = row
+    whole = all(isinstance(text, str) for text in (run_id, event_type, reads, writes, "" if parent is None else parent))
+    if not (whole and isinstance(number, int) and isinstance(size, int)):
+        raise ValueError("a row is damaged")
+    read, written = _datasets((reads, writes))
+    return SpooledEvent(number, run_id, parent, event_type, size, read, written, as_time(since))
+
+
+def as_time(value: object) -> float:
+    """
+    Return a time in a row.
+
+    Raises:
+        ValueError: it can't be one.
+    """
+    if not (isinstance(value, int | float) and 0 <= value < _LATEST):
+        raise ValueError("a time is damaged")
+    return float(value)
 
 
 def _datasets(columns: Sequence[str]) -> Iterator[frozenset[str]]:
@@ -355,14 +462,39 @@ def _dead_bytes(connection: sqlite3.Connection) -> int:
     return int(total)
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path, *, checked: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
+        connection.text_factory = strict_text
         connection.execute("PRAGMA journal_mode = WAL")
         # A commit survives the end of the process at once, and a loss of power once the log is checkpointed.
         connection.execute("PRAGMA synchronous = NORMAL")
+        if checked:
+            _check(connection)
         connection.executescript(_SCHEMA)
-    except sqlite3.Error:
+        for table in ("waiting", "dead"):
+            if "checksum" not in _columns(connection, table):
+                connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
+    except FAULTS:
         connection.close()
         raise
     return connection
+
+
+def strict_text(value: bytes) -> str:
+    """Return a text of a database; by default sqlite3 raises an error that looks like a passing one."""
+    return value.decode()
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    """Raise ValueError if a database is damaged in a way that would hide events: a page, or the name of a table."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if tables and not tables >= _TABLES:
+        raise ValueError("a table is missing")
+    [(answer,)] = connection.execute("PRAGMA quick_check(1)").fetchall()
+    if answer != "ok":
+        raise ValueError("a page is damaged")
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
