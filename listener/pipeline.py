@@ -8,7 +8,7 @@ record, on the listener's own thread, and guards the call.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.ids import event_id
@@ -25,7 +25,7 @@ from openlineage_pyspark.listener.runs.assemble import Runs
 from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, Step
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
-from openlineage_pyspark.transport.event import dataset_keys
+from openlineage_pyspark.transport.event import TERMINAL_TYPES, dataset_keys
 
 _MOST_GAPS = 1000
 
@@ -47,6 +47,7 @@ class Pipeline:
         providers: Iterable[Provider],
         delivery: Delivery | FanOut,
         guard: Guard,
+        entrust: Callable[[tuple[Event, ...]], None] = lambda _starts: None,
     ) -> None:
         """
         Start with no runs.
@@ -57,6 +58,8 @@ class Pipeline:
             providers: the providers of the user's own facets.
             delivery: ships the events.
             guard: catches faults in a plan or a provider.
+            entrust: is told the STARTs of all open runs whenever they change, so that the runs can be ended by somebody
+                else, should this process be killed.
         """
         self.events = self.dropped = 0
         self.gaps: dict[Gap, None] = {}
@@ -65,6 +68,8 @@ class Pipeline:
         self._providers = tuple(providers)
         self._delivery = delivery
         self._guard = guard
+        self._entrust = entrust
+        self._open: dict[str, Event] = {}
         self._nested = NestedRecordBuffer()
         self._analyses = Analyses(application.metastore, guard)
         self._runs = Runs(application)
@@ -100,10 +105,22 @@ class Pipeline:
         identity = event_id(shown.run_id, shown.event_type, shown.event_time)
         event = build_event(shown, self._options, contributions, identity)
         encoded = serialise_within(event, self._options)
-        self._delivery.submit(transport_event(shown, encoded.body, identity, self._application.run.run_id))
+        made = transport_event(shown, encoded.body, identity, self._application.run.run_id)
+        # An end is nobody else's task from the moment on in which it is made here: a run has one end.
+        if made.event_type in TERMINAL_TYPES and self._open.pop(made.run_id, None) is not None:
+            self._entrust(tuple(self._open.values()))
+        self._delivery.submit(made)
+        if made.event_type == "START":
+            self._open[made.run_id] = made
+            self._entrust(tuple(self._open.values()))
         self.events += 1
         if len(self.gaps) < _MOST_GAPS:
             self.gaps.update(dict.fromkeys(encoded.gaps))
+
+    def withdraw(self) -> None:
+        """Leave the end of open runs to nobody else: the application is ending in order."""
+        self._entrust(())
+        self._entrust = lambda _starts: None
 
     def _contribution(self, provider: Provider, state: RedactedState) -> Contribution:
         made = self._guard.attempt(f"facets of {provider.name}", contribute, provider, state)

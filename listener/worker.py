@@ -160,6 +160,7 @@ class Worker:
             self._release(self._barriers[:])
             self._ending.wait(_LONGEST_PAUSE_SECONDS)
         self._release(self._barriers[:])
+        self._guard.run("withdrawing the last words", self._pipeline.withdraw)
         self._end()
         self._ended.set()
 

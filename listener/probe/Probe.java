@@ -21,6 +21,7 @@ public final class Probe extends SparkListener {
   private final Executions executions;
   private final RddJobs rddJobs;
   private final TaskTotals totals = new TaskTotals();
+  private LastWords lastWords;
 
   public Probe(String table, int maxNodes, long maxBytes, long maxWaiting, boolean reads) {
     vocabulary = new Vocabulary(table, maxNodes, maxBytes);
@@ -34,6 +35,17 @@ public final class Probe extends SparkListener {
     rddJobs.watch(context);
     Counter dropped = context.listenerBus().metrics().metricRegistry().counter("queue." + queue + ".numDroppedEvents");
     records.watch(dropped);
+  }
+
+  /** Says last words for a Python process from now on, should it be killed: see `LastWords`. */
+  public void speakFor(long python, String executable, String module, String folder, String path, long seconds) {
+    lastWords = new LastWords(executable, module, folder, path, python, seconds);
+    Runtime.getRuntime().addShutdownHook(lastWords);
+  }
+
+  /** Replaces the last words; empty if there are none. */
+  public void entrust(String words) {
+    lastWords.set(words);
   }
 
   /** Returns a batch of records: see `RecordQueue.take`. */

@@ -47,6 +47,28 @@ class ProbeLimits:
     reads: bool = False
 
 
+@attrs.frozen
+class PythonProcess:
+    """
+    The Python process of the driver, and how to start another one that delivers its last words.
+
+    Args:
+        id: the process id.
+        executable: the path of the interpreter.
+        module: the module to run, which reads the words from its standard input.
+        folder: the working directory.
+        path: the value of PYTHONPATH.
+        seconds: how long the JVM waits for the other process before it kills it.
+    """
+
+    id: int
+    executable: str
+    module: str
+    folder: str
+    path: str
+    seconds: int
+
+
 class Probe:
     """Controls the probe in one JVM."""
 
@@ -98,6 +120,35 @@ class Probe:
     def detach(self, java_spark_context: Any) -> None:
         """Stop listening to a context."""
         java_spark_context.sc().listenerBus().removeListener(self._java)
+
+    def speak_for(self, python: PythonProcess) -> None:
+        """
+        Have the JVM deliver last words, should the Python process of the driver be killed.
+
+        Args:
+            python: the process, and how to start the one that delivers them.
+
+        Raises:
+            OSError: the JVM is shutting down, or does not answer.
+        """
+        with as_os_error():
+            long = self._gateway.jvm.java.lang.Long
+            self._java.speakFor(
+                long(python.id), python.executable, python.module, python.folder, python.path, long(python.seconds)
+            )
+
+    def entrust(self, words: str) -> None:
+        """
+        Replace the last words; call `speak_for` before.
+
+        Args:
+            words: what the other process reads from its standard input; empty if there is nothing to say.
+
+        Raises:
+            OSError: the JVM is gone.
+        """
+        with as_os_error():
+            self._java.entrust(words)
 
     def take(self, wait_milliseconds: int) -> list[str]:
         """

@@ -361,6 +361,14 @@ class Settings:
         source=OURS,
         text="Makes the process fail at its end if lineage had a fault, and lists the faults; meant for CI.",
     )
+    last_words_enabled: bool = key(
+        "lastWords.enabled",
+        BOOLEAN,
+        default=True,
+        source=OURS,
+        text="Ends the application's runs as ABORT if the driver's Python process is killed: the JVM, which outlives it"
+        " by a moment, starts another Python process for that.",
+    )
     class_cache_enabled: bool = key(
         "classCache.enabled",
         BOOLEAN,

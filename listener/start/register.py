@@ -20,7 +20,7 @@ from openlineage_pyspark.listener.errors import NotAskedForError, ProbeError, Re
 from openlineage_pyspark.listener.guard import LOG, Guard
 from openlineage_pyspark.listener.start.hook import leave_last
 from openlineage_pyspark.listener.start.prepare import COMPILE_SECONDS, Preparation, Prepared
-from openlineage_pyspark.listener.start.script_end import ScriptEnd, is_interactive, on_terminate
+from openlineage_pyspark.listener.start.script_end import ScriptEnd, is_interactive
 from openlineage_pyspark.listener.start.strict import STRICT
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Handle:
         self._prepared = prepared
         self._guard = guard
         self._pid = os.getpid()
-        # Reentrant: SIGTERM may arrive while this same thread holds the lock.
+        # Reentrant: a signal handler of the user's may end the script while this same thread holds the lock.
         self._lock = threading.RLock()
         self._closed = False
         self._ready = threading.Event()
@@ -221,7 +221,6 @@ def _watch() -> None:
     if not _WATCHING:
         end = ScriptEnd()
         _WATCHING.append(end)
-        on_terminate(_finish)
         leave_last()
         atexit.register(lambda: _finish(end.outcome()))
 
