@@ -19,7 +19,7 @@ from openlineage_pyspark.facets.model.run import Gap, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.redact import redacted
 from openlineage_pyspark.listener.analyses import Analyses
 from openlineage_pyspark.listener.guard import Caught, Guard
-from openlineage_pyspark.listener.probe.records import EventsDropped, ProbeFault, Record, parse
+from openlineage_pyspark.listener.probe.records import ApplicationEnded, EventsDropped, ProbeFault, Record, parse
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.assemble import Runs
 from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, Step
@@ -37,6 +37,7 @@ class Pipeline:
     Attributes:
         events: how many events were handed to the delivery.
         dropped: how many events Spark dropped because the listener's queue was full.
+        has_stopped: whether the SparkContext has been stopped.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
     """
 
@@ -62,6 +63,7 @@ class Pipeline:
                 else, should this process be killed.
         """
         self.events = self.dropped = 0
+        self.has_stopped = False
         self.gaps: dict[Gap, None] = {}
         self._application = application
         self._options = options
@@ -82,6 +84,8 @@ class Pipeline:
                 self._guard.report(f"the probe ({record.where})", RuntimeError(record.message))
             case EventsDropped():
                 self.dropped = record.count
+            case ApplicationEnded():
+                self.has_stopped = True
         for state in self.states(record):
             self.ship(state)
 

@@ -26,6 +26,8 @@ _CAPACITY = f"spark.scheduler.listenerbus.eventqueue.{Probe.QUEUE}.capacity"
 # Even if there is hardly any time to ship, the last events are made and reach the spool.
 _HAND_OVER_SECONDS = 0.6
 _CLOSE_SECONDS = 0.1
+# The longest time for the last events after the context was stopped, in a shell or notebook.
+_STOPPED_SECONDS = 5.0
 # The part of the deadline that is reserved for making the last events, in case Spark does not finish.
 _LAST_EVENTS_SECONDS = 0.3
 # After this many failed calls in a row the JVM counts as gone; the pauses between them double up to the longest.
@@ -55,7 +57,13 @@ class Worker:
     """Does the work of the listener's thread, between one probe and one delivery."""
 
     def __init__(
-        self, probe: Probe, application: Application, pipeline: Pipeline, delivery: Delivery | FanOut, guard: Guard
+        self,
+        probe: Probe,
+        application: Application,
+        pipeline: Pipeline,
+        delivery: Delivery | FanOut,
+        guard: Guard,
+        ends_with_context: Callable[[], bool] = lambda: False,
     ) -> None:
         """
         Prepare the worker; `run` does the work.
@@ -66,12 +74,14 @@ class Worker:
             pipeline: turns records into events.
             delivery: ships the events.
             guard: catches faults.
+            ends_with_context: whether the application ends as COMPLETE as soon as its SparkContext is stopped.
         """
         self._probe = probe
         self._application = application
         self._pipeline = pipeline
         self._delivery = delivery
         self._guard = guard
+        self._ends_with_context = ends_with_context
         self._records = self._lost = 0
         self._ending = threading.Event()
         self._ended = threading.Event()
@@ -201,7 +211,21 @@ class Worker:
             self._records += 1
             self._guard.run("handling a record", self._pipeline.take, self._taken.popleft())
         self._warn_of_dropped()
+        if self._pipeline.has_stopped:
+            self._context_stopped()
         return True if handled else None
+
+    def _context_stopped(self) -> None:
+        """
+        Expect the end of the JVM, which is no fault from now on.
+
+        A notebook's kernel that is shut down ends the JVM first, by SIGTERM, and is soon killed itself: there the
+        application ends now.
+        """
+        self._guard.expected = self._probe.gone
+        if not self._ending.is_set() and self._ends_with_context():
+            self._deadline = time.monotonic() + _STOPPED_SECONDS
+            self._ending.set()
 
     def _warn_of_dropped(self) -> None:
         if self._pipeline.dropped and not self._said_dropped:

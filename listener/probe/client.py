@@ -117,6 +117,13 @@ class Probe:
             self._java.watch(context, self.QUEUE)
             context.listenerBus().addToQueue(self._java, self.QUEUE)
 
+    @property
+    def gone(self) -> tuple[type[Exception], ...]:
+        """The exceptions of calls to a JVM that has ended."""
+        from py4j.protocol import Py4JNetworkError
+
+        return (ConnectionError, Py4JNetworkError)
+
     def detach(self, java_spark_context: Any) -> None:
         """Stop listening to a context."""
         java_spark_context.sc().listenerBus().removeListener(self._java)

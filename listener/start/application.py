@@ -21,6 +21,7 @@ from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.job_names import application_name
 from openlineage_pyspark.listener.settings.settings import Settings
 from openlineage_pyspark.listener.start import last_words
+from openlineage_pyspark.listener.start.script_end import is_interactive
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 from openlineage_pyspark.listener.worker import Worker
 from openlineage_pyspark.transport import Delivery
@@ -48,7 +49,7 @@ def worker_of(
     options = options_of(settings, redaction)
     entrust = last_words.entrusting(probe, settings)
     pipeline = Pipeline(application, options, providers(), delivery, guard, entrust)
-    return Worker(probe, application, pipeline, delivery, guard)
+    return Worker(probe, application, pipeline, delivery, guard, is_interactive)
 
 
 def options_of(settings: Settings, redaction: Redaction) -> EventOptions:
