@@ -37,6 +37,10 @@ class Pipeline:
     Attributes:
         events: how many events were handed to the delivery.
         dropped: how many events Spark dropped because the listener's queue was full.
+        runs: how many runs inside the application have ended.
+        edges: how many edges between columns their terminal events have.
+        edges_in_doubt: how many of these edges belong to a run with a remark.
+        remarks: how many remarks those events have.
         has_stopped: whether the SparkContext has been stopped.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
     """
@@ -63,6 +67,7 @@ class Pipeline:
                 else, should this process be killed.
         """
         self.events = self.dropped = 0
+        self.runs = self.edges = self.edges_in_doubt = self.remarks = 0
         self.has_stopped = False
         self.gaps: dict[Gap, None] = {}
         self._application = application
@@ -120,6 +125,16 @@ class Pipeline:
         self.events += 1
         if len(self.gaps) < _MOST_GAPS:
             self.gaps.update(dict.fromkeys(encoded.gaps))
+        if made.event_type in TERMINAL_TYPES and made.parent_run_id is not None:
+            self._count(shown, len(encoded.gaps))
+
+    def _count(self, ended: RunState, remarks: int) -> None:
+        lineages = [output.lineage for output in ended.outputs if output.lineage is not None]
+        edges = sum(len(each.dataset) + sum(len(column.edges) for column in each.columns) for each in lineages)
+        self.runs += 1
+        self.edges += edges
+        self.edges_in_doubt += edges if remarks else 0
+        self.remarks += remarks
 
     def withdraw(self) -> None:
         """Leave the end of open runs to nobody else: the application is ending in order."""

@@ -15,10 +15,11 @@ from collections.abc import Callable
 import attrs
 from openlineage_pyspark.facets.model.run import Gap, Outcome
 from openlineage_pyspark.listener.guard import LOG, Guard
+from openlineage_pyspark.listener.metrics import Metrics
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.client import Probe
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.transport import Delivery
+from openlineage_pyspark.transport import Delivery, ReceiverMetrics
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
 
 _WAIT_MILLISECONDS = 100
@@ -130,6 +131,21 @@ class Worker:
         """The counts so far."""
         return Counts(self._records, self._pipeline.events, self._lost, tuple(sorted(self._guard.caught.items())))
 
+    def metrics(self) -> Metrics:
+        """Return what was counted so far."""
+        pipeline = self._pipeline
+        return Metrics(
+            events=pipeline.events,
+            runs=pipeline.runs,
+            edges=pipeline.edges,
+            edges_in_doubt=pipeline.edges_in_doubt,
+            remarks=pipeline.remarks,
+            faults=sum(self._guard.caught.values()),
+            lost_records=self._lost,
+            dropped_by_spark=pipeline.dropped,
+            receivers=self._delivery.metrics(),
+        )
+
     @property
     def has_ended(self) -> bool:
         """Whether the application's terminal event has been made."""
@@ -144,10 +160,11 @@ class Worker:
         lines = [f"{gap.task}: {gap.message}" for gap in found]
         if not self.has_ended:
             lines.append("the last events could not be made in time")
-        shipped = self._delivery.counts()
-        pending = shipped.pending - shipped.recovered_pending
-        if pending:
-            lines.append(f"delivery: {pending} events were not delivered")
+        for each in self._delivery.metrics():
+            if each.waiting:
+                events = "1 event was" if each.waiting == 1 else f"{each.waiting} events were"
+                receiver = self._shown(each).receiver
+                lines.append(f"delivery: of {each.made} made, {events} left unsent for {receiver}")
         return tuple(lines)
 
     def run(self) -> None:
@@ -190,7 +207,15 @@ class Worker:
 
     def _end_application(self) -> None:
         self._lost = self._guard.run("counting lost records", self._probe.lost) or 0
-        self._pipeline.ship(self._application.ended_state(self._outcome, _now(), self._losses(), self._records))
+        losses, metrics = self._losses(), self.metrics()
+        members = attrs.evolve(metrics, receivers=tuple(map(self._shown, metrics.receivers))).members()
+        self._pipeline.ship(self._application.ended_state(self._outcome, _now(), losses, self._records, members))
+
+    def _shown(self, receiver: ReceiverMetrics) -> ReceiverMetrics:
+        """Return the metrics of a receiver without any secret in its address, and with its seconds in short."""
+        redaction = self._guard.redaction
+        address = receiver.receiver if redaction is None else redaction.text(receiver.receiver)
+        return attrs.evolve(receiver, receiver=address, seconds_behind=round(receiver.seconds_behind, 3))
 
     def _release(self, barriers: list[threading.Event]) -> None:
         for barrier in barriers:

@@ -23,7 +23,9 @@ CLASSES_AND_FUNCTIONS = [
     "Lineage",
     "LineageEdge",
     "LineageError",
+    "Metrics",
     "ProbeError",
+    "ReceiverMetrics",
     "RegistrationError",
     "RunState",
     "Transport",
@@ -70,9 +72,10 @@ def test_the_functions_take_these_arguments() -> None:
 def test_a_handle_can_be_closed_flushed_and_asked() -> None:
     handle = openlineage_pyspark.Handle
 
-    assert public(handle) == ["close", "flush", "is_open"]
+    assert public(handle) == ["close", "flush", "is_open", "metrics"]
     assert str(inspect.signature(handle.close)) == "(self) -> 'bool'"
     assert str(inspect.signature(handle.flush)) == "(self, timeout_seconds: 'float' = 10.0) -> 'bool'"
+    assert str(inspect.signature(handle.metrics)) == "(self) -> 'Metrics'"
     assert isinstance(handle.is_open, property)
 
 
@@ -85,6 +88,8 @@ def test_the_values_have_these_fields() -> None:
             openlineage_pyspark.Identifier,
             openlineage_pyspark.Lineage,
             openlineage_pyspark.LineageEdge,
+            openlineage_pyspark.Metrics,
+            openlineage_pyspark.ReceiverMetrics,
         )
     }
 
@@ -103,6 +108,27 @@ def test_the_values_have_these_fields() -> None:
             "subtype",
             "masking",
             "expression",
+        ],
+        "Metrics": [
+            "events",
+            "runs",
+            "edges",
+            "edges_in_doubt",
+            "remarks",
+            "faults",
+            "lost_records",
+            "dropped_by_spark",
+            "receivers",
+        ],
+        "ReceiverMetrics": [
+            "receiver",
+            "made",
+            "sent",
+            "waiting",
+            "dropped",
+            "refused",
+            "seconds_behind",
+            "retries",
         ],
     }
 

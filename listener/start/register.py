@@ -26,6 +26,7 @@ from openlineage_pyspark.listener.start.strict import STRICT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from openlineage_pyspark.listener.metrics import Metrics
     from openlineage_pyspark.listener.worker import Worker
     from pyspark.sql import SparkSession
 
@@ -94,6 +95,21 @@ class Handle:
         done = self._end(Outcome("COMPLETE"))
         self._guard.run("detaching", self._prepared.probe.detach, self._java_context)
         return done
+
+    def metrics(self) -> Metrics:
+        """
+        Return what the listener has counted so far, also after it was closed.
+
+        This asks neither Spark nor a receiver.
+
+        Returns:
+            The metrics; zeros if the listener has not started, and in a forked process.
+        """
+        from openlineage_pyspark.listener.metrics import Metrics
+
+        if os.getpid() != self._pid or self._made_worker is None:
+            return Metrics()
+        return self._made_worker.metrics()
 
     @property
     def _worker(self) -> Worker | None:

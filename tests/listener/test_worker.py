@@ -143,6 +143,34 @@ def test_the_application_is_around_its_runs_and_its_end_is_the_last_event(listen
     assert [0 < seconds <= PATIENCE for seconds in listener.settled] == [True]
 
 
+def test_the_terminal_event_of_the_application_tells_what_was_counted(listeners: Callable[..., Listener]) -> None:
+    listener = listeners()
+    listener.records.put(RDD_START, RDD_END)
+    listener.begin()
+    listener.finish()
+
+    told = [json.loads(event.body)["run"]["facets"].get("pyspark_metrics") for event in listener.transport.events]
+    assert told[:-1] == [None] * 3
+    facet = {name: value for name, value in told[-1].items() if not name.startswith("_")}
+    [receiver] = facet.pop("receivers")
+    assert facet == {
+        "events": 3,
+        "runs": 1,
+        "edges": 0,
+        "edgesInDoubt": 0,
+        "remarks": 0,
+        "faults": 0,
+        "lostRecords": 0,
+        "droppedBySpark": 0,
+    }
+    assert (receiver["made"], receiver["sent"] + receiver["waiting"]) == (3, 3)
+    assert receiver.keys() == {
+        *("receiver", "made", "sent", "waiting", "dropped", "refused", "secondsBehind", "retries")
+    }
+    [now] = listener.worker.metrics().receivers
+    assert (now.made, now.sent, now.waiting) == (4, 4, 0)
+
+
 APPLICATION_END = {"k": "application_end", "time": 3000}
 
 
