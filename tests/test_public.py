@@ -184,3 +184,28 @@ def test_an_error_costs_no_more_than_its_module() -> None:
         "openlineage_pyspark.listener",
         "openlineage_pyspark.listener.errors",
     }
+
+
+SWITCHED_OFF = """
+from openlineage_pyspark.listener.guard import Guard
+from openlineage_pyspark.listener.start.prepare import Preparation
+try:
+    Preparation(None, {"spark.openlineage.disabled": "true"}, Guard()).result()
+except Exception as problem:
+    assert type(problem).__name__ == "NotAskedForError", problem
+"""
+
+
+def test_an_application_that_is_switched_off_loads_its_settings_alone() -> None:
+    found = modules_after(f"exec({SWITCHED_OFF!r})")
+    ours = {name.removeprefix("openlineage_pyspark.") for name in found if name.startswith("openlineage_pyspark.")}
+
+    assert {name for name in ours if name.startswith("facets.")} & {
+        "facets.class_rules",
+        "facets.commands",
+        "facets.datasets",
+        "facets.plan_lineage",
+        "facets.trace",
+    } == set()
+    assert {name for name in ours if name.startswith("listener.probe")} == {"listener.probe", "listener.probe.limits"}
+    assert {name.split(".")[0] for name in found} & {"openlineage", "sqlglot", "requests", "py4j", "rich"} == set()

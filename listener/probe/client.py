@@ -19,6 +19,7 @@ import attrs
 from openlineage_pyspark.facets.urls import without_credentials
 from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe import class_cache, java_sources, readings
+from openlineage_pyspark.listener.probe.limits import ProbeLimits
 
 # Statements that Spark runs while it analyzes them: class of the parsed root -> name for messages.
 _RUN_BY_ANALYSIS = {
@@ -26,25 +27,6 @@ _RUN_BY_ANALYSIS = {
     "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
     "CompoundBody": "a script",
 }
-
-
-@attrs.frozen
-class ProbeLimits:
-    """
-    The limits on what the probe encodes and keeps.
-
-    Args:
-        max_nodes: the most tree nodes of one plan. A larger plan is cut, and marked as cut.
-        max_bytes: the most characters of one encoded plan; likewise.
-        max_waiting: the most characters of the records that wait to be taken, and at most a sixteenth of the heap.
-            Further records are dropped and counted.
-        reads: whether to send the plans of executions without an output.
-    """
-
-    max_nodes: int = 100_000
-    max_bytes: int = 32 << 20
-    max_waiting: int = 256 << 20
-    reads: bool = False
 
 
 @attrs.frozen

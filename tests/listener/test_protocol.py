@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 from openlineage_pyspark.listener.probe import java_sources, readings
-from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits
+from openlineage_pyspark.listener.probe.client import Probe
+from openlineage_pyspark.listener.probe.limits import ProbeLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
