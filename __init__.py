@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.run import RunState
     from openlineage_pyspark.facets.report import Lineage, LineageEdge
     from openlineage_pyspark.listener.errors import LineageError, ProbeError, RegistrationError
+    from openlineage_pyspark.listener.metrics import Metrics
     from openlineage_pyspark.listener.start.register import Handle, register
     from openlineage_pyspark.listener.static import lineage
     from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
+    from openlineage_pyspark.transport.delivery.counts import ReceiverMetrics
     from openlineage_pyspark.transport.errors import DeliveryError
     from openlineage_pyspark.transport.event import Event
     from openlineage_pyspark.transport.registry import open_transport
@@ -35,7 +37,9 @@ __all__ = [
     "Lineage",
     "LineageEdge",
     "LineageError",
+    "Metrics",
     "ProbeError",
+    "ReceiverMetrics",
     "RegistrationError",
     "RunState",
     "Transport",
@@ -58,7 +62,9 @@ _HOMES = {
     "Lineage": "facets.report",
     "LineageEdge": "facets.report",
     "LineageError": "listener.errors",
+    "Metrics": "listener.metrics",
     "ProbeError": "listener.errors",
+    "ReceiverMetrics": "transport.delivery.counts",
     "RegistrationError": "listener.errors",
     "RunState": "facets.model.run",
     "Transport": "transport.base",

@@ -31,8 +31,9 @@ from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline
-from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan
+from openlineage_pyspark.listener.probe.client import Probe, analyzed_plan
 from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.probe.records import parse
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.transport import Delivery

@@ -42,12 +42,14 @@ class Guard:
 
     Attributes:
         caught: how many exceptions were caught, by task and exception class.
+        expected: exceptions that are no fault, and are neither counted nor logged.
         redaction: applied to logged text; None until the configuration is known.
     """
 
     def __init__(self) -> None:
         """Start with nothing caught."""
         self.caught: Counter[str] = Counter()
+        self.expected: tuple[type[BaseException], ...] = ()
         self.redaction: Redaction | None = None
 
     def run(self, what: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
@@ -73,6 +75,8 @@ class Guard:
 
     def report(self, what: str, problem: BaseException) -> None:
         """Count an exception, and log the first of its kind, with its stack trace at DEBUG."""
+        if isinstance(problem, self.expected):
+            return
         kind = f"{what}: {type(problem).__name__}"
         self.caught[kind] += 1
         if self.caught[kind] == 1:

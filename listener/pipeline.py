@@ -8,7 +8,7 @@ record, on the listener's own thread, and guards the call.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.ids import event_id
@@ -21,6 +21,7 @@ from openlineage_pyspark.facets.redaction.rows import shown_messages
 from openlineage_pyspark.listener.analyses import Analyses
 from openlineage_pyspark.listener.guard import Caught, Guard
 from openlineage_pyspark.listener.probe.records import (
+    ApplicationEnded,
     EventsDropped,
     ExecutionEnded,
     ProbeFault,
@@ -33,7 +34,7 @@ from openlineage_pyspark.listener.runs.assemble import Runs
 from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, Step
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
-from openlineage_pyspark.transport.event import dataset_keys
+from openlineage_pyspark.transport.event import TERMINAL_TYPES, dataset_keys
 
 _MOST_GAPS = 1000
 _MOST_MESSAGES = 100
@@ -46,6 +47,11 @@ class Pipeline:
     Attributes:
         events: how many events were handed to the delivery.
         dropped: how many events Spark dropped because the listener's queue was full.
+        runs: how many runs inside the application have ended.
+        edges: how many edges between columns their terminal events have.
+        edges_in_doubt: how many of these edges belong to a run with a remark.
+        remarks: how many remarks those events have.
+        has_stopped: whether the SparkContext has been stopped.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
     """
 
@@ -56,6 +62,7 @@ class Pipeline:
         providers: Iterable[Provider],
         delivery: Delivery | FanOut,
         guard: Guard,
+        entrust: Callable[[tuple[Event, ...]], None] = lambda _starts: None,
     ) -> None:
         """
         Start with no runs.
@@ -66,14 +73,20 @@ class Pipeline:
             providers: the providers of the user's own facets.
             delivery: ships the events.
             guard: catches faults in a plan or a provider.
+            entrust: is told the STARTs of all open runs whenever they change, so that the runs can be ended by somebody
+                else, should this process be killed.
         """
         self.events = self.dropped = 0
+        self.runs = self.edges = self.edges_in_doubt = self.remarks = 0
+        self.has_stopped = False
         self.gaps: dict[Gap, None] = {}
         self._application = application
         self._options = options
         self._providers = tuple(providers)
         self._delivery = delivery
         self._guard = guard
+        self._entrust = entrust
+        self._open: dict[str, Event] = {}
         self._nested = NestedRecordBuffer()
         self._messages: dict[str, str] = {}
         self._analyses = Analyses(application.metastore, guard)
@@ -89,6 +102,8 @@ class Pipeline:
                 self.dropped = record.count
             case ExecutionEnded(failure=Failure() as failure) | RddJobEnded(failure=Failure() as failure):
                 self._remember(failure)
+            case ApplicationEnded():
+                self.has_stopped = True
         for state in self.states(record):
             self.ship(state)
 
@@ -112,10 +127,32 @@ class Pipeline:
         identity = event_id(shown.run_id, shown.event_type, shown.event_time)
         event = build_event(shown, self._options, contributions, identity)
         encoded = serialise_within(event, self._options)
-        self._delivery.submit(transport_event(shown, encoded.body, identity, self._application.run.run_id))
+        made = transport_event(shown, encoded.body, identity, self._application.run.run_id)
+        # An end is nobody else's task from the moment on in which it is made here: a run has one end.
+        if made.event_type in TERMINAL_TYPES and self._open.pop(made.run_id, None) is not None:
+            self._entrust(tuple(self._open.values()))
+        self._delivery.submit(made)
+        if made.event_type == "START":
+            self._open[made.run_id] = made
+            self._entrust(tuple(self._open.values()))
         self.events += 1
         if len(self.gaps) < _MOST_GAPS:
             self.gaps.update(dict.fromkeys(encoded.gaps))
+        if made.event_type in TERMINAL_TYPES and made.parent_run_id is not None:
+            self._count(shown, len(encoded.gaps))
+
+    def _count(self, ended: RunState, remarks: int) -> None:
+        lineages = [output.lineage for output in ended.outputs if output.lineage is not None]
+        edges = sum(len(each.dataset) + sum(len(column.edges) for column in each.columns) for each in lineages)
+        self.runs += 1
+        self.edges += edges
+        self.edges_in_doubt += edges if remarks else 0
+        self.remarks += remarks
+
+    def withdraw(self) -> None:
+        """Leave the end of open runs to nobody else: the application is ending in order."""
+        self._entrust(())
+        self._entrust = lambda _starts: None
 
     def _remember(self, failure: Failure) -> None:
         """Keep the messages that may quote rows: what the script itself raises at the end may repeat them."""

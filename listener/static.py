@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import Lineage, lineage_of
 from openlineage_pyspark.listener.analyses import session_of
-from openlineage_pyspark.listener.probe.client import (
-    Probe,
-    ProbeLimits,
-    analyzed_plan,
-    as_probe_error,
-    context_facts,
-    context_of,
-)
+from openlineage_pyspark.listener.probe.client import Probe, analyzed_plan, as_probe_error, context_facts, context_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.settings.settings import default_search, load
 
 if TYPE_CHECKING:

@@ -15,10 +15,11 @@ from collections.abc import Callable
 import attrs
 from openlineage_pyspark.facets.model.run import Gap, Outcome
 from openlineage_pyspark.listener.guard import LOG, Guard
+from openlineage_pyspark.listener.metrics import Metrics
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.client import Probe
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.transport import Delivery
+from openlineage_pyspark.transport import Delivery, ReceiverMetrics
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
 
 _WAIT_MILLISECONDS = 100
@@ -26,6 +27,8 @@ _CAPACITY = f"spark.scheduler.listenerbus.eventqueue.{Probe.QUEUE}.capacity"
 # Even if there is hardly any time to ship, the last events are made and reach the spool.
 _HAND_OVER_SECONDS = 0.6
 _CLOSE_SECONDS = 0.1
+# The longest time for the last events after the context was stopped, in a shell or notebook.
+_STOPPED_SECONDS = 5.0
 # The part of the deadline that is reserved for making the last events, in case Spark does not finish.
 _LAST_EVENTS_SECONDS = 0.3
 # After this many failed calls in a row the JVM counts as gone; the pauses between them double up to the longest.
@@ -55,7 +58,13 @@ class Worker:
     """Does the work of the listener's thread, between one probe and one delivery."""
 
     def __init__(
-        self, probe: Probe, application: Application, pipeline: Pipeline, delivery: Delivery | FanOut, guard: Guard
+        self,
+        probe: Probe,
+        application: Application,
+        pipeline: Pipeline,
+        delivery: Delivery | FanOut,
+        guard: Guard,
+        ends_with_context: Callable[[], bool] = lambda: False,
     ) -> None:
         """
         Prepare the worker; `run` does the work.
@@ -66,12 +75,14 @@ class Worker:
             pipeline: turns records into events.
             delivery: ships the events.
             guard: catches faults.
+            ends_with_context: whether the application ends as COMPLETE as soon as its SparkContext is stopped.
         """
         self._probe = probe
         self._application = application
         self._pipeline = pipeline
         self._delivery = delivery
         self._guard = guard
+        self._ends_with_context = ends_with_context
         self._records = self._lost = 0
         self._ending = threading.Event()
         self._ended = threading.Event()
@@ -120,6 +131,21 @@ class Worker:
         """The counts so far."""
         return Counts(self._records, self._pipeline.events, self._lost, tuple(sorted(self._guard.caught.items())))
 
+    def metrics(self) -> Metrics:
+        """Return what was counted so far."""
+        pipeline = self._pipeline
+        return Metrics(
+            events=pipeline.events,
+            runs=pipeline.runs,
+            edges=pipeline.edges,
+            edges_in_doubt=pipeline.edges_in_doubt,
+            remarks=pipeline.remarks,
+            faults=sum(self._guard.caught.values()),
+            lost_records=self._lost,
+            dropped_by_spark=pipeline.dropped,
+            receivers=self._delivery.metrics(),
+        )
+
     @property
     def has_ended(self) -> bool:
         """Whether the application's terminal event has been made."""
@@ -134,10 +160,11 @@ class Worker:
         lines = [f"{gap.task}: {gap.message}" for gap in found]
         if not self.has_ended:
             lines.append("the last events could not be made in time")
-        shipped = self._delivery.counts()
-        pending = shipped.pending - shipped.recovered_pending
-        if pending:
-            lines.append(f"delivery: {pending} events were not delivered")
+        for each in self._delivery.metrics():
+            if each.waiting:
+                events = "1 event was" if each.waiting == 1 else f"{each.waiting} events were"
+                receiver = self._shown(each).receiver
+                lines.append(f"delivery: of {each.made} made, {events} left unsent for {receiver}")
         return tuple(lines)
 
     def run(self) -> None:
@@ -160,6 +187,7 @@ class Worker:
             self._release(self._barriers[:])
             self._ending.wait(_LONGEST_PAUSE_SECONDS)
         self._release(self._barriers[:])
+        self._guard.run("withdrawing the last words", self._pipeline.withdraw)
         self._end()
         self._ended.set()
 
@@ -179,7 +207,15 @@ class Worker:
 
     def _end_application(self) -> None:
         self._lost = self._guard.run("counting lost records", self._probe.lost) or 0
-        self._pipeline.ship(self._application.ended_state(self._outcome, _now(), self._losses(), self._records))
+        losses, metrics = self._losses(), self.metrics()
+        members = attrs.evolve(metrics, receivers=tuple(map(self._shown, metrics.receivers))).members()
+        self._pipeline.ship(self._application.ended_state(self._outcome, _now(), losses, self._records, members))
+
+    def _shown(self, receiver: ReceiverMetrics) -> ReceiverMetrics:
+        """Return the metrics of a receiver without any secret in its address, and with its seconds in short."""
+        redaction = self._guard.redaction
+        address = receiver.receiver if redaction is None else redaction.text(receiver.receiver)
+        return attrs.evolve(receiver, receiver=address, seconds_behind=round(receiver.seconds_behind, 3))
 
     def _release(self, barriers: list[threading.Event]) -> None:
         for barrier in barriers:
@@ -200,7 +236,21 @@ class Worker:
             self._records += 1
             self._guard.run("handling a record", self._pipeline.take, self._taken.popleft())
         self._warn_of_dropped()
+        if self._pipeline.has_stopped:
+            self._context_stopped()
         return True if handled else None
+
+    def _context_stopped(self) -> None:
+        """
+        Expect the end of the JVM, which is no fault from now on.
+
+        A notebook's kernel that is shut down ends the JVM first, by SIGTERM, and is soon killed itself: there the
+        application ends now.
+        """
+        self._guard.expected = self._probe.gone
+        if not self._ending.is_set() and self._ends_with_context():
+            self._deadline = time.monotonic() + _STOPPED_SECONDS
+            self._ending.set()
 
     def _warn_of_dropped(self) -> None:
         if self._pipeline.dropped and not self._said_dropped:

@@ -23,7 +23,9 @@ CLASSES_AND_FUNCTIONS = [
     "Lineage",
     "LineageEdge",
     "LineageError",
+    "Metrics",
     "ProbeError",
+    "ReceiverMetrics",
     "RegistrationError",
     "RunState",
     "Transport",
@@ -70,9 +72,10 @@ def test_the_functions_take_these_arguments() -> None:
 def test_a_handle_can_be_closed_flushed_and_asked() -> None:
     handle = openlineage_pyspark.Handle
 
-    assert public(handle) == ["close", "flush", "is_open"]
+    assert public(handle) == ["close", "flush", "is_open", "metrics"]
     assert str(inspect.signature(handle.close)) == "(self) -> 'bool'"
     assert str(inspect.signature(handle.flush)) == "(self, timeout_seconds: 'float' = 10.0) -> 'bool'"
+    assert str(inspect.signature(handle.metrics)) == "(self) -> 'Metrics'"
     assert isinstance(handle.is_open, property)
 
 
@@ -85,6 +88,8 @@ def test_the_values_have_these_fields() -> None:
             openlineage_pyspark.Identifier,
             openlineage_pyspark.Lineage,
             openlineage_pyspark.LineageEdge,
+            openlineage_pyspark.Metrics,
+            openlineage_pyspark.ReceiverMetrics,
         )
     }
 
@@ -103,6 +108,27 @@ def test_the_values_have_these_fields() -> None:
             "subtype",
             "masking",
             "expression",
+        ],
+        "Metrics": [
+            "events",
+            "runs",
+            "edges",
+            "edges_in_doubt",
+            "remarks",
+            "faults",
+            "lost_records",
+            "dropped_by_spark",
+            "receivers",
+        ],
+        "ReceiverMetrics": [
+            "receiver",
+            "made",
+            "sent",
+            "waiting",
+            "dropped",
+            "refused",
+            "seconds_behind",
+            "retries",
         ],
     }
 
@@ -159,3 +185,28 @@ def test_an_error_costs_no_more_than_its_module() -> None:
         "openlineage_pyspark.listener",
         "openlineage_pyspark.listener.errors",
     }
+
+
+SWITCHED_OFF = """
+from openlineage_pyspark.listener.guard import Guard
+from openlineage_pyspark.listener.start.prepare import Preparation
+try:
+    Preparation(None, {"spark.openlineage.disabled": "true"}, Guard()).result()
+except Exception as problem:
+    assert type(problem).__name__ == "NotAskedForError", problem
+"""
+
+
+def test_an_application_that_is_switched_off_loads_its_settings_alone() -> None:
+    found = modules_after(f"exec({SWITCHED_OFF!r})")
+    ours = {name.removeprefix("openlineage_pyspark.") for name in found if name.startswith("openlineage_pyspark.")}
+
+    assert {name for name in ours if name.startswith("facets.")} & {
+        "facets.class_rules",
+        "facets.commands",
+        "facets.datasets",
+        "facets.plan_lineage",
+        "facets.trace",
+    } == set()
+    assert {name for name in ours if name.startswith("listener.probe")} == {"listener.probe", "listener.probe.limits"}
+    assert {name.split(".")[0] for name in found} & {"openlineage", "sqlglot", "requests", "py4j", "rich"} == set()

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.run import Gap, Parent, RunState
 
 # These have no schema of their own, and keep the `_schemaURL` of RunFacet. The names and fields of the first two are
-# the Java integration's; the third lets a receiver drop a repeated event. They are made without class statements,
-# because a type checker that skips openlineage-python would complain about an untyped base class.
+# the Java integration's; the third lets a receiver drop a repeated event; the fourth is for watching many applications.
+# They are made without class statements, because a type checker that skips openlineage-python would complain about an
+# untyped base class.
 SparkProperties = attrs.make_class("SparkProperties", {"properties": attrs.field(kw_only=True)}, bases=(RunFacet,))
 SparkApplicationDetails = attrs.make_class(
     "SparkApplicationDetails",
@@ -44,6 +45,24 @@ SparkApplicationDetails = attrs.make_class(
 )
 
 PySparkEvent = attrs.make_class("PySparkEvent", {"id": attrs.field(kw_only=True)}, bases=(RunFacet,))
+PySparkMetrics = attrs.make_class(
+    "PySparkMetrics",
+    {
+        name: attrs.field(kw_only=True)
+        for name in (
+            "events",
+            "runs",
+            "edges",
+            "edgesInDoubt",
+            "remarks",
+            "faults",
+            "lostRecords",
+            "droppedBySpark",
+            "receivers",
+        )
+    },
+    bases=(RunFacet,),
+)
 
 
 def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...], identity: str) -> dict[str, RunFacet]:
@@ -64,6 +83,8 @@ def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...],
         version=engine.version, name="spark", openlineageAdapterVersion=VERSION, producer=PRODUCER
     )
     facets["pyspark_event"] = PySparkEvent(id=identity, producer=PRODUCER)
+    if state.metrics:
+        facets["pyspark_metrics"] = PySparkMetrics(**dict(state.metrics), producer=PRODUCER)
     if engine.properties:
         facets["spark_properties"] = SparkProperties(properties=dict(engine.properties), producer=PRODUCER)
     if engine.application:

@@ -188,6 +188,7 @@ class RunState:
         failure: the reason of FAIL and ABORT.
         gaps: for `extractionError`; empty if nothing is missing.
         operators: the number of operators in the plan (`extractionError.totalTasks`).
+        metrics: the names and values of what the listener counted; only in the application's terminal state.
     """
 
     event_type: str
@@ -201,6 +202,7 @@ class RunState:
     failure: Failure | None = None
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
+    metrics: tuple[tuple[str, object], ...] = ()
 
 
 RedactedState = NewType("RedactedState", RunState)

@@ -6,6 +6,7 @@ import com.codahale.metrics.Counter;
 import java.io.IOException;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
@@ -22,6 +23,7 @@ public final class Probe extends SparkListener {
   private final Executions executions;
   private final RddJobs rddJobs;
   private final TaskTotals totals = new TaskTotals();
+  private LastWords lastWords;
 
   public Probe(String table, int maxNodes, long maxBytes, long maxWaiting, boolean reads) {
     vocabulary = new Vocabulary(table, maxNodes, maxBytes);
@@ -35,6 +37,17 @@ public final class Probe extends SparkListener {
     rddJobs.watch(context);
     Counter dropped = context.listenerBus().metrics().metricRegistry().counter("queue." + queue + ".numDroppedEvents");
     records.watch(dropped);
+  }
+
+  /** Says last words for a Python process from now on, should it be killed: see `LastWords`. */
+  public void speakFor(long python, String executable, String module, String folder, String path, long seconds) {
+    lastWords = new LastWords(executable, module, folder, path, python, seconds);
+    Runtime.getRuntime().addShutdownHook(lastWords);
+  }
+
+  /** Replaces the last words; empty if there are none. */
+  public void entrust(String words) {
+    lastWords.set(words);
   }
 
   /** Returns a batch of records: see `RecordQueue.take`. */
@@ -98,6 +111,16 @@ public final class Probe extends SparkListener {
       put(rddJobs.end(event, totals.remove(TaskTotals.ofRddJob(event.jobId()))));
     } catch (Throwable problem) {
       fault("onJobEnd", problem);
+    }
+  }
+
+  public void onApplicationEnd(SparkListenerApplicationEnd event) {
+    try {
+      JsonText record = JsonText.record("application_end");
+      record.writeNumberField("time", event.time());
+      put(record.end());
+    } catch (Throwable problem) {
+      fault("onApplicationEnd", problem);
     }
   }
 

@@ -19,6 +19,7 @@ import attrs
 from openlineage_pyspark.facets.urls import without_credentials
 from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe import class_cache, java_sources, readings
+from openlineage_pyspark.listener.probe.limits import ProbeLimits
 
 # Statements that Spark runs while it analyzes them: class of the parsed root -> name for messages.
 _RUN_BY_ANALYSIS = {
@@ -29,22 +30,25 @@ _RUN_BY_ANALYSIS = {
 
 
 @attrs.frozen
-class ProbeLimits:
+class PythonProcess:
     """
-    The limits on what the probe encodes and keeps.
+    The Python process of the driver, and how to start another one that delivers its last words.
 
     Args:
-        max_nodes: the most tree nodes of one plan. A larger plan is cut, and marked as cut.
-        max_bytes: the most characters of one encoded plan; likewise.
-        max_waiting: the most characters of the records that wait to be taken, and at most a sixteenth of the heap.
-            Further records are dropped and counted.
-        reads: whether to send the plans of executions without an output.
+        id: the process id.
+        executable: the path of the interpreter.
+        module: the module to run, which reads the words from its standard input.
+        folder: the working directory.
+        path: the value of PYTHONPATH.
+        seconds: how long the JVM waits for the other process before it kills it.
     """
 
-    max_nodes: int = 100_000
-    max_bytes: int = 32 << 20
-    max_waiting: int = 256 << 20
-    reads: bool = False
+    id: int
+    executable: str
+    module: str
+    folder: str
+    path: str
+    seconds: int
 
 
 class Probe:
@@ -95,9 +99,45 @@ class Probe:
             self._java.watch(context, self.QUEUE)
             context.listenerBus().addToQueue(self._java, self.QUEUE)
 
+    @property
+    def gone(self) -> tuple[type[Exception], ...]:
+        """The exceptions of calls to a JVM that has ended."""
+        from py4j.protocol import Py4JNetworkError
+
+        return (ConnectionError, Py4JNetworkError)
+
     def detach(self, java_spark_context: Any) -> None:
         """Stop listening to a context."""
         java_spark_context.sc().listenerBus().removeListener(self._java)
+
+    def speak_for(self, python: PythonProcess) -> None:
+        """
+        Have the JVM deliver last words, should the Python process of the driver be killed.
+
+        Args:
+            python: the process, and how to start the one that delivers them.
+
+        Raises:
+            OSError: the JVM is shutting down, or does not answer.
+        """
+        with as_os_error():
+            long = self._gateway.jvm.java.lang.Long
+            self._java.speakFor(
+                long(python.id), python.executable, python.module, python.folder, python.path, long(python.seconds)
+            )
+
+    def entrust(self, words: str) -> None:
+        """
+        Replace the last words; call `speak_for` before.
+
+        Args:
+            words: what the other process reads from its standard input; empty if there is nothing to say.
+
+        Raises:
+            OSError: the JVM is gone.
+        """
+        with as_os_error():
+            self._java.entrust(words)
 
     def take(self, wait_milliseconds: int) -> list[str]:
         """

@@ -199,14 +199,6 @@ class StreamStarted:
 
 
 @attrs.frozen
-class StreamProgressed:
-    """StreamingQueryListener.QueryIdleEvent, or another event between a query's start and its end."""
-
-    run: str
-    time: datetime.datetime
-
-
-@attrs.frozen
 class StreamTerminated:
     """
     StreamingQueryListener.QueryTerminatedEvent.
@@ -280,7 +272,7 @@ class TableDropped:
 
 @attrs.frozen
 class ApplicationEnded:
-    """SparkListenerApplicationEnd."""
+    """SparkListenerApplicationEnd: the SparkContext is being stopped, by the job or by the end of the JVM."""
 
     time: datetime.datetime
 
@@ -310,7 +302,6 @@ Record: TypeAlias = (
     ExecutionStarted
     | ExecutionEnded
     | StreamStarted
-    | StreamProgressed
     | StreamTerminated
     | RddJobStarted
     | RddJobEnded
@@ -434,13 +425,11 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
     return ExecutionEnded(raw.number("id"), raw.time(), _query(raw), _failure(raw), raw.flag("checkpoint"), metrics)
 
 
-def _stream(raw: _Members) -> StreamStarted | StreamProgressed | StreamTerminated:
+def _stream(raw: _Members) -> StreamStarted | StreamTerminated:
     event, run, time = raw.text("event"), raw.text("run"), raw.time()
     if event.startswith("QueryStarted"):
         return StreamStarted(run, time, raw.optional_text("name"))
-    if event.startswith("QueryTerminated"):
-        return StreamTerminated(run, time, _failure(raw))
-    return StreamProgressed(run, time)
+    return StreamTerminated(run, time, _failure(raw))
 
 
 def _rdd_job_started(raw: _Members) -> RddJobStarted:

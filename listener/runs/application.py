@@ -49,7 +49,14 @@ class Application:
         """Return the START state of the application's own run."""
         return self._state("START", self.started)
 
-    def ended_state(self, outcome: Outcome, time: datetime.datetime, gaps: tuple[Gap, ...], records: int) -> RunState:
+    def ended_state(
+        self,
+        outcome: Outcome,
+        time: datetime.datetime,
+        gaps: tuple[Gap, ...],
+        records: int,
+        metrics: tuple[tuple[str, object], ...] = (),
+    ) -> RunState:
         """
         Return the final state of the application's own run.
 
@@ -58,12 +65,13 @@ class Application:
             time: when it ended (timezone-aware).
             gaps: what was lost on the way.
             records: the total number of records.
+            metrics: the names and values of what the listener counted.
         """
         failure = None
         if outcome.event_type != "COMPLETE":
             failure = Failure(outcome.message, "PYTHON", outcome.stack_trace, outcome.raised)
         state = self._state(outcome.event_type, time)
-        return attrs.evolve(state, failure=failure, gaps=gaps, operators=records)
+        return attrs.evolve(state, failure=failure, gaps=gaps, operators=records, metrics=metrics)
 
     def _state(self, event_type: str, time: datetime.datetime) -> RunState:
         job = Job(self.namespace, self.name, "APPLICATION", "NONE", None, self.source_location)

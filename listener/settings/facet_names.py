@@ -20,6 +20,7 @@ FACETS = (
     "parent",
     "processing_engine",
     "pyspark_event",
+    "pyspark_metrics",
     "schema",
     "sourceCodeLocation",
     "spark_applicationDetails",

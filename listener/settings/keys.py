@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 from openlineage_pyspark.facets.events.options import EventOptions, Tag
 from openlineage_pyspark.facets.model.run import RunReference
-from openlineage_pyspark.listener.probe.client import ProbeLimits
+from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.settings.facet_names import FACETS_NOT_YET, nearest_facet
 from openlineage_pyspark.listener.settings.kinds import (
     BOOLEAN,
@@ -396,6 +396,14 @@ class Settings:
         default=False,
         source=OURS,
         text="Makes the process fail at its end if lineage had a fault, and lists the faults; meant for CI.",
+    )
+    last_words_enabled: bool = key(
+        "lastWords.enabled",
+        BOOLEAN,
+        default=True,
+        source=OURS,
+        text="Ends the application's runs as ABORT if the driver's Python process is killed: the JVM, which outlives it"
+        " by a moment, starts another Python process for that.",
     )
     class_cache_enabled: bool = key(
         "classCache.enabled",

@@ -20,6 +20,8 @@ from openlineage_pyspark.listener.probe.client import ContextFacts, Probe
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.job_names import application_name
 from openlineage_pyspark.listener.settings.settings import Settings
+from openlineage_pyspark.listener.start import last_words
+from openlineage_pyspark.listener.start.script_end import is_interactive
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 from openlineage_pyspark.listener.worker import Worker
 from openlineage_pyspark.transport import Delivery
@@ -44,8 +46,10 @@ def worker_of(
     hide_in_logs(secrets)
     redaction = guard.redaction = Redaction(settings.mask_literals, secrets, settings.row_values_in_errors)
     application = application_of(facts, settings, attempt)
-    pipeline = Pipeline(application, options_of(settings, redaction), providers(), delivery, guard)
-    return Worker(probe, application, pipeline, delivery, guard)
+    options = options_of(settings, redaction)
+    entrust = last_words.entrusting(probe, settings)
+    pipeline = Pipeline(application, options, providers(), delivery, guard, entrust)
+    return Worker(probe, application, pipeline, delivery, guard, is_interactive)
 
 
 def options_of(settings: Settings, redaction: Redaction) -> EventOptions:

@@ -89,9 +89,14 @@ class Preparation:
 
     def _prepare(self) -> None:
         from openlineage_pyspark.listener.settings.settings import default_search, load
-        from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 
         settings = load(self._conf, os.environ, default_search())
+        if settings.disabled:
+            # Before anything else is imported: who switches it off does not want to pay for it.
+            self._problem = NotAskedForError("spark.openlineage.disabled is true")
+            return
+        from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
+
         self.strict = settings.strict
         hide_in_logs(secret_values(self._conf, os.environ, sys.argv[1:], settings.transport))
         try:
@@ -101,14 +106,13 @@ class Preparation:
 
 
 def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) -> Prepared:
-    from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits
+    from openlineage_pyspark.listener.probe.client import Probe
     from openlineage_pyspark.listener.probe.hadoop_files import HadoopFiles
+    from openlineage_pyspark.listener.probe.limits import ProbeLimits
     from openlineage_pyspark.listener.start.delivery import open_delivery
     from openlineage_pyspark.transport import TransportConfigError
     from openlineage_pyspark.transport.file.filesystem import offered
 
-    if settings.disabled:
-        raise NotAskedForError("spark.openlineage.disabled is true")
     for warning in settings.warnings:
         LOG.warning("openlineage: %s", warning if warning.endswith("?") else f"{warning}.")
     if _JAVA_LISTENER in spark_conf.get("spark.extraListeners", ""):

@@ -20,12 +20,13 @@ from openlineage_pyspark.listener.errors import NotAskedForError, ProbeError, Re
 from openlineage_pyspark.listener.guard import LOG, Guard
 from openlineage_pyspark.listener.start.hook import leave_last
 from openlineage_pyspark.listener.start.prepare import COMPILE_SECONDS, Preparation, Prepared
-from openlineage_pyspark.listener.start.script_end import ScriptEnd, is_interactive, on_terminate
+from openlineage_pyspark.listener.start.script_end import ScriptEnd, is_interactive
 from openlineage_pyspark.listener.start.strict import STRICT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from openlineage_pyspark.listener.metrics import Metrics
     from openlineage_pyspark.listener.worker import Worker
     from pyspark.sql import SparkSession
 
@@ -49,7 +50,7 @@ class Handle:
         self._prepared = prepared
         self._guard = guard
         self._pid = os.getpid()
-        # Reentrant: SIGTERM may arrive while this same thread holds the lock.
+        # Reentrant: a signal handler of the user's may end the script while this same thread holds the lock.
         self._lock = threading.RLock()
         self._closed = False
         self._ready = threading.Event()
@@ -94,6 +95,21 @@ class Handle:
         done = self._end(Outcome("COMPLETE"))
         self._guard.run("detaching", self._prepared.probe.detach, self._java_context)
         return done
+
+    def metrics(self) -> Metrics:
+        """
+        Return what the listener has counted so far, also after it was closed.
+
+        This asks neither Spark nor a receiver.
+
+        Returns:
+            The metrics; zeros if the listener has not started, and in a forked process.
+        """
+        from openlineage_pyspark.listener.metrics import Metrics
+
+        if os.getpid() != self._pid or self._made_worker is None:
+            return Metrics()
+        return self._made_worker.metrics()
 
     @property
     def _worker(self) -> Worker | None:
@@ -221,7 +237,6 @@ def _watch() -> None:
     if not _WATCHING:
         end = ScriptEnd()
         _WATCHING.append(end)
-        on_terminate(_finish)
         leave_last()
         atexit.register(lambda: _finish(end.outcome()))
 

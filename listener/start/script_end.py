@@ -2,25 +2,20 @@
 Find out how the user's script ends: the outcome of the application's run.
 
 The interpreter stores an uncaught exception in `sys.last_exc`. It does not store the status passed to `sys.exit`, so
-`sys.exit` is wrapped. SIGTERM is handled only if nothing else handles it. A script that raises SystemExit itself, or
-ends with `exit` or `quit`, leaves no trace and counts as complete.
+`sys.exit` is wrapped. A script that raises SystemExit itself, or ends with `exit` or `quit`, leaves no trace and counts
+as complete. No signal is handled: `last_words` says what is told of a process that a signal kills.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from openlineage_pyspark.facets.model.run import Outcome
 from openlineage_pyspark.listener.start.uncaught import cut, failed_outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
 
 
 class ScriptEnd:
@@ -90,25 +85,3 @@ def _is_kernel() -> bool:
     # A script may import the notebook kernel's library without running in a notebook.
     kernel = getattr(sys.modules.get("ipykernel.kernelapp"), "IPKernelApp", None)
     return kernel is not None and bool(kernel.initialized())
-
-
-def on_terminate(finish: Callable[[Outcome], None]) -> None:
-    """
-    Call `finish` when SIGTERM arrives, then end the process as SIGTERM would; only if no other handler is set.
-
-    Args:
-        finish: called with the outcome; it must enforce its own time limit.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        return
-    process = os.getpid()
-
-    def terminate(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        if os.getpid() == process:
-            finish(Outcome("ABORT", "the script was ended by SIGTERM"))
-        os.kill(os.getpid(), number)
-
-    signal.signal(signal.SIGTERM, terminate)

@@ -7,8 +7,9 @@ import json
 import pytest
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_of
-from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan
+from openlineage_pyspark.listener.probe.client import Probe, analyzed_plan
 from openlineage_pyspark.listener.probe.decode import decode_plan
+from openlineage_pyspark.listener.probe.limits import ProbeLimits
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from openlineage_pyspark import lineage
-from openlineage_pyspark.listener.probe.client import Probe, ProbeLimits, analyzed_plan
+from openlineage_pyspark.listener.probe.client import Probe, analyzed_plan
+from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from support import cases, recorded_plans
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.every_python
 
 BEGIN = """
 import atexit, sys, threading
-from openlineage_pyspark.listener.start.script_end import ScriptEnd, on_terminate
+from openlineage_pyspark.listener.start.script_end import ScriptEnd
 end = ScriptEnd()
 def tell(): print(end.outcome().event_type, "|", end.outcome().message)
 atexit.register(tell)
@@ -160,25 +160,6 @@ def test_sys_exit_stays_what_it_was_for_its_callers() -> None:
     script = "print(sys.exit.__name__, sys.exit.__doc__.split('.')[0])"
     code, output = run(script)
     assert (code, output.splitlines()[0]) == (0, f"exit {(sys.exit.__doc__ or '').split('.')[0]}")
-
-
-def test_the_process_dies_of_sigterm_after_what_is_to_be_done() -> None:
-    script = """
-import os, signal
-on_terminate(lambda outcome: print(outcome.event_type, "|", outcome.message, flush=True))
-os.kill(os.getpid(), signal.SIGTERM)
-"""
-    assert run(script) == (-signal.SIGTERM, "ABORT | the script was ended by SIGTERM")
-
-
-def test_a_handler_of_the_users_own_is_left_alone() -> None:
-    script = """
-import os, signal
-signal.signal(signal.SIGTERM, lambda *_: print("mine"))
-on_terminate(lambda outcome: print("not called"))
-os.kill(os.getpid(), signal.SIGTERM)
-"""
-    assert run(script) == (0, "mine\nCOMPLETE |")
 
 
 @pytest.mark.parametrize(("running", "told"), [(False, "FAIL | ValueError: no"), (True, "COMPLETE |")])

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 from openlineage_pyspark.facets.events.ids import run_id
+from openlineage_pyspark.listener.start.last_words import MESSAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,29 +159,46 @@ def test_an_exit_that_was_caught_and_one_with_0_complete_the_application(jobs: A
 DONE = ["START", "COMPLETE"]
 
 
-@pytest.mark.parametrize(
-    ("way", "number", "message", "queries"),
-    [
-        ("writing", signal.SIGTERM, "the script was ended by SIGTERM", [*DONE, "START", "ABORT"]),
-        # Not while it writes: in the middle of a call, Spark 3.5 often turns an interrupt into an error of its own.
-        ("idle", signal.SIGINT, "KeyboardInterrupt", DONE),
-    ],
-)
-def test_a_signal_aborts_what_is_open(
-    jobs: Any, way: str, number: signal.Signals, message: str, queries: list[str]
-) -> None:
-    """
-    The process dies of the signal, as it does without the listener, and waits for no write to end.
+def test_an_interrupt_aborts_the_application(jobs: Any) -> None:
+    # Not while it writes: in the middle of a call, Spark 3.5 often turns an interrupt into an error of its own.
+    job = jobs.run("ending.py", "idle", submit=False, stop_by=signal.SIGINT)
 
-    The JVM gets the signal too, so that Spark may tell that it cancels the write before the application has ended.
-    """
-    job = jobs.run("ending.py", way, submit=False, stop_by=number)
-
-    assert job.code == -number
-    assert job.stdout == "rows 10\n"
-    assert [event["eventType"] for event in job.queries()] == queries
+    assert (job.code, job.stdout) == (-signal.SIGINT, "rows 10\n")
+    assert [event["eventType"] for event in job.queries()] == DONE
     end = job.application()[-1]
-    assert (end["eventType"], failure(end)["message"]) == ("ABORT", message)
-    assert job.events()[-1] == end
-    assert "extractionError" not in end["run"]["facets"]
+    assert (end["eventType"], failure(end)["message"]) == ("ABORT", "KeyboardInterrupt")
     assert job.said() == []
+
+
+def test_the_jvm_ends_what_a_killed_process_leaves_open(
+    jobs: Any, specification: Any, violations: Callable[[list[dict]], list[str]]
+) -> None:
+    """The JVM gets the signal too."""
+    job = jobs.run("ending.py", "writing", submit=False, stop_by=signal.SIGTERM)
+
+    assert (job.code, job.stdout) == (-signal.SIGTERM, "rows 10\n")
+    assert [event["eventType"] for event in job.queries()] == [*DONE, "START", "ABORT"]
+    start, abort = job.queries()[2:]
+    assert {key: abort[key] for key in ("run", "job", "inputs", "outputs")} == {
+        **{key: start[key] for key in ("job", "inputs", "outputs")},
+        "run": {"runId": start["run"]["runId"], "facets": abort["run"]["facets"]},
+    }
+    assert [event["eventType"] for event in job.application()] == ["START", "ABORT"]
+    assert job.events()[-2:] == [abort, job.application()[-1]]
+    assert [failure(event)["message"] for event in job.events()[-2:]] == [MESSAGE, MESSAGE]
+    assert specification.violations(job.events()) == []
+    assert violations(job.events()) == []
+    assert job.said() == []
+
+
+def test_processes_that_hang_in_c_die_of_sigterm_as_they_do_without_the_listener(jobs: Any) -> None:
+    """Forked ones, with and without the GIL held, and then the driver, with the GIL held."""
+    with jobs.start("stuck.py", submit=False) as job:
+        job.wait_for("ready")
+        job.process.terminate()
+        job.wait_for_jvm()
+        ended = job.end()
+
+    assert ended.code == -signal.SIGTERM
+    assert ended.stdout == "by a fork: -15\nby a fork in C: -15\nwith the GIL held: -15\n"
+    assert [event["eventType"] for event in ended.application()] == ["START", "ABORT"]

@@ -24,7 +24,6 @@ from openlineage_pyspark.listener.probe.records import (
     RddJobStarted,
     Record,
     ScanMetrics,
-    StreamProgressed,
     StreamStarted,
     StreamTerminated,
     TaskMetrics,
@@ -61,7 +60,6 @@ def end(**more: Any) -> ExecutionEnded:
             {"k": "stream", "event": "QueryStartedEvent", "run": "r", "id": "q", "time": 1500, "name": "n"},
             StreamStarted("r", TIME, "n"),
         ),
-        ({"k": "stream", "event": "QueryIdleEvent", "run": "r", "id": "q", "time": 1500}, StreamProgressed("r", TIME)),
         (
             {"k": "stream", "event": "QueryTerminatedEvent", "run": "r", "id": "q", "time": 1500, "error": ERROR},
             StreamTerminated("r", TIME, FAILURE),

@@ -66,6 +66,11 @@ class Records:
         """Make a `take` that waits return."""
         self._given.put([])
 
+    @property
+    def gone(self) -> tuple[type[Exception], ...]:
+        """Give what a call raises once the JVM has ended."""
+        return (ConnectionError,)
+
     def lost(self) -> int:
         """Give how many records had no room."""
         return self.dropped
@@ -74,14 +79,14 @@ class Records:
 class Listener:
     """A worker with the two ends that a test holds."""
 
-    def __init__(self, *providers: Provider) -> None:
+    def __init__(self, *providers: Provider, ends_with_context: bool = False) -> None:
         self.records = Records()
         self.transport = MemoryTransport()
         delivery, guard = Delivery(self.transport), Guard()
         application = Application("app-1", NOW, "team", "app", RUN, RUN, Engine("4.3.0"))
         pipeline = Pipeline(application, EventOptions(), providers, delivery, guard)
         records: Any = self.records
-        self.worker = Worker(records, application, pipeline, delivery, guard)
+        self.worker = Worker(records, application, pipeline, delivery, guard, lambda: ends_with_context)
         self.settled: list[float] = []
 
     def begin(self) -> threading.Thread:
@@ -112,8 +117,8 @@ def listeners() -> Iterator[Callable[..., Listener]]:
     """Give what makes listeners; each is ended with the test."""
     made: list[Listener] = []
 
-    def make(*providers: Provider) -> Listener:
-        made.append(Listener(*providers))
+    def make(*providers: Provider, **how: bool) -> Listener:
+        made.append(Listener(*providers, **how))
         return made[-1]
 
     yield make
@@ -136,6 +141,57 @@ def test_the_application_is_around_its_runs_and_its_end_is_the_last_event(listen
     assert listener.worker.faults == ()
     assert (listener.worker.counts.records, listener.worker.counts.events, listener.worker.has_ended) == (2, 4, True)
     assert [0 < seconds <= PATIENCE for seconds in listener.settled] == [True]
+
+
+def test_the_terminal_event_of_the_application_tells_what_was_counted(listeners: Callable[..., Listener]) -> None:
+    listener = listeners()
+    listener.records.put(RDD_START, RDD_END)
+    listener.begin()
+    listener.finish()
+
+    told = [json.loads(event.body)["run"]["facets"].get("pyspark_metrics") for event in listener.transport.events]
+    assert told[:-1] == [None] * 3
+    facet = {name: value for name, value in told[-1].items() if not name.startswith("_")}
+    [receiver] = facet.pop("receivers")
+    assert facet == {
+        "events": 3,
+        "runs": 1,
+        "edges": 0,
+        "edgesInDoubt": 0,
+        "remarks": 0,
+        "faults": 0,
+        "lostRecords": 0,
+        "droppedBySpark": 0,
+    }
+    assert (receiver["made"], receiver["sent"] + receiver["waiting"]) == (3, 3)
+    assert receiver.keys() == {
+        *("receiver", "made", "sent", "waiting", "dropped", "refused", "secondsBehind", "retries")
+    }
+    [now] = listener.worker.metrics().receivers
+    assert (now.made, now.sent, now.waiting) == (4, 4, 0)
+
+
+APPLICATION_END = {"k": "application_end", "time": 3000}
+
+
+def test_a_jvm_that_ends_after_its_context_was_stopped_is_no_fault(listeners: Callable[..., Listener]) -> None:
+    listener = listeners()
+    listener.records.put(APPLICATION_END)
+    listener.records.fail(ConnectionRefusedError("gone"))
+    listener.begin()
+    listener.finish(Outcome("FAIL", "no"))
+
+    assert (listener.told[-1], listener.errors, listener.worker.counts.caught) == (("FAIL", "app"), [], ())
+
+
+def test_where_the_application_ends_with_its_context_nobody_has_to_end_it(listeners: Callable[..., Listener]) -> None:
+    listener = listeners(ends_with_context=True)
+    listener.records.put(RDD_START, APPLICATION_END)
+    listener.begin().join()
+
+    assert listener.worker.has_ended
+    assert listener.finish()
+    assert [kind for kind, _ in listener.told] == ["START", "START", "ABORT", "COMPLETE"]
 
 
 def test_a_run_without_an_end_is_aborted_before_the_application_ends(listeners: Callable[..., Listener]) -> None:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +102,15 @@ class Started:
         """Wait until the job has made a file of that name."""
         self.wait_until((self.folder / name).exists, f"it made {name}")
 
+    def wait_for_jvm(self) -> None:
+        """Wait for the end of the job, of its JVM, and of what that has started."""
+        self.process.wait(SECONDS)
+        end = time.monotonic() + SECONDS
+        with suppress(ProcessLookupError):
+            while time.monotonic() < end:
+                os.killpg(self.process.pid, 0)
+                time.sleep(0.05)
+
     def end(self) -> Ended:
         """Wait for the job's end."""
         self.process.wait(SECONDS)
@@ -140,6 +149,7 @@ class Jobs:
             if stop_by is not None:
                 job.wait_for("ready")
                 os.killpg(job.process.pid, stop_by)
+                job.wait_for_jvm()
             return job.end()
 
     @contextmanager

@@ -1,0 +1,94 @@
+package openlineage.pyspark;
+
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Ends the runs of a driver whose Python process was killed. The JVM outlives that process by a moment: a hook of its
+ * shutdown starts another Python process, which delivers the ends. Nothing in the killed process has to handle a signal.
+ */
+final class LastWords extends Thread {
+  // Where a signal goes to the whole process group, Python dies in the same moment.
+  private static final long MILLIS_TO_DIE = 300L;
+  private static final long STEP = 10L;
+  private final String executable;
+  private final String module;
+  private final String folder;
+  private final String path;
+  private final long python;
+  private final long seconds;
+  private volatile String words = "";
+
+  LastWords(String executable, String module, String folder, String path, long python, long seconds) {
+    super("openlineage-last-words");
+    this.executable = executable;
+    this.module = module;
+    this.folder = folder;
+    this.path = path;
+    this.python = python;
+    this.seconds = seconds;
+  }
+
+  /** Replaces what is to be said; empty if nothing is. */
+  void set(String words) {
+    this.words = words;
+  }
+
+  public void run() {
+    try {
+      if (words.length() > 0 && hasDied()) say();
+    } catch (IOException problem) {
+      System.err.println("openlineage: the end of the application could not be told: " + problem.getMessage());
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private boolean hasDied() throws InterruptedException, IOException {
+    if (!new File("/proc/self/stat").exists()) return false;
+    for (long waited = 0L; waited < MILLIS_TO_DIE; waited += STEP) {
+      if (isDead()) return true;
+      Thread.sleep(STEP);
+    }
+    return false;
+  }
+
+  private boolean isDead() throws IOException {
+    File stat = new File("/proc/" + python + "/stat");
+    if (!stat.exists()) return true;
+    byte[] content = new byte[1024];
+    InputStream in = new FileInputStream(stat);
+    try {
+      int length = Math.max(0, in.read(content));
+      String text = new String(content, 0, length, "ISO-8859-1");
+      // The name before it may hold anything. A zombie is dead; its parent has not asked for its status yet.
+      int state = text.lastIndexOf(')') + 2;
+      return state >= text.length() || text.charAt(state) == 'Z' || text.charAt(state) == 'X';
+    } catch (IOException gone) {
+      return true;
+    } finally {
+      in.close();
+    }
+  }
+
+  private void say() throws IOException, InterruptedException {
+    ProcessBuilder builder = new ProcessBuilder(Arrays.asList(new String[] {executable, "-m", module}));
+    builder.environment().put("PYTHONPATH", path);
+    if (new File(folder).isDirectory()) builder.directory(new File(folder));
+    builder.redirectOutput(ProcessBuilder.Redirect.to(new File("/dev/null")));
+    builder.redirectError(ProcessBuilder.Redirect.INHERIT);
+    Process process = builder.start();
+    OutputStream out = process.getOutputStream();
+    try {
+      out.write(words.getBytes("UTF-8"));
+    } finally {
+      out.close();
+    }
+    if (!process.waitFor(seconds, TimeUnit.SECONDS)) process.destroyForcibly();
+  }
+}
