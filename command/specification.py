@@ -147,7 +147,7 @@ class Shape:
         SchemaError: jsonschema is not installed.
     """
 
-    checked = "only the shape of events; --spec DIR checks every facet"
+    checked = "required fields and their types; for the full JSON Schemas use --spec DIR"
 
     def __init__(self) -> None:
         self._definitions = _Definitions([SHAPE])
