@@ -257,7 +257,7 @@ class _Definitions:
             from referencing import Registry, Resource
         except ImportError as problem:
             raise SchemaError(
-                f"validate needs {problem.name}, which is not installed: pip install 'openlineage-pyspark[validate]'"
+                f"validate needs {problem.name}, which is not installed: pip install 'jsonschema[format]'"
             ) from problem
         resources = [(document["$id"], Resource.from_contents(document)) for document in documents]
         self._registry: Registry[Any] = Registry().with_resources(resources).crawl()

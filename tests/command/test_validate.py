@@ -71,10 +71,7 @@ def test_an_event_of_another_version_of_the_specification_is_no_finding(events, 
 NO_JSONSCHEMA = (
     2,
     "",
-    (
-        "openlineage-pyspark: validate needs jsonschema, which is not installed: "
-        "pip install 'openlineage-pyspark[validate]'\n"
-    ),
+    ("openlineage-pyspark: validate needs jsonschema, which is not installed: pip install 'jsonschema[format]'\n"),
 )
 
 
