@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from openlineage_pyspark import LineageError, ProbeError, RegistrationError, lineage, register
 from openlineage_pyspark.listener.probe.client import as_probe_error
 
 # Of the kind of Spark Connect, whose sessions have no SparkContext; and one whose SparkContext has let go of its JVM.
-CONNECT = SimpleNamespace()
-STOPPED = SimpleNamespace(_sc=SimpleNamespace(_gateway=object(), _jsc=None))
+CONNECT = SimpleNamespace(createDataFrame=None)
+STOPPED = SimpleNamespace(createDataFrame=None, _sc=SimpleNamespace(_gateway=object(), _jsc=None))
 CASES = pytest.mark.parametrize(
     ("session", "message"),
     [
-        pytest.param(CONNECT, r"^this session has no driver JVM at hand \(Spark Connect\): use one on", id="connect"),
-        pytest.param(STOPPED, r"^this session is stopped: use one that runs$", id="stopped"),
+        pytest.param(
+            CONNECT, r"^a Spark Connect session has no driver JVM: use a session on the driver itself, ", id="connect"
+        ),
+        pytest.param(
+            STOPPED,
+            r"^this session is stopped: create a new one with SparkSession\.builder\.getOrCreate\(\)$",
+            id="stopped",
+        ),
     ],
 )
 
@@ -30,6 +37,20 @@ def test_a_session_without_a_jvm_is_not_registered(session: SimpleNamespace, mes
 def test_a_session_without_a_jvm_has_no_lineage(session: SimpleNamespace, message: str) -> None:
     with pytest.raises(ProbeError, match=message):
         lineage(session, "SELECT 1")
+
+
+@pytest.mark.parametrize("wrong", [None, "local[2]", {"spark.openlineage.transport.type": "console"}])
+def test_what_is_no_session_is_a_wrong_argument(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=f"^expected a SparkSession, got {type(wrong).__name__}$"):
+        register(wrong)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("SELECT 1", CONNECT), (SimpleNamespace(_jdf=None), CONNECT)], ids=["text first", "frame first"]
+)
+def test_swapped_arguments_are_told(arguments: tuple[Any, Any]) -> None:
+    with pytest.raises(TypeError, match=r"^lineage\(spark, query\) takes the session first and the query second$"):
+        lineage(*arguments)
 
 
 @pytest.mark.spark
