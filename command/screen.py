@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-import textwrap
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -111,8 +111,7 @@ class Screen:
     def _write(self, text: str, style: str, indent: int) -> None:
         shown = printable(text)
         if self._limited and len(shown) + indent > self.console.width:
-            width = max(20, self.console.width - indent - 2)
-            parts = textwrap.wrap(shown, width, break_on_hyphens=False) or [""]
+            parts = wrapped(shown, max(20, self.console.width - indent - 2))
         else:
             parts = [shown]
         for number, part in enumerate(parts):
@@ -140,7 +139,7 @@ def _narrow(widths: list[int], leasts: Sequence[int], free: int) -> None:
 def _cell(text: str, column: Column, width: int, is_last: bool) -> Text:  # noqa: FBT001 - called by `map`
     style = _STYLES.get(text, "")
     if column.wrap:
-        return Text(text, style=style, overflow="fold")
+        return Text("\n".join(wrapped(text, width)), style=style, overflow="fold")
     return Text(text if is_last else shorten(text, width), style=style, no_wrap=True, overflow="ellipsis")
 
 
@@ -153,6 +152,24 @@ def printable(text: str) -> str:
     )
 
 
+def wrapped(text: str, width: int) -> list[str]:
+    """Return a text as lines: broken between words, and within a word that is too long after a sign such as `/`."""
+    lines = [""]
+    for word in text.split(" "):
+        for place, piece in enumerate([word] if cell_len(word) <= width else _pieces(word, width)):
+            longer = f"{lines[-1]} {piece}" if lines[-1] and not place else f"{lines[-1]}{piece}"
+            if cell_len(longer) <= width:
+                lines[-1] = longer
+            else:
+                lines.append(piece)
+    return lines
+
+
+def _pieces(word: str, width: int) -> list[str]:
+    parts = re.findall(r"[^/.,_=&?-]*[/.,_=&?-]+|[^/.,_=&?-]+", word)
+    return [part[at : at + width] for part in parts for at in range(0, len(part), width)]
+
+
 def shorten(text: str, width: int) -> str:
     """Cut a text to a width in characters, with an ellipsis in the middle: both ends of a name tell the most."""
     if len(text) <= width or width < 3:
@@ -161,9 +178,9 @@ def shorten(text: str, width: int) -> str:
     return f"{text[: width - 1 - tail]}…{text[-tail:]}"
 
 
-def counted(number: int, noun: str, nouns: str = "") -> str:
-    """Return a number with its noun, such as `1 event` or `1,095 events`; `nouns` is the plural unless it ends in s."""
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 event` or `1,095 events`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def complain(text: str) -> None:
