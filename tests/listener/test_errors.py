@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark import LineageError, ProbeError, RegistrationError, lineage, register
-from openlineage_pyspark.listener.probe.client import as_probe_error
+from openlineage_pyspark.listener.probe.client import as_os_error, as_probe_error
 
 # Of the kind of Spark Connect, whose sessions have no SparkContext; and one whose SparkContext has let go of its JVM.
 CONNECT = SimpleNamespace(createDataFrame=None)
@@ -65,3 +65,20 @@ def test_what_py4j_raises_becomes_an_error_of_ours_without_credentials(error: st
     assert type(raised.value) is ProbeError
     assert "s3cr3t" not in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.spark
+@pytest.mark.any_spark
+def test_a_missing_client_of_an_object_store_is_named_with_its_package() -> None:
+    from py4j.protocol import Py4JError
+
+    missing = "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found"
+    with (
+        pytest.raises(
+            OSError, match=r"not found; start the job with --packages org\.apache\.hadoop:hadoop-aws:VERSION$"
+        ),
+        as_os_error(),
+    ):
+        raise Py4JError(missing)
+    with pytest.raises(OSError, match=r"^java.io.IOException: S3AFileSystem is closed$"), as_os_error():
+        raise Py4JError("java.io.IOException: S3AFileSystem is closed")
