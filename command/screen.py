@@ -35,14 +35,15 @@ class Column:
         title: its header.
         least: the width in characters below which it is not narrowed in a terminal.
         right: whether it is right-aligned.
-        wrap: whether a long cell goes on in the next line; otherwise it is cut in the middle, or in the table's last
-            column at its end.
+        wrap: whether a long cell goes on in the next line; otherwise it is cut.
+        cut_end: whether it is cut at its end, not in the middle.
     """
 
     title: str
     least: int = 8
     right: bool = False
     wrap: bool = False
+    cut_end: bool = False
 
 
 class Screen:
@@ -95,7 +96,7 @@ class Screen:
             justify: Literal["left", "right"] = "right" if column.right else "left"
             table.add_column(column.title, justify=justify, no_wrap=not column.wrap, width=width)
         for row in cells:
-            table.add_row("", *(map(_cell, row, columns, widths, [column is columns[-1] for column in columns])))
+            table.add_row("", *map(_cell, row, columns, widths))
         self._print(table)
 
     def _widths(self, columns: Sequence[Column], rows: Sequence[Sequence[str]], indent: int) -> list[int]:
@@ -136,11 +137,11 @@ def _narrow(widths: list[int], leasts: Sequence[int], free: int) -> None:
         widths[max(able, key=lambda at: widths[at])] -= 1
 
 
-def _cell(text: str, column: Column, width: int, is_last: bool) -> Text:  # noqa: FBT001 - called by `map`
+def _cell(text: str, column: Column, width: int) -> Text:
     style = _STYLES.get(text, "")
     if column.wrap:
         return Text("\n".join(wrapped(text, width)), style=style, overflow="fold")
-    return Text(text if is_last else shorten(text, width), style=style, no_wrap=True, overflow="ellipsis")
+    return Text(text if column.cut_end else shorten(text, width), style=style, no_wrap=True, overflow="ellipsis")
 
 
 def printable(text: str) -> str:
