@@ -63,7 +63,7 @@ _FLUSH = Option(
 
 class KafkaTransport(Transport):
     """
-    A Kafka topic; needs `pip install 'openlineage-pyspark[kafka]'`.
+    A Kafka topic; needs `pip install confluent-kafka`.
 
     `send` waits until the brokers have the event.
 

@@ -10,7 +10,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Ends the runs of a driver whose Python process was killed. The JVM outlives that process by a moment: a hook of its
- * shutdown starts another Python process, which delivers the ends. Nothing in the killed process has to handle a signal.
+ * shutdown starts another Python process, which delivers the ends. Nothing in the killed process has to handle a
+ * signal.
  */
 final class LastWords extends Thread {
   // Where a signal goes to the whole process group, Python dies in the same moment.

@@ -213,8 +213,8 @@ def test_a_context_that_is_not_understood_warns_and_leaves_it_to_the_six_keys(co
     settings = from_conf({**PARENT_KEYS, "context": context})
     assert (settings.parent, settings.root) == (PARENT, PARENT)
     (warning,) = settings.warnings
-    assert warning.startswith("spark.openlineage.context holds text, but JSON, as ")
-    assert warning.endswith(" is expected; it has no effect")
+    assert warning.startswith("spark.openlineage.context is text that is not shown; it must be JSON, as ")
+    assert warning.endswith("; it has no effect")
 
 
 def test_a_root_without_parent_is_kept():
@@ -228,6 +228,14 @@ def test_an_incomplete_parent_has_no_effect_and_says_what_is_needed():
     needed = "because parentRunId, parentJobNamespace, parentJobName are needed together"
     given = "spark.openlineage.parentRunId, spark.openlineage.parentJobName"
     assert settings.warnings == (f"{given}: no effect, {needed}",)
+
+
+def test_a_parent_with_one_value_that_can_not_be_used_costs_one_warning():
+    settings = from_conf({**PARENT_KEYS, "parentRunId": "run-7"})
+    assert settings.parent is None
+    assert settings.warnings == (
+        "spark.openlineage.parentRunId is text that is not shown; it must be a UUID; it has no effect",
+    )
 
 
 @pytest.mark.parametrize(

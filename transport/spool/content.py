@@ -47,6 +47,7 @@ class Content:
         problem: why it can't be read; empty if it can.
         newest: when the newest of both arrived, likewise.
         sender: the salted hash of the sender of its events; None if an older version made it.
+        application: the name of the application that owns it; empty if it is not known.
     """
 
     directory: Path
@@ -59,6 +60,7 @@ class Content:
     problem: str = ""
     newest: float | None = None
     sender: str | None = attrs.field(default=None, repr=False)
+    application: str = ""
 
     def is_meant_for(self, destination: str, sender: str) -> bool:
         """
@@ -115,6 +117,7 @@ def content(directory: Path) -> Content:
         oldest,
         newest=newest,
         sender=found.get("sender"),
+        application=found.get("application", ""),
     )
 
 
