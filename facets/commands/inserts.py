@@ -58,8 +58,8 @@ def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Targ
     {COMMAND: "SaveAsV1TableCommand"},
     reads={"existing": "#table:tableDesc.identifier", **options_of("tableDesc")},
 )
-@command({COMMAND: "CreateDataSourceTableAsSelectCommand"}, reads=options_of("table"))
 @command({_HIVE: "CreateHiveTableAsSelectCommand"})
+@command({COMMAND: "CreateDataSourceTableAsSelectCommand"}, reads=options_of("table"))
 def _create_table_as_select(plan: Plan, operator: Operator, session: Session) -> Target:
     """CREATE TABLE AS SELECT, saveAsTable."""
     query = operator.operator("query")
