@@ -27,6 +27,7 @@ from openlineage_pyspark.listener.probe.records import (
     StreamProgressed,
     StreamStarted,
     StreamTerminated,
+    TableDropped,
     TaskMetrics,
     parse,
 )
@@ -90,6 +91,7 @@ def end(**more: Any) -> ExecutionEnded:
         ),
         ({"k": "application_end", "time": 1500}, ApplicationEnded(TIME)),
         ({"k": "dropped", "count": 4}, EventsDropped(4)),
+        ({"k": "table_dropped", "database": "Shop", "table": "T"}, TableDropped("shop.t")),
         ({"k": "fault", "where": "onJobEnd", "message": "x.Error: no"}, ProbeFault("onJobEnd", "x.Error: no")),
     ],
 )
