@@ -24,7 +24,7 @@ from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnd
 from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, Step
 
 _MOST_REMEMBERED = 50_000
-_MOST_TABLES = 10_000
+_MOST_TABLES = 2_000
 
 
 def session_of(plan: Plan, metastore: str | None) -> Session:

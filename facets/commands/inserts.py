@@ -16,11 +16,13 @@ from openlineage_pyspark.facets.commands.target import (
     command,
     mode_lifecycle,
     named_fields,
+    options_of,
     reads,
     reads_of,
     spelt_as,
     table_label,
     texts,
+    to_be_created,
     unnamed,
     write_to_path,
     write_to_relation,
@@ -52,12 +54,16 @@ def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Targ
     return _unless_there(operator, write_to_path(plan, path, query, names, name, lifecycle or mode_lifecycle(operator)))
 
 
-@command({COMMAND: "SaveAsV1TableCommand"}, reads={"existing": "#table:tableDesc.identifier"})
-@command({COMMAND: "CreateDataSourceTableAsSelectCommand", _HIVE: "CreateHiveTableAsSelectCommand"})
+@command(
+    {COMMAND: "SaveAsV1TableCommand"},
+    reads={"existing": "#table:tableDesc.identifier", **options_of("tableDesc")},
+)
+@command({_HIVE: "CreateHiveTableAsSelectCommand"})
+@command({COMMAND: "CreateDataSourceTableAsSelectCommand"}, reads=options_of("table"))
 def _create_table_as_select(plan: Plan, operator: Operator, session: Session) -> Target:
     """CREATE TABLE AS SELECT, saveAsTable."""
     query = operator.operator("query")
-    table = operator.described("table") or operator.described("tableDesc")
+    table = to_be_created(operator, "table") or to_be_created(operator, "tableDesc")
     if table is None:
         return unnamed(None, query)
     lifecycle = None if operator.text("mode") == "Append" else "CREATE"

@@ -7,7 +7,7 @@ The registry of commands: the rule for what each of them writes.
 from __future__ import annotations
 
 from openlineage_pyspark.facets.class_rules import ClassRules
-from openlineage_pyspark.facets.commands import delta, inserts, row_level, tables
+from openlineage_pyspark.facets.commands import delta, hudi, inserts, row_level, tables
 from openlineage_pyspark.facets.commands.target import (
     COMMAND,
     DATASOURCES,
@@ -25,7 +25,7 @@ from openlineage_pyspark.facets.model.plan import UNION, WITH_CTE, Operator, Pla
 
 __all__ = ["BUILT_IN", "QUIET", "WRITES", "is_command", "is_known", "job_word", "namesake", "sinks", "write"]
 
-BUILT_IN = (inserts, tables, row_level, delta)
+BUILT_IN = (inserts, tables, row_level, delta, hudi)
 """The modules whose import registers their commands."""
 
 QUIET: ClassRules[CommandRule] = ClassRules()

@@ -43,7 +43,7 @@ def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], op
 
 
 @command({LOGICAL: "DeleteFromTable UpdateTable"})
-def _row_level(plan: Plan, operator: Operator, session: Session) -> Target:
+def row_level(plan: Plan, operator: Operator, session: Session) -> Target:
     """DELETE and UPDATE: the columns that are set, and the condition that chooses the rows."""
     target = operator.operator("table")
     found = write_to_relation(plan, target, None, session, None)
@@ -98,7 +98,7 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
 
 
 @command({LOGICAL: "MergeIntoTable"})
-def _merge(plan: Plan, operator: Operator, session: Session) -> Target:
+def merge(plan: Plan, operator: Operator, session: Session) -> Target:
     """MERGE: the assignments of each action, under its own condition; the merge condition is a JOIN influence."""
     target, source = operator.operator("targetTable"), operator.operator("sourceTable")
     found = write_to_relation(plan, target, None, session, None)

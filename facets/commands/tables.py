@@ -15,17 +15,26 @@ from openlineage_pyspark.facets.commands.target import (
     command,
     label_of,
     named_fields,
+    options_of,
     reads,
     reads_of,
     table_label,
     texts,
+    to_be_created,
     unnamed,
     write_to_table,
 )
 from openlineage_pyspark.facets.datasets import naming, resolve
 from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.source import SOURCES, Session
-from openlineage_pyspark.facets.datasets.tables import catalog_table, key_of, known_table, table_key, table_name
+from openlineage_pyspark.facets.datasets.tables import (
+    catalog_table,
+    is_elsewhere,
+    key_of,
+    known_table,
+    table_key,
+    table_name,
+)
 from openlineage_pyspark.facets.datasets.v2 import v2_table
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Value
@@ -152,10 +161,13 @@ def _changed(fields: tuple[Field, ...], path: tuple[str, ...], change: _Change) 
     return (*fields, *made) if place is None else (*fields[:place], *made, *fields[place + 1 :])
 
 
-@command({COMMAND: "CreateTableCommand CreateDataSourceTableCommand"}, reads={"existing": "#table:table.identifier"})
+@command(
+    {COMMAND: "CreateTableCommand CreateDataSourceTableCommand"},
+    reads={"existing": "#table:table.identifier", **options_of("table")},
+)
 def _create_table(plan: Plan, operator: Operator, session: Session) -> Target:
     """CREATE TABLE without a query."""
-    table, existing = operator.described("table"), operator.described("existing")
+    table, existing = to_be_created(operator, "table"), operator.described("existing")
     if table is None:
         return unnamed(None, None)
     if operator.arguments.get("ignoreIfExists") is not True:
@@ -220,8 +232,11 @@ def _named(operator: Operator, session: Session, lifecycle: str, *, view: bool =
     if operator.described("tableMetadata") is None:
         return _gone(operator.described("tableIdentifier"), operator.text("tablePath"), session, lifecycle, view=view)
     found = _existing(operator, session, lifecycle)
-    other = isinstance(found, Write) and known is not None and found.dataset.identifier != known.identifier
-    return _write(known, lifecycle) if other and known and lifecycle in ("DROP", "TRUNCATE") else found
+    if not isinstance(found, Write) or known is None or found.dataset.identifier == known.identifier:
+        return found
+    metadata = operator.described("tableMetadata")
+    older = lifecycle in ("DROP", "TRUNCATE") or (metadata is not None and is_elsewhere(metadata))
+    return _write(known, lifecycle) if older else found
 
 
 def _write(dataset: Dataset, lifecycle: str) -> Write:
@@ -246,6 +261,7 @@ def _gone(
     return attrs.evolve(_write(dataset, lifecycle), remark=remark)
 
 
+@command({"org.apache.spark.sql.hudi.command": "DropHoodieTableCommand"}, reads=named_only("table", "tableIdentifier"))
 @command({COMMAND: "DropTableCommand"}, reads=named_only("table", "tableName"))
 def _drop(_: Plan, operator: Operator, session: Session) -> Target:
     """DROP TABLE, DROP VIEW: Spark reports whether there was one."""
@@ -293,6 +309,10 @@ def _database(plan: Plan, operator: Operator) -> str | None:
     return table_key(str(catalog.text("name")), ".".join(parts))
 
 
+@command(
+    {"org.apache.spark.sql.hudi.command": "TruncateHoodieTableCommand"},
+    reads=named_only("table", "tableIdentifier"),
+)
 @command({COMMAND: "TruncateTableCommand"}, reads=named_only("table", "tableName"))
 def _truncate(_: Plan, operator: Operator, session: Session) -> Target:
     """TRUNCATE TABLE."""

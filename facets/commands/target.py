@@ -178,6 +178,20 @@ def reads_of(query: int | None) -> tuple[int, ...]:
     return () if query is None else (query,)
 
 
+def options_of(argument: str) -> dict[str, str]:
+    """Return what the probe reads of a table that a command creates; `argument`: the command's, with the table."""
+    return {"url": f"{argument}.storage.properties[url]", "dbtable": f"{argument}.storage.properties[dbtable]"}
+
+
+def to_be_created(operator: Operator, argument: str) -> Described | None:
+    """Return the table that a command with the readings of `options_of` creates."""
+    table = operator.described(argument)
+    if table is None:
+        return None
+    given = {key: operator.text(key) for key in ("url", "dbtable")}
+    return attrs.evolve(table, values={**table.values, **given})
+
+
 def write_to_table(
     plan: Plan, table: Described, query: int | None, names: tuple[str, ...], session: Session, lifecycle: str | None
 ) -> Target:

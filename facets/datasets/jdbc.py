@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.datasets.source import Column, Relation, Session, reads, source
+from openlineage_pyspark.facets.datasets.source import Column, Relation, Session, by_name, reads, source
 from openlineage_pyspark.facets.datasets.sql_tables import is_name, named_tables
-from openlineage_pyspark.facets.datasets.tables import in_session_catalog
+from openlineage_pyspark.facets.datasets.tables import catalog_table, in_session_catalog
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Plan
 from openlineage_pyspark.facets.model.schema import fields_of
@@ -71,10 +71,15 @@ def jdbc_dataset(url: str, table: str, fields: tuple[Field, ...] = ()) -> Datase
 )
 def relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
     """Resolve a table, or the tables of a query in the SQL of the other database."""
-    found, table = in_session_catalog(plan, operator, session), operator.described("relation")
-    if found is not None or table is None or not table.text("url"):
-        return found
-    return jdbc_relation(table, operator, fields_of(plan, operator))
+    table, entry = operator.described("relation"), operator.described("catalogTable")
+    if table is None or not table.text("url"):
+        return in_session_catalog(plan, operator, session)
+    name = table.text("table") or ""
+    if entry is None or not is_name(name):
+        return jdbc_relation(table, operator, fields_of(plan, operator))
+    values = {**entry.values, "url": table.text("url"), "dbtable": name}
+    dataset = catalog_table(attrs.evolve(entry, values=values), session, fields_of(plan, operator))
+    return None if dataset is None else by_name(operator, dataset)
 
 
 @reads({f"{_V2}.JDBCTable": {"url": "jdbcOptions.url", "table": "jdbcOptions.tableOrQuery"}})

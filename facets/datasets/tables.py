@@ -29,7 +29,7 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
     Return the dataset of a table in the session catalog: its location, with the table's name as a symlink.
 
     Args:
-        table: a described CatalogTable.
+        table: a described CatalogTable; `url` and `dbtable` in it name the JDBC table that it stands for.
         session: the session's settings.
         fields: the schema; by default the one in the catalog.
 
@@ -37,7 +37,7 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
         None if the table has no name.
     """
     name = table_name(table.values.get("identifier"))
-    where = table.text("locationUri") or table.text("defaultPath")
+    where = None if is_elsewhere(table) else table.text("locationUri") or table.text("defaultPath")
     if name is None:
         return None
     catalog = Catalog("spark", session.catalog, "spark_catalog", warehouse_uri=_warehouse_uri(session))
@@ -48,6 +48,10 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
     elif session.warehouse:
         symlinks = (Symlink(naming.warehouse_namespace(session.warehouse), name),)
     fields = fields or schema_fields(table.text("schema"))
+    url, other = table.text("url"), table.text("dbtable")
+    if url and other:
+        identifier = Identifier(naming.jdbc_namespace(url), naming.jdbc_table(url, other))
+        return Dataset(identifier, fields, symlinks, catalog, type="TABLE", description=table.text("comment"))
     if where is None or table.text("kind") == "VIEW":
         namespace = symlinks[0].namespace if symlinks else naming.warehouse_namespace(session.warehouse or "file:/")
         kind = "VIEW" if table.text("kind") == "VIEW" else "TABLE"
@@ -81,6 +85,12 @@ def table_name(identifier: object) -> str | None:
     name = ".".join(part for part in parts[1:] if part)
     # The session catalog knows its tables in lower case, however a statement writes them.
     return name.lower() if parts[0] in (None, "spark_catalog") else f"{parts[0]}.{name}"
+
+
+def is_elsewhere(table: Described) -> bool:
+    """Return whether a described CatalogTable stands for data that is in no files: its location holds nothing."""
+    provider = (table.text("provider") or "").lower()
+    return provider in ("jdbc", "kafka") or ".jdbc" in provider or ".kafka" in provider
 
 
 def table_key(catalog: str, name: str) -> str:

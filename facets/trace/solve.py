@@ -21,6 +21,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
     references,
 )
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.facets.trace.expressions import Reach, Use, uses
 from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage, Passed, lineage_of
 from openlineage_pyspark.facets.trace.struct_fields import renamed
@@ -336,6 +337,23 @@ class Trace:
         return self._holders.get(operator)
 
     def _text(self, value: Value) -> str:
-        text = self.plan.expressions[value.index].sql or "" if isinstance(value, ExpressionRef) else ""
+        text = without_ids(self.plan.expressions[value.index].sql or "") if isinstance(value, ExpressionRef) else ""
         # PIVOT wraps the user's aggregate in expressions of its own.
         return "" if text.startswith(("`__pivot_", "pivotfirst(")) else text
+
+
+def without_ids(text: str) -> str:
+    """
+    Return an expression's text without exprIds, which differ from run to run: `words(name)` for `words(name#24)`.
+
+    Spark writes them where an expression has no SQL, such as a Python function's.
+    """
+    if "#" not in text:
+        return text
+    found: list[str] = []
+    for token in tokens(text):
+        if token.kind is TokenKind.NUMBER and found and found[-1] == "#":
+            found.pop()
+        else:
+            found.append(token.text)
+    return "".join(found)

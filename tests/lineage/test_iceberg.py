@@ -51,6 +51,33 @@ def test_merge_update_and_delete_tell_what_they_assign_and_what_decides(job, vio
         assert "extractionError" not in event["run"]["facets"]
 
 
+def test_a_table_is_one_dataset_from_the_query_that_makes_it_to_its_drop(job):
+    done = [event for event in job.queries() if event["eventType"] == "COMPLETE"]
+    written = {
+        (event["job"]["name"].split(".")[1], output["namespace"], output["name"].rpartition("/")[2])
+        for event in done
+        for output in event["outputs"]
+        if event["job"]["name"].endswith(".db_one")
+    }
+    assert written == {
+        (command, "file", "one") for command in ("create_table_as_select", "replace_table_as_select", "drop_table")
+    }
+    read = {
+        output["name"].rpartition("/")[2]: [dataset["name"].rpartition("/")[2] for dataset in event["inputs"]]
+        for event in done
+        for output in event["outputs"]
+        if output["name"].rpartition("/")[2].startswith("by_")
+    }
+    assert read == {way: ["one"] for way in ("by_name", "by_version", "by_path")}
+    (made,) = [e for e in done if e["job"]["name"].endswith("create_table_as_select.db_one")]
+    (output,) = made["outputs"]
+    links = [
+        (link["namespace"].partition(":")[0], link["name"]) for link in output["facets"]["symlinks"]["identifiers"]
+    ]
+    assert links == [("file", "db.one"), ("ice", "db.one")]
+    assert output["facets"]["columnLineage"]["fields"]["id"]["inputFields"][0]["name"].endswith("/db/news")
+
+
 def test_an_altered_table_has_its_columns_after_each_change_inside_of_structs_too(job):
     def words(fields):
         return [f"{f['name']} {f['type']} {words(f['fields'])}" if f.get("fields") else f["name"] for f in fields]

@@ -150,6 +150,7 @@ def run_all(spark: Any, folder: Path) -> None:
     stream = spark.readStream.schema("a INT").parquet(str(folder / "query0")).writeStream.queryName("named")
     started = stream.format("parquet").option("checkpointLocation", str(folder / "state"))
     started.trigger(availableNow=True).start(str(folder / "out")).awaitTermination()
+    spark.sql("DROP TABLE u")
 
 
 def under(heading: str) -> list[Table]:

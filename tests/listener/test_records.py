@@ -26,6 +26,7 @@ from openlineage_pyspark.listener.probe.records import (
     ScanMetrics,
     StreamStarted,
     StreamTerminated,
+    TableDropped,
     TaskMetrics,
     parse,
 )
@@ -88,6 +89,7 @@ def end(**more: Any) -> ExecutionEnded:
         ),
         ({"k": "application_end", "time": 1500}, ApplicationEnded(TIME)),
         ({"k": "dropped", "count": 4}, EventsDropped(4)),
+        ({"k": "table_dropped", "database": "Shop", "table": "T"}, TableDropped("shop.t")),
         ({"k": "fault", "where": "onJobEnd", "message": "x.Error: no"}, ProbeFault("onJobEnd", "x.Error: no")),
     ],
 )

@@ -31,5 +31,15 @@ spark = SparkSession.builder.appName("lake").getOrCreate()
 spark.sql("CREATE TABLE ice.db.news (id INT, name STRING, pay INT, op STRING) USING iceberg")
 for statement in STATEMENTS:
     spark.sql(statement)
+
+# One table: made by a query, read by name, by path and at a version, and dropped.
+lake = spark.conf.get("spark.sql.catalog.ice.warehouse")
+spark.sql("CREATE TABLE ice.db.one USING iceberg AS SELECT id FROM ice.db.news")
+(snapshot,) = spark.sql("SELECT snapshot_id FROM ice.db.one.snapshots").first()
+spark.sql("CREATE TABLE ice.db.by_name USING iceberg AS SELECT id FROM ice.db.one")
+spark.sql(f"CREATE TABLE ice.db.by_version USING iceberg AS SELECT id FROM ice.db.one VERSION AS OF {snapshot}")
+spark.read.format("iceberg").load(f"{lake}/db/one").writeTo("ice.db.by_path").using("iceberg").create()
+spark.sql("CREATE OR REPLACE TABLE ice.db.one USING iceberg AS SELECT id + 1 AS id FROM ice.db.news")
+spark.sql("DROP TABLE ice.db.one")
 print(sorted(tuple(row) for row in spark.table("ice.db.marked").collect()))
 spark.stop()

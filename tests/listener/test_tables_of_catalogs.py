@@ -1,4 +1,4 @@
-"""DROP: Spark says whether there was a table, and the application's earlier statements where it was."""
+"""Tables of catalogs: where a statement that makes or drops one can't tell its location, another one does."""
 
 from __future__ import annotations
 
@@ -78,13 +78,28 @@ class Application:
         self._assembled = Assembled()
         self._executions = 0
 
-    def run(self, encoded: dict[str, Any], *gone: str, late: bool = False, **end: Any) -> list[Any]:
-        """Run a statement, in which Spark drops what is `gone`; `late`: its plan comes with its end."""
+    def run(
+        self, encoded: dict[str, Any], *gone: str, late: bool = False, inside: dict[str, Any] | None = None, **end: Any
+    ) -> list[Any]:
+        """
+        Run a statement, in which Spark drops what is `gone`.
+
+        Args:
+            encoded: its plan.
+            gone: tables.
+            late: whether its plan comes with its end.
+            inside: the plan of a nested execution.
+            end: more keys of its end.
+        """
         self._executions += 1
         id_ = self._executions
         plan = {"plan": encoded, "class": encoded["classes"][0][0], "command": True}
         begin = {"k": "start", "id": id_, "root": id_, "time": 1000 * id_, **({} if late else plan)}
         states = self._assembled.feed(begin)
+        if inside is not None:
+            own = {"plan": inside, "class": inside["classes"][0][0], "command": True}
+            states += self._assembled.feed({"k": "start", "id": 100, "root": id_, "time": 1000 * id_ + 1, **own})
+            states += self._assembled.feed({"k": "end", "id": 100, "time": 1000 * id_ + 2})
         for table in gone:
             states += self._assembled.feed({"k": "table_dropped", "database": "default", "table": table})
         return states + self._assembled.feed(
@@ -197,3 +212,66 @@ def test_a_database_takes_the_tables_with_it_that_were_used() -> None:
     outputs: list[tuple[str, str | None]] = [("/lake/a", "DROP"), ("/lake/b", "DROP")]
     assert told(application.run(drop)) == [("START", 3000, outputs, [remark]), ("COMPLETE", 3005, outputs, [remark])]
     assert application.run(drop) == []
+
+
+def made(command: str, table: str) -> dict[str, Any]:
+    """Give the plan of a statement that makes a table in a catalog of Iceberg, with or without a query."""
+    name = {"o": "org.apache.spark.sql.connector.catalog.IdentifierImpl", "name": table, "namespace": ["default"]}
+    resolved = "org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier"
+    query = {"query": {"r": 2}} if command.endswith("AsSelect") else {}
+    return plan(
+        (f"{LOGICAL}.{command}", {"name": {"r": 1}, **query}, {}),
+        (resolved, {"catalog": ICEBERG_CATALOG, "identifier": name}, {}),
+        (f"{LOGICAL}.OneRowRelation", {}, {}),
+    )
+
+
+def filled(table: str, place: str) -> dict[str, Any]:
+    """Give the plan of the write inside of such a statement."""
+    name = {"o": "org.apache.spark.sql.connector.catalog.IdentifierImpl", "name": table, "namespace": ["default"]}
+    kept = {"o": "org.apache.iceberg.spark.source.SparkTable", "name": f"ice.default.{table}", "location": place}
+    relation = "org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation"
+    return plan(
+        (f"{LOGICAL}.AppendData", {"table": {"r": 1}, "query": {"r": 2}, "isByName": False}, {}),
+        (relation, {"table": kept, "catalog": ICEBERG_CATALOG, "identifier": name}, {}),
+        (f"{LOGICAL}.OneRowRelation", {}, {}),
+    )
+
+
+def names(states: list[Any]) -> list[tuple[str, list[str], list[str]]]:
+    """Give of each state its type, the names of its outputs, and those of their symlinks."""
+    return [
+        (
+            state.event_type,
+            [f"{o.dataset.identifier.namespace} {o.dataset.identifier.name}" for o in state.outputs],
+            [f"{link.namespace} {link.name}" for o in state.outputs for link in o.dataset.symlinks],
+        )
+        for state in states
+    ]
+
+
+LINKS = ["file:/warehouse default.t", "ice default.t"]
+
+
+@pytest.mark.parametrize("command", ["CreateTableAsSelect", "ReplaceTableAsSelect"])
+def test_a_table_that_a_query_makes_is_named_at_the_end_as_later_statements_name_it(command: str) -> None:
+    application = Application()
+    states = application.run(made(command, "t"), inside=filled("t", "/lake/default/t"))
+    assert names(states) == [("START", ["ice default.t"], []), ("COMPLETE", ["file /lake/default/t"], LINKS)]
+    assert [output.lifecycle for state in states for output in state.outputs] == [
+        "CREATE" if command.startswith("Create") else "OVERWRITE"
+    ] * 2
+    assert len({state.job.name for state in states}) == 1
+
+
+def test_a_dropped_table_of_such_a_catalog_lies_where_it_was_made() -> None:
+    application = Application()
+    application.run(made("CreateTableAsSelect", "t"), inside=filled("t", "/lake/default/t"))
+    states = application.run(dropped_v2("t", catalog=ICEBERG_CATALOG))
+    assert names(states) == [(event, ["file /lake/default/t"], LINKS) for event in ("START", "COMPLETE")]
+
+
+def test_another_write_inside_is_one_more_output() -> None:
+    states = Application().run(made("CreateTableAsSelect", "t"), inside=filled("u", "/lake/default/u"))
+    assert [name for name, *_ in [outputs for _, outputs, _ in names(states)]] == ["ice default.t", "ice default.t"]
+    assert names(states)[1][1] == ["ice default.t", "file /lake/default/u"]

@@ -1,0 +1,134 @@
+"""Entries of the session catalog that stand for something else, and commands of connectors on such tables."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage_pyspark.facets.datasets import jdbc
+from openlineage_pyspark.facets.datasets.source import Session
+from openlineage_pyspark.facets.datasets.tables import catalog_table, table_name
+from openlineage_pyspark.facets.model.dataset import Identifier, Symlink
+from openlineage_pyspark.facets.model.plan import (
+    Attribute,
+    AttributeRef,
+    Described,
+    Expression,
+    ExpressionRef,
+    Operator,
+    OperatorRef,
+    Output,
+    Plan,
+    Value,
+)
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+
+SESSION = Session("file:/warehouse")
+URL = "jdbc:postgresql://db/shop"
+ORDERS = Identifier("postgres://db:5432", "shop.orders")
+COMMAND = "org.apache.spark.sql.execution.command"
+LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+HUDI = "org.apache.spark.sql.hudi.command"
+
+
+def entry(name, provider="jdbc", place="file:/warehouse/entry"):
+    identifier = Described("TableIdentifier", {"table": name, "database": "default"})
+    return Described("CatalogTable", {"identifier": identifier, "provider": provider, "locationUri": place})
+
+
+def relation(text, catalog):
+    described = Described("org.apache.spark.JDBCRelation", {"url": URL, "table": text})
+    arguments = {"relation": described, "catalogTable": catalog}
+    name = "org.apache.spark.sql.execution.datasources.LogicalRelation"
+    return Operator("LogicalRelation", name, arguments, (Output(1, "id"),))
+
+
+def test_an_entry_for_a_jdbc_table_is_read_as_that_table():
+    operator = relation("orders", entry("dim"))
+    found = jdbc.relation(Plan((operator,), (), {1: Attribute("id", "int")}), operator, SESSION)
+    (dataset,) = found.datasets
+    assert (dataset.identifier, dataset.symlinks) == (ORDERS, (Symlink("file:/warehouse", "default.dim"),))
+    assert [(column.dataset, column.name) for column in found.columns[1]] == [(ORDERS, "id")]
+
+
+def test_an_entry_for_a_query_is_read_as_the_tables_of_the_query():
+    operator = relation("(SELECT id FROM orders) q", entry("dim"))
+    found = jdbc.relation(Plan((operator,), (), {1: Attribute("id", "int")}), operator, SESSION)
+    assert [dataset.identifier for dataset in found.datasets] == [ORDERS]
+
+
+@pytest.mark.parametrize("name", ["CreateDataSourceTableCommand", "CreateDataSourceTableAsSelectCommand"])
+def test_an_entry_for_a_jdbc_table_is_made_as_that_table(name):
+    arguments = {"table": entry("dim"), "url": URL, "dbtable": "orders"}
+    plan = Plan((Operator(name, f"{COMMAND}.{name}", arguments),), (), {})
+    (output,) = lineage_of_plan(plan, SESSION).outputs
+    assert output.write.dataset.identifier == ORDERS
+    assert output.write.label == "default_dim"
+
+
+@pytest.mark.parametrize(
+    "provider", ["jdbc", "JDBC", "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider", "kafka"]
+)
+def test_the_directory_of_an_entry_for_something_else_is_no_dataset(provider):
+    dataset = catalog_table(entry("dim", provider), SESSION)
+    assert dataset is not None
+    assert dataset.identifier == Identifier("file:/warehouse", "default.dim")
+
+
+def test_the_session_catalog_has_names_in_lower_case():
+    both = {"table": "SavedTable", "database": "Shop"}
+    assert table_name(Described("TableIdentifier", both)) == "shop.savedtable"
+    assert table_name(Described("TableIdentifier", {**both, "catalog": "spark_catalog"})) == "shop.savedtable"
+    assert table_name(Described("TableIdentifier", {**both, "catalog": "ice"})) == "ice.Shop.SavedTable"
+
+
+SOURCE, TARGET = Output(1, "id"), Output(2, "id")
+ATTRIBUTES = {1: Attribute("id", "int"), 2: Attribute("id", "int")}
+
+
+def leaf(table, output):
+    name = "org.apache.spark.sql.execution.datasources.LogicalRelation"
+    return Operator("LogicalRelation", name, {"catalogTable": entry(table, "hudi", f"file:/lake/{table}")}, (output,))
+
+
+def hudi(name, arguments, *between, expressions=()):
+    """Give what is written, what is read and the edges of a command above a source and a target."""
+    command = Operator(name, f"{HUDI}.{name}", arguments, (), tuple(range(2 + len(between))))
+    operators = (leaf("source", SOURCE), leaf("target", TARGET), *between, command)
+    plan = Plan(operators, expressions, ATTRIBUTES, root=len(operators) - 1)
+    found = lineage_of_plan(plan, SESSION)
+    (output,) = found.outputs
+    edges = {c.name: [e.dataset.name for e in c.edges] for c in (output.lineage.columns if output.lineage else ())}
+    return output.write.dataset.identifier.name, [d.identifier.name for d in found.inputs], edges, found.gaps
+
+
+def test_a_hudi_table_is_made_and_filled():
+    query = {"query": OperatorRef(0)}
+    expected = ("/lake/new", ["/lake/source"], {"id": ["/lake/source"]}, ())
+    table = {"table": entry("new", "hudi", "file:/lake/new")}
+    assert hudi("CreateHoodieTableAsSelectCommand", {**table, **query}) == expected
+    assert hudi("CreateHoodieTableCommand", table) == ("/lake/new", [], {}, ())
+
+
+def test_an_insert_into_a_hudi_table_does_not_read_it():
+    found = hudi("InsertIntoHoodieTableCommand", {"logicalRelation": OperatorRef(1), "query": OperatorRef(0)})
+    assert found == ("/lake/target", ["/lake/source"], {"id": ["/lake/source"]}, ())
+
+
+def test_merge_update_and_delete_of_hudi_are_those_of_spark():
+    assignment = Expression("Assignment", {"key": AttributeRef(2), "value": AttributeRef(1)})
+    action = Expression("UpdateAction", {"assignments": (ExpressionRef(0),)})
+    merge: dict[str, Value] = {
+        "targetTable": OperatorRef(1),
+        "sourceTable": OperatorRef(0),
+        "matchedActions": (ExpressionRef(1),),
+    }
+    inner = Operator("MergeIntoTable", f"{LOGICAL}.MergeIntoTable", merge, (), (0, 1))
+    found = hudi("MergeIntoHoodieTableCommand", {"mergeInto": OperatorRef(2)}, inner, expressions=(assignment, action))
+    assert found == ("/lake/target", ["/lake/source", "/lake/target"], {"id": ["/lake/source", "/lake/target"]}, ())
+
+    inner = Operator("DeleteFromTable", f"{LOGICAL}.DeleteFromTable", {"table": OperatorRef(1)}, (), (1,))
+    assert hudi("DeleteHoodieTableCommand", {"dft": OperatorRef(2)}, inner) == (
+        "/lake/target",
+        ["/lake/target"],
+        {},
+        (),
+    )
