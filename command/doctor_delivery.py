@@ -11,6 +11,7 @@ import attrs
 from openlineage_pyspark.command.configured import needs_driver, open_without_driver
 from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
 from openlineage_pyspark.command.spool import contents, unreadable
+from openlineage_pyspark.facets.redaction.text import redact_text
 from openlineage_pyspark.listener.settings.catalog import find_key
 from openlineage_pyspark.listener.settings.kinds import LIST, UUID
 from openlineage_pyspark.listener.settings.sources import SPARK_CONF, read_sources
@@ -149,7 +150,7 @@ def _shown(name: str, value: object, opened: OpenedTransport) -> str:
         or (name == _TYPE and opened.has_known_type)
         or str(value).strip().lower() in _WORDS.get(name, ())
     )
-    return str(value) if harmless else _NOT_SHOWN
+    return redact_text(str(value)) if harmless else _NOT_SHOWN
 
 
 def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTransport) -> Iterator[Diagnosis]:

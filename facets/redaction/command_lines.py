@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.redaction.values import Span, is_placeholder
 _CLIENT = re.compile(
     r"(?<![\w.\-])(?:mysql\w*|mariadb[\w\-]*|mongo\w*|sshpass|sqlcmd|bcp|isql|tsql|osql|beeline|sqoop|redis-cli|ldap\w+"
     r"|docker|snowsql|cqlsh|clickhouse(?:-client)?|vsql|nzsql|impala-shell|htpasswd|smbclient|7z|zip|unzip"
-    r"|openssl|keytool|curl)(?![\w=])[^\n]{0,2000}"
+    r"|openssl|keytool|curl)(?![\w=])"
 )
 _USER = re.compile(r"(?<!\S)-[uU](?:[ \t=]{0,4})(?=\S)")
 # With `-u name`, `-p` is a password whatever the command is.

@@ -19,7 +19,7 @@ from openlineage_pyspark.facets.urls import REDACTED
 _STATEMENT = re.compile(r"== SQL\b[^=]*==\s*")
 _PLAN = re.compile(r"\s*(?:== [A-Z][A-Za-z ]* Plan ==|(?:[A-Z][a-z]+ )?(?:Logical|Physical) Plan:|Streaming plan:)\s*")
 _PLAN_ABOVE = re.compile(r".*;\s*")
-_PLAN_TOP = re.compile(r"['~!]?[A-Z]\w*\b.*")
+_PLAN_TOP = re.compile(r"['~!]?[A-Z].*")
 _BRANCH = re.compile(r"[\s:|]*(?:\+-|:-)\s")
 _SOURCE = re.compile(r'(?P<indent>[\s|]*)File "[^"\n]*", line \d+(?:, in [^\n]*)?')
 _MARKS = re.compile(r"[\s|\-]*\^[\s\-~^]*")

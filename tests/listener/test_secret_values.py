@@ -62,8 +62,9 @@ def test_what_is_too_short_or_only_stands_for_a_secret_is_none(value):
 @pytest.mark.parametrize(
     "value",
     [
-        "abc", "short", "123", "1234567", "20240101", "s3cr!", "required", "default", "admin", "correct.horse.battery.staple",
-        "Correct.Horse.Battery9", "v4.local.AbCdEf123456", "org.example.Pa55word", "?Zq9", "<x>", "***x", "${x", "true-x",
+        "abc", "short", "123", "1234567", "20240101", "s3cr!", "required", "default", "correct.horse.battery.staple",
+        "admin", "Correct.Horse.Battery9", "v4.local.AbCdEf123456", "org.example.Pa55word",
+        "?Zq9", "<x>", "***x", "${x", "true-x",
     ],
 )  # fmt: skip
 def test_what_is_secret_by_its_name_is_hidden_whatever_it_looks_like(value):
