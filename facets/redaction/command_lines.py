@@ -15,9 +15,7 @@ _CLIENT = re.compile(
 )
 _USER = re.compile(r"(?<!\S)-[uU](?:[ \t=]{0,4})(?=\S)")
 # With `-u name`, `-p` is a password whatever the command is.
-_SHORT = re.compile(
-    r"(?<![^\s'\"\[,])-[pPwWa](?![ \t]{0,4}[/\\])(?P<gap>[ \t]{1,4}|['\"],[ \t]{0,4}['\"]|)(?=[^\s\-,'\"])"
-)
+_SHORT = re.compile(r"(?<![^\s'\"\[,])-[pPwWa](?![ \t]{0,4}[/\\])(?:[ \t]{1,4}|['\"],[ \t]{0,4}|)['\"]?(?=[^\s\-,'\"])")
 _LOGIN = re.compile(
     r"(?<![^\s'\"\[,])-[uU](?:[ \t]{1,4}|['\"],[ \t]{0,4}|)(?P<quote>['\"]?)(?P<user>[^\s:'\"]{0,100}:)(?=[^\s/'\"])"
 )

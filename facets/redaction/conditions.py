@@ -31,7 +31,7 @@ _ENDS = frozenset(
     " MERGE DELETE WHEN THEN ELSE INTO USING PARTITION RETURNING WINDOW LATERAL PIVOT WITH TABLE VIEW RETURN".split()
 )
 """Words that end a condition, besides `AND` and `SET`."""
-_COMPARES = frozenset("IN LIKE ILIKE RLIKE REGEXP BETWEEN SIMILAR DEFAULT".split())
+_COMPARES = frozenset("IN LIKE ILIKE RLIKE REGEXP BETWEEN SIMILAR CONTAINS STARTS ENDS DEFAULT GENERATED".split())
 _SIGNS = frozenset("= < > ! => ~".split())
 _AWAIT_COLUMNS = frozenset("INTO TABLE VIEW INSERT WITH".split())
 _SOURCES = frozenset("FROM JOIN".split())
@@ -44,10 +44,10 @@ _LISTS = frozenset("array in any all some concat concat_ws coalesce".split())
 _MAPS = frozenset("map named_struct".split())
 _WITH_KEY = frozenset("aes_encrypt aes_decrypt try_aes_decrypt aesencrypt aesdecrypt".split())
 """Functions whose second argument is a key."""
-_KEYED = re.compile(r"hmac|encrypt|decrypt|cipher|crypt(?!o)")
+_KEYED = re.compile(r"hmac|cipher|crypt(?!oc)|_sign$|^sign_|with_?key")
 """In the names that users give to functions with a key; any argument may be the key."""
 _COMPARING = re.compile(
-    r"(?i)^(?:nullif|equal_null|starts_?with|ends_?with|(?:i|r)?like|regexp(?:_like)?|decode|instr|locate|position"
+    r"(?i)^(?:nullif|coalesce|nvl2?|ifnull|greatest|least|lag|lead|replace|translate|equal_null|starts_?with|ends_?with|(?:i|r)?like|regexp(?:_like)?|decode|instr|locate|position"
     r"|charindex|find_in_set|levenshtein|array_(?:contains|position|remove)|.*contains.*|.*equals?.*|.*match(?:es)?.*|.*compare.*|xpath.*)$"
 )
 _WITH_OPTIONS = frozenset(
@@ -105,6 +105,7 @@ class _Bracket:
         clause: the last word in it that began a clause.
         index: how many commas were in the clause.
         columns: the indexes of the columns whose names say that they are secret.
+        columns_of_cte: likewise, of the query that `WITH` names.
         awaits_columns: whether brackets in it may hold the names of columns.
         names: the names in it if it has nothing else; else None.
         values: the strings of each of its conditions.
@@ -126,6 +127,7 @@ class _Bracket:
     clause: str = ""
     index: int = 0
     columns: frozenset[int] = frozenset()
+    columns_of_cte: frozenset[int] = frozenset()
     awaits_columns: bool = False
     names: list[str] | None = attrs.Factory(list)
     values: list[list[object]] = attrs.Factory(list)
@@ -258,7 +260,8 @@ class _Reading:
             opened.is_query = True
             opened.names = None
             if top.condition.last == "AS":
-                opened.columns, top.columns = top.columns, frozenset()
+                opened.columns = top.columns if top.clause != "WITH" else top.columns_of_cte
+                top.columns_of_cte = frozenset()
         if top.clause == "VALUES" and sign == "(" and function in ("", "values"):
             opened.columns = top.columns
         self._stack.append(opened)
@@ -297,7 +300,9 @@ class _Reading:
         """Note which columns are secret: for the rows that follow, or those that stood before."""
         top = self._top
         indexes = frozenset(index for index, name in enumerate(names) if is_secret(name))
-        if top.awaits_columns:
+        if top.clause == "WITH":
+            top.columns_of_cte = indexes
+        elif top.awaits_columns:
             top.columns = indexes
         for row in top.rows:
             for index in indexes:
@@ -343,7 +348,7 @@ class _Reading:
                 self._note(word)
             else:
                 self._end_condition()
-        elif word == "FROM" and condition.last == "DISTINCT" and condition.compares:
+        elif (word, condition.last) in (("FROM", "DISTINCT"), ("WITH", "IDENTIFIED")) and condition.compares:
             self._note(word)
         elif word in _ENDS or (word == "SET" and self._text(at + 1).upper() != "DEFAULT"):
             self._end_condition()
@@ -354,8 +359,9 @@ class _Reading:
             condition.has_secret = condition.has_secret or word == "IDENTIFIED"
             self._top.names = None
             self._note(word)
-        elif word in ("AS", "IS", "NOT", "COMMENT", "NULL", "BY", "IMMEDIATE"):
+        elif word in ("AS", "IS", "NOT", "HASH", "COMMENT", "NULL", "BY", "IMMEDIATE"):
             self._binds = self._binds or word == "IMMEDIATE"
+            condition.compares = condition.compares or word in ("IS", "HASH")
             self._top.names = None
             self._note(word)
         else:

@@ -27,24 +27,28 @@ _STEM = re.compile(
 _NAME = re.compile(r"[\w.\-$]+")
 _SIGN = re.compile(
     r"""
-    (?P<close>(?:\\{0,127}["'`]{1,3}|[)\]}]){0,6})
+    (?P<close>(?:\\{0,127}["'`]{1,3}|[)\]}]|&(?:quot|\#3[49]);|\\{1,9}(?:u002[27]|x2[27])|%2[27]){0,6})
     (?:[ \t]{1,4}(?i:as)[ \t]{1,4}\w{1,30}(?:\([\d, ]{0,10}\))?\){1,3}|::[ \t]{0,4}\w{1,30}|\#\d{1,9}L?\)?
         |\[["']?\w{1,30}["']?\])?
+    (?:[ \t]{1,4}(?i:is|was|value)(?=[ \t]{0,4}[=:'"]))?
     (?:
-        [ \t]{0,8}(?P<sign><=>|=>|->|→|!={1,2}|={1,3}|[?+.:|~]{1,2}=|<>|[:,|])
+        [ \t]{0,8}(?P<sign>%3[DdAa]|&\#(?:61|58);|\\{1,9}(?:u003[DdAa]|x3[DdAa])
+            |<-|<=>|=>|->|→|!={1,2}|={1,3}|[?+.:|~]{1,2}=|<>|[:,|])
             [ \t]{0,8}(?:\n[ \t]{0,8}(?=['"]))?
         |\s{1,20}(?P<below><=>|={1,3}|!=|<>)\s{0,8}
         |[ \t]{1,8}(?i:(?:not[ \t]{1,4})?(?P<word>in|i?like(?:[ \t]{1,4}(?:any|all|some))?|rlike|regexp|between|when
             |contains|startswith|endswith|default|eq|ne|is|was|to
-            |is[ \t]{1,4}(?:not[ \t]{1,4})?distinct[ \t]{1,4}from))[ \t]{0,8}(?=[\\bBrRuUnNxX]{0,3}["']|\()
+            |is[ \t]{1,4}(?:not[ \t]{1,4})?distinct[ \t]{1,4}from))[ \t]{0,8}(?=[\\bBrRuUnNxX]{0,3}["']|[(\[{])
         |(?P<quoted>[ \t]{1,8})(?=[bBrRuUnNxX]?\\{0,127}["'])
         |(?P<call>\()[ \t]{0,4}(?=[bBrRuU]?\\{0,127}["'])
+        |(?P<built>(?=\())
         |(?P<blank>[ \t]{1,8})(?=\S)
     )
     """,
     re.VERBOSE,
 )
 _OPENING = re.compile(r"(?P<prefix>[bBrRuUfFnNxX]{0,2}&?)(?P<escapes>\\{0,127})(?P<quote>'{3}|\"{3}|['\"`])")
+_CODED_QUOTE = re.compile(r"&(?:quot|#3[49]);|\\{1,9}(?:u002[27]|x2[27])|%2[27]")
 _JOINED = re.compile(r"[ \t]{0,8}(?:\|\||\+|(?i:(?<=[\s'\"])and(?=[\s'\"])))?[ \t]{0,8}(?=[bBrRuUnNxX]?\\{0,127}['\"])")
 _COLLECTION = re.compile(r"(?:new[ \t]{1,4})?[\w.$]{0,80}(?:\[[\w.]{0,40}\])?(?=[(\[{])")
 _STRUCTURE = re.compile(r"[()\[\]{}'\"]")
@@ -55,7 +59,9 @@ _BARE = re.compile(
 # In a list such as `Server=x;Pwd=two words;` it ends at the semicolon; other texts have few semicolons.
 _LISTED = re.compile(r"[^;=\n'\"]{1,200}={0,2}(?=;)")
 _REST_OF_LINE = re.compile(r"""[^'"\n]+""")
-_SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|negotiate|sharedaccesssignature|sharedkey)[ \t]+(?=\S)")
+_SCHEME = re.compile(
+    r"(?i)(?:bearer|basic|token|digest|negotiate|sharedaccesssignature|sharedkey|[!&][\w!]{0,20})[ \t]{1,8}(?=\S)"
+)
 _TYPED = re.compile(r"(?:\[[\w., |\[\]]{0,60}\])?[ \t]{0,4}=[ \t]{0,4}(?=[bBrRuU]?['\"])")
 _BELOW = re.compile(r"\r?\n(?=[^\s])(?![\w.\-]{1,60}[ \t]{0,4}[=:])")
 _CLOSING = ")]}.,;:"
@@ -73,7 +79,11 @@ _NAMED = re.compile(
     r"""\\{0,127}["'`]?[ \t]{0,8}(?:=>|->|[:=])[ \t]{0,8}(?P<open>\\{0,127}["'`]?)(?P<name>[\w.\-]{1,200})(?![\w.\-])"""
 )
 _NEAR = 200
-_BEFORE = re.compile(r"(?P<sign><=>|={1,3}|<>|!=)[ \t]{0,4}(?:[\w.]{1,60}\()?[\w.]{0,60}$")
+_BEFORE = re.compile(
+    r"(?P<sign><=>|={1,3}|<>|!=|\.(?:equals\w{0,20}|eq|contentEquals|compareTo|startswith|endswith)\("
+    r"|[ \t](?:is|eq|like)(?=[ \t]))[ \t]{0,4}(?:[\w.]{1,60}[(\[]['\"]?)?[\w.]{0,60}$"
+)
+_CALL_IN_CALL = re.compile(r"\w\(\w{1,30}\($")
 _BLOCK = re.compile(r"[|>][+\-]?\d?[ \t]{0,8}(?=\r?\n)")
 _NEXT_LINE = re.compile(r"\r?\n(?P<indent>[ \t]{0,200})(?P<item>-[ \t])?(?=[^\s])(?!at |File |\.\.\. |\^|[+:|]-)")
 _LINE_UP_TO_NAME = re.compile(r"[ \t]{0,100}(?:-[ \t]{1,4})?[\"']?$")
@@ -191,6 +201,9 @@ class _Reading:
             return found.end(), " "
         if found["call"] is not None:
             return (found.end(), "(") if secret else None
+        if found["built"] is not None:
+            is_class = name[:1].isupper() and "." not in name and self.text[opening - 1 : opening] != "."
+            return (found.end(), "(") if secret and is_class and not found["close"] else None
         is_option = name.startswith("--") or (name.startswith("-") and secret) or self._is_netrc(opening, secret=secret)
         follows_option = (
             self.text.startswith("-", found.end()) and self.text[found.end() + 1 : found.end() + 3].strip("-").isalpha()
@@ -198,17 +211,21 @@ class _Reading:
         return (found.end(), " ") if is_option and not follows_option and not found["close"] else None
 
     def _is_netrc(self, opening: int, *, secret: bool) -> bool:
-        """Return whether a name follows a login as in `machine h login me password x`."""
+        """Return whether a blank assigns, as in `machine h login me password x` and `ENV PASSWORD x`."""
         return (
             secret
-            and re.search(r"\blogin[ \t]{1,4}\S{1,80}\s{1,4}$", self.text[max(0, opening - 100) : opening]) is not None
+            and re.search(
+                r"\blogin[ \t]{1,4}\S{1,80}\s{1,4}$|\b(?:setenv|ENV)[ \t]{1,4}$",
+                self.text[max(0, opening - 100) : opening],
+            )
+            is not None
         )
 
     def _is_pair(self, name: str, opening: int, found: re.Match[str]) -> bool:
         """Return whether a comma stands between a name and its value: in a tuple, a list of pairs, or arguments."""
+        before = self.text[max(0, opening - 80) : opening].rstrip()
         if any(bracket in found["close"] for bracket in ")]}"):
-            return False
-        before = self.text[max(0, opening - 12) : opening].rstrip()
+            return found["close"] == ")" and _CALL_IN_CALL.search(before) is not None
         if before.endswith("(") or name.startswith("-"):
             return True
         outside = before[:-1].rstrip()
@@ -299,7 +316,8 @@ class _Reading:
             return quoted[0], end + (self.text[end : end + 1] != self.text[quoted[1] : quoted[1] + 1])
         collection = self._collection(start)
         if collection is not None:
-            return collection
+            typed = self._typed(collection[1]) if sign == ":" else None
+            return collection if typed is None else (start, typed)
         if name.lower().endswith(("authorization", "cookie")):
             found = _REST_OF_LINE.match(self.text, start)
         else:
@@ -310,17 +328,20 @@ class _Reading:
         if found is None:
             return start, start
         end = start + len(self.text[start : found.end()].rstrip(_CLOSING))
-        typed = _TYPED.match(self.text, end) if sign == ":" else None
-        if typed is not None and (given := self._quoted(typed.end())) is not None:
-            # What stands after the colon is a type: `password: str = "x"`.
-            return start, min(given[1] + 1, len(self.text))
-        return start, end
+        typed = self._typed(end) if sign == ":" else None
+        return start, end if typed is None else typed
+
+    def _typed(self, end: int) -> int | None:
+        """Return the end of the text behind a type, as in `password: str = "x"`; None if none stands there."""
+        typed = _TYPED.match(self.text, end)
+        given = self._quoted(typed.end()) if typed is not None else None
+        return min(given[1] + 1, len(self.text)) if given is not None else None
 
     def _quoted(self, start: int) -> tuple[int, int] | None:
         """Return the start and end of the text in quotes that begin at an index; None if there are none."""
         opening = _OPENING.match(self.text, start)
         if opening is None:
-            return None
+            return self._quoted_by_code(start)
         begin, quote, level = opening.end(), opening["quote"], len(opening["escapes"])
         if len(quote) == 3 and self.text.find(quote, begin, begin + _FAR) < 0:
             quote, begin = quote[0], begin - 2
@@ -328,6 +349,12 @@ class _Reading:
         line = len(self.text) if line < 0 else line
         close = self._closing(begin, max(line, min(begin + _FAR, len(self.text))), quote, level)
         return begin, line if close is None else close
+
+    def _quoted_by_code(self, start: int) -> tuple[int, int] | None:
+        """Return the start and end of a text in quotes as HTML, JSON or a URL encode them; None if there is none."""
+        quote = _CODED_QUOTE.match(self.text, start)
+        close = self.text.find(quote.group(), quote.end(), quote.end() + _FAR) if quote is not None else -1
+        return (quote.end(), close) if quote is not None and close >= 0 else None
 
     def _closing(self, begin: int, last: int, quote: str, level: int) -> int | None:
         """
