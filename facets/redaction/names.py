@@ -20,7 +20,7 @@ _SECRET = re.compile(
     r"""
     pass_?(?:w(?:or)?[dt]|wort|phrase|code|key) | kennwort | wachtwoord | contrase | senha
     | (?<!com)(?<!by)(?<!tres)(?<!sur)(?<!over)(?<!under)(?<!im)(?<!ask)
-      pass(?!enger|ag|iv|ion|port|e(?:[ds]|r)?(?![a-z])|ing|thr|over|by|ant|book|el|im)
+      pass(?!_?(?:through|fail|over)|enger|ag|iv|ion|port|e(?:[ds]|r)?(?![a-z])|ing|thr|over|by|ant|book|el|im)
     | pwd | p_wd | pswd | psw(?:or)?d | (?<![a-z])psw | psw(?![a-z]) | (?<![a-z])pw(?![rm](?![a-z])) | pw(?![a-z])
     | secret(?!ar|ion|ed(?![a-z])|ory)
     | token(?!i[sz])
@@ -45,7 +45,7 @@ _ABOUT = re.compile(
       |lifetime|status|algorithm|regex|pattern|format|versions?|intervals?|file(?:name)?|path|dir(?:ectory)?|endpoint|ur[il]
       |days|hours|minutes|min|seconds|secs|millis|ms|max|limit|columns?|cols?|fields?|attempts|retries|strength|score|level
       |usage|used|cost|price|budget|scopes?|issuer|audience|reset|changed|updated|created|rotated|rotation|names?
-      |exception|error|warning|failure|zone)$
+      |exception|error|warning|failure|zone|java|scala|kt|py)$
     | ^(?:is|has|have|no|num|nb|cnt|count|total|sum|avg|mean|max|min|requires?|needs?|uses?|allow|enabled?|disabled?)_
     | (?:^|_)(?:tokens_(?:per|used|in|out)|(?:input|output|prompt|completion|n)_tokens)(?:_|$)
     """,

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import unquote
 
 from openlineage_pyspark.facets.redaction.command_lines import passwords_of_clients
-from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option
+from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option, is_shown_property
 from openlineage_pyspark.facets.redaction.values import Span, named_values
 from openlineage_pyspark.facets.urls import PASSWORD_IN_TEXT, REDACTED, without_credentials
 
@@ -105,7 +105,11 @@ def _map(found: re.Match[str]) -> str:
 
 
 def _is_shown(name: str, value: str) -> bool:
-    return is_shown_option(name) or (_PLAIN.fullmatch(value) is not None and not is_secret(name))
+    return (
+        is_shown_option(name)
+        or is_shown_property(name)
+        or (_PLAIN.fullmatch(value) is not None and not is_secret(name))
+    )
 
 
 def secrets_in(text: str) -> Iterator[str]:

@@ -30,7 +30,8 @@ _SIGN = re.compile(
     (?P<close>(?:\\{0,127}["'`]{1,3}|[)\]}]|&(?:quot|\#3[49]);|\\{1,9}(?:u002[27]|x2[27])|%2[27]){0,6})
     (?:[ \t]{1,4}(?i:as)[ \t]{1,4}\w{1,30}(?:\([\d, ]{0,10}\))?\){1,3}|::[ \t]{0,4}\w{1,30}|\#\d{1,9}L?\)?
         |\[["']?\w{1,30}["']?\])?
-    (?:[ \t]{1,4}(?i:is|was|value)(?=[ \t]{0,4}[=:'"]))?
+    (?:[ \t]{1,4}(?i:is|was|value)(?=[ \t]{0,4}[=:'"])
+        |[ \t]{1,4}\(?\w{1,30}(?:\([\d, ]{0,10}\))?\)?(?=[ \t]{0,4}:?=[ \t]{0,4}["'`]))?
     (?:
         [ \t]{0,8}(?P<sign>%3[DdAa]|&\#(?:61|58);|\\{1,9}(?:u003[DdAa]|x3[DdAa])
             |<-|<=>|=>|->|→|!={1,2}|={1,3}|[?+.:|~]{1,2}=|<>|[:,|])
@@ -88,6 +89,10 @@ _BLOCK = re.compile(r"[|>][+\-]?\d?[ \t]{0,8}(?=\r?\n)")
 _NEXT_LINE = re.compile(r"\r?\n(?P<indent>[ \t]{0,200})(?P<item>-[ \t])?(?=[^\s])(?!at |File |\.\.\. |\^|[+:|]-)")
 _LINE_UP_TO_NAME = re.compile(r"[ \t]{0,100}(?:-[ \t]{1,4})?[\"']?$")
 _TWO_WORDS = frozenset("key keys id code phrase word string".split())
+_OWNER = re.compile(
+    r"(?i)(?<![\w.\-])(?:access|account|aes|api|app|application|auth|client|consumer|decryption|encryption|kms|license"
+    r"|master|pass|private|secret|session|shared|signing|ssh|subscription) $"
+)
 _FAR = 2000
 
 
@@ -171,7 +176,7 @@ class _Reading:
 
     def _with_word_before(self, start: int) -> str:
         """Return the word before a name, if one blank stands between them: `api key`, `session id`."""
-        found = re.search(r"[\w\-]{1,40} $", self.text[max(0, start - 41) : start])
+        found = _OWNER.search(self.text[max(0, start - 40) : start])
         return found.group() if found is not None else ""
 
     def _opening(self, start: int) -> int:

@@ -24,7 +24,7 @@ from openlineage_pyspark.facets.redaction.text import secrets_in
 try:
     from re import _parser as parser  # type: ignore[attr-defined]
 except ImportError:  # Python 3.10
-    import sre_parse as parser  # type: ignore[no-redef]
+    import sre_parse as parser
 
 OPEN = Redaction(known=("k9-known-value", "abc", "1234"))
 MASKED = Redaction(mask_literals=True)

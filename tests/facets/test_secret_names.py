@@ -26,7 +26,8 @@ HARMLESS = """
     tokenizer tokenized token_count max_tokens token_type token_expires_at password_changed_at has_password is_secret
     spark.authenticate.secretBitLength spark.hadoop.fs.s3a.aws.credentials.provider basic_auth_enabled AWS_TOKEN_FILE
     author authority authenticated patient path pattern pinned dispatch design signal assigned SSH_ASKPASS
-    KeyError TokenException java.lang.AssertionError description compare shared
+    KeyError Token.java PasswordService.scala PassThrough TokenException java.lang.AssertionError description
+    compare shared
 """.split()
 
 
