@@ -15,13 +15,10 @@ import attrs
 REDACTED = "***"
 
 # The patterns for logins differ in the text around the URL; none of them matches `host:port/`.
-_LOGIN = r"[^/@:]*:(?!\d+(?:/|$))[^@]*@"
+_NO_PORT = re.compile(r":(?!\d+(?:/|$))")
 
-LOGIN = re.compile(_LOGIN)
-"""A login in the part of a URL after its `//`, up to the next `@`."""
-
-LOGIN_OF_URL = re.compile(f"//{_LOGIN}")
-"""A login with the slashes before it, in any text."""
+LOGIN_OF_URL = re.compile(r"//[^/@:]{0,512}:(?!\d{1,512}(?:/|$))[^@]{0,2048}@")
+"""A login with the slashes before it, in any text; bounded, because any number of slashes may follow."""
 
 LOGIN_IN_TEXT = re.compile(r"[^/@:?#]*:(?!\d{1,5}(?:[/?#]|$))\S*@")
 """A login in the part of a URL after its `//`, inside another text: up to the last `@` before white space."""
@@ -32,8 +29,27 @@ PASSWORD_IN_TEXT = re.compile(r"//[^/@:\s]{0,200}:([^@\s]{1,400})@")
 HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:]+\]|[\w.\-]*)(?:\\\w+)?(?::(\d+)(?::(\w+))?)?:?")
 """The host and port of an authority, and an Oracle SID after them."""
 
-# Bounded, because a text may be a megabyte long.
-_URL = re.compile(r"""(?i)(?<![a-z0-9+.\-])(?:jdbc:[^\s'"`]+|(?:[a-z][a-z0-9+.\-]{0,40}:){1,3}//[^\s'"`]+)""")
+# Bounded, because a text may be a megabyte long. A quote between two letters is part of a password.
+_URL = re.compile(
+    r"""(?ix)(?<![a-z0-9+.\-])(?:
+        (?<=')jdbc:[^'\n]{1,2000}(?=')
+        |(?<=")jdbc:[^"\n]{1,2000}(?=")
+        |jdbc:(?:
+            ;[\w.\x20]{1,60}=[^;'"\n{]{0,200}(?=;[\w.\x20]{1,60}=)
+            |\{(?:[^}\n]|\}\}){0,200}\}
+            |(?<=[/:=])"[^"\n]{0,200}"(?=[@;&])
+            |(?<=[/:=])'[^'\n]{0,200}'(?=[@;&])
+            |(?<=\w)['"](?=\w)
+            |[^\s'"`]
+        )+
+        |(?:[a-z][a-z0-9+.\-]{0,40}:){1,3}//(?:[^\s'"`/@:]{0,200}:(?:[^\s'"`@/]|(?<=\w)['"`](?=\w)){1,200}@)?[^\s'"`]+
+    )"""
+)
+_WEB = re.compile(r"(?i)https?$")
+# What follows these in the path of a web address is all that its caller must know.
+_SECRET_PATH = re.compile(
+    r"(?i)^[^/]*(?:hooks?|webhooks?)\.[^/]*/|/(?:[\w\-]*hooks?(?:b2)?|bot(?=\d+:)|(?:api|access|auth)?[_\-]?tokens?)(?:/|(?<=bot))(?=[^/])"
+)
 _WITH_CONTAINER = re.compile(r"(?i)(?:abfss?|wasbs?)$")
 _END_OF_PATH = re.compile(r"[?#;]")
 _BEFORE_LOGIN = re.compile(r"""[\s'"`(\[{,=<>]""")
@@ -86,10 +102,38 @@ def reduced(url: str) -> str:
         authority, slash, path = rest.partition("/")
         if "@" in authority:
             rest = f"{REDACTED}@{authority.rpartition('@')[2]}{slash}{path}"
+    if _WEB.match(scheme):
+        rest = _without_secret_path(rest)
     end = _END_OF_PATH.search(rest)
     if end is not None and end.end() < len(rest):
         rest = f"{rest[: end.end()]}{REDACTED}"
     return f"{scheme}://{rest}"
+
+
+def _without_secret_path(rest: str) -> str:
+    """Hide the path of a webhook after its host or its word, and what follows the word `token` in a path."""
+    found = _SECRET_PATH.search(rest)
+    return rest if found is None or rest.startswith(REDACTED, found.end()) else f"{rest[: found.end()]}{REDACTED}"
+
+
+def without_logins(rest: str) -> str:
+    """
+    Remove every login from the part of a URL after its `//`: the user, and the password up to the next `@`.
+
+    A number after a colon is a port, and no password.
+
+    Args:
+        rest: authority and path; the time is linear in its length.
+    """
+    *before, last = rest.split("@")
+    kept = []
+    for piece in before:
+        colon = _NO_PORT.search(f"{piece}@")
+        if colon is None:
+            kept.append(f"{piece}@")
+        else:
+            kept.append(piece[: max(piece.rfind("/", 0, colon.start()), piece.rfind(":", 0, colon.start())) + 1])
+    return "".join([*kept, last])
 
 
 def _reduced_jdbc(url: str) -> str:

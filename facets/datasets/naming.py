@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.facets.urls import HOST_AND_PORT, LOGIN, jdbc_parts
+from openlineage_pyspark.facets.urls import HOST_AND_PORT, jdbc_parts, without_logins
 
 _STORES_WITHOUT_SLASH = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "wasb": "wasbs", "wasbs": "wasbs"}
 _AZURE = {"abfs": "abfss", "abfss": "abfss", "wasb": "wasbs", "wasbs": "wasbs"}
@@ -143,7 +143,7 @@ def metastore_namespace(uris: str) -> str:
 
 def snake_case(text: str) -> str:
     """Return a name in lower case with underscores, as the Java integration normalises application and job names."""
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", text))
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", text))
     return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
 
 
@@ -157,7 +157,7 @@ def _authority(rest: str) -> tuple[str, str]:
     if not rest.startswith("//"):
         return "", rest
     # A password may contain slashes; the text after the colon is a password unless it is a port.
-    text = LOGIN.sub("", rest[2:])
+    text = without_logins(rest[2:])
     authority, _, inside = text.partition("/")
     return authority, inside
 

@@ -5,9 +5,11 @@ Always removed:
 - the values of options, properties and variables whose names say they are secret, or are not known to be harmless:
   `names` holds both lists of names;
 - logins, query parameters and fragments of URLs, and every property of a JDBC URL: `facets.urls`;
-- what follows the name of a secret in free text (`password=...`), private keys, tokens in the form of a well-known
-  service, and the secret values that the configuration holds: `text`;
-- comments in SQL, strings that a name, an assignment, a comparison or a function says are secret: `sql`;
+- the values that names of secrets have in free text (`password=...`): `values`, and `command_lines` for options of one
+  letter; private keys, tokens in the form of a well-known service, and the secret values that the configuration holds:
+  `text`;
+- comments in SQL, values of options and properties: `sql`; strings that a name, an assignment, a comparison or a
+  function says are secret: `conditions`;
 - statements, plans and lines of source code quoted in error messages: `errors`.
 
 With `mask_literals` also every literal in SQL (as `?`), all comments on tables and columns, and everything in a message

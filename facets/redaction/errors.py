@@ -13,12 +13,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from openlineage_pyspark.facets.redaction.sql import MASK, redact_sql
+from openlineage_pyspark.facets.redaction.text import without_values
 from openlineage_pyspark.facets.urls import REDACTED
 
 _STATEMENT = re.compile(r"== SQL\b[^=]*==\s*")
 _PLAN = re.compile(r"\s*(?:== [A-Z][A-Za-z ]* Plan ==|(?:[A-Z][a-z]+ )?(?:Logical|Physical) Plan:|Streaming plan:)\s*")
 _PLAN_ABOVE = re.compile(r".*;\s*")
-_PLAN_TOP = re.compile(r"['~!]?[A-Z]\w*\b.*")
+_PLAN_TOP = re.compile(r"['~!]?[A-Z].*")
 _BRANCH = re.compile(r"[\s:|]*(?:\+-|:-)\s")
 _SOURCE = re.compile(r'(?P<indent>[\s|]*)File "[^"\n]*", line \d+(?:, in [^\n]*)?')
 _MARKS = re.compile(r"[\s|\-]*\^[\s\-~^]*")
@@ -39,7 +40,7 @@ _HEADINGS = frozenset(
     )
 )
 _RAISED = re.compile(
-    r"(?P<before>\s*:?\s*(?:Caused by: |Suppressed: )?)"
+    r"(?P<before>\s{0,200}(?::\s{0,200})?(?:Caused by: |Suppressed: )?)"
     r"(?P<class>(?:[A-Za-z_$][\w$]{0,100}\.){0,20}[A-Z][\w$]{0,100}?"
     r"(?:Error|Exception|Exit|Interrupt|Iteration|Warning|Failure|Throwable))(?=:|$)"
 )
@@ -49,8 +50,8 @@ _QUERY = "The error was caused by the query "
 _END_OF_QUERY = " The error occurred during "
 _CUT = "..."
 _LONG = 2000
-_SHORT = 8
-"""A removed value shorter than this is hidden only where it is a whole word."""
+_MANY = 1000
+_WORD = re.compile(r"\w+")
 
 
 def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str] = (), *, mask: bool = False) -> str:
@@ -89,15 +90,11 @@ def _without_queries(text: str) -> str:
 
 
 def _without(text: str, hidden: Iterable[str]) -> str:
-    """Remove values from a text, longest first."""
-    for value in sorted(hidden, key=len, reverse=True):
-        if value not in text:
-            continue
-        if len(value) >= _SHORT:
-            text = text.replace(value, REDACTED)
-        else:
-            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", REDACTED, text)
-    return text
+    """Remove values from a text, longest first; of very many, the shorter ones only where they are whole words."""
+    values = sorted(hidden, key=lambda value: (-len(value), value))
+    words = frozenset(values[_MANY:])
+    text = without_values(text, values[:_MANY])
+    return _WORD.sub(lambda found: REDACTED if found.group() in words else found.group(), text) if words else text
 
 
 def _without_quotations(lines: list[str], statements: list[str]) -> Iterator[str]:

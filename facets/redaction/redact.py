@@ -17,7 +17,8 @@ from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.redaction.rows import without_rows
 from openlineage_pyspark.facets.redaction.sql import SqlText, redact_sql
-from openlineage_pyspark.facets.redaction.text import redact_text
+from openlineage_pyspark.facets.redaction.text import redact_text, without_values
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
 from openlineage_pyspark.facets.urls import REDACTED
 
 
@@ -41,8 +42,18 @@ class Redaction:
         return redact_text(text, self.known)
 
     def sql(self, text: str) -> SqlText:
-        """Redact a statement or an expression in SQL; the result also holds the removed values."""
-        return redact_sql(text, self.text, mask=self.mask_literals)
+        """Redact a statement in SQL; the result also holds the removed values."""
+        return self._without_numbers(redact_sql(text, self.text, mask=self.mask_literals))
+
+    def expression(self, text: str, *, secret: bool = False, hidden: frozenset[str] = frozenset()) -> str:
+        """Redact an expression; of a secret column it hides all strings, and the strings `hidden` of any other."""
+        redacted = redact_sql(text, self.text, mask=self.mask_literals, secret=secret, hidden=hidden)
+        return self._without_numbers(redacted).text
+
+    def _without_numbers(self, sql: SqlText) -> SqlText:
+        """Hide the numbers that the configuration holds as secrets; in SQL they may stand without quotes."""
+        numbers = tuple(value for value in self.known if value.isdigit())
+        return attrs.evolve(sql, text=without_values(sql.text, numbers)) if numbers else sql
 
     def message(self, text: str, hidden: Iterable[str] = ()) -> str:
         """Redact the message or stack trace of a failure; `hidden` are the values removed from its statement."""
@@ -65,12 +76,12 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
         earlier: messages of earlier exceptions, and what is shown in their place (`rows.shown_messages`).
     """
     sql = redaction.sql(state.job.sql) if state.job.sql else SqlText("")
-    expressions: dict[str, str] = {}
+    expressions = _expressions(state, redaction, sql)
     outputs = [
         attrs.evolve(
             output,
             dataset=_dataset(output.dataset, redaction),
-            lineage=_lineage(output.lineage, redaction, expressions) if output.lineage is not None else None,
+            lineage=_lineage(output.lineage, expressions) if output.lineage is not None else None,
         )
         for output in state.outputs
     ]
@@ -124,24 +135,60 @@ def _comment(comment: str | None, redaction: Redaction) -> str | None:
     return None if comment is None or redaction.mask_literals else redaction.text(comment)
 
 
-def _lineage(lineage: ColumnLineage, redaction: Redaction, known: dict[str, str]) -> ColumnLineage:
-    """Redact the expressions of a lineage; `known` caches those that were redacted before."""
+@attrs.define
+class _Expressions:
+    """
+    Redacts the expressions of a lineage.
 
-    def shown(way: Transformation) -> Transformation:
+    Args:
+        redaction: the options.
+        hidden: the strings that were hidden in the statement.
+        written: the strings in the statement if it has parameters; any other string in an expression is the value of
+            one, and hidden. None if it has none.
+    """
+
+    redaction: Redaction
+    hidden: frozenset[str]
+    written: frozenset[str] | None
+    _known: dict[tuple[str, bool], str] = attrs.field(factory=dict, init=False)
+
+    def shown(self, way: Transformation, *, secret: bool) -> Transformation:
+        """Return a transformation whose expression is redacted."""
         text = way.description
         if not text:
             return way
-        if text not in known:
-            known[text] = redaction.sql(text).text
-        return way if known[text] == text else attrs.evolve(way, description=known[text])
+        if (text, secret) not in self._known:
+            hidden = self.hidden
+            if self.written is not None:
+                hidden |= _strings_of(text) - self.written
+            self._known[text, secret] = self.redaction.expression(text, secret=secret, hidden=hidden)
+        shown = self._known[text, secret]
+        return way if shown == text else attrs.evolve(way, description=shown)
 
-    def edges(given: tuple[Edge, ...]) -> tuple[Edge, ...]:
+
+def _expressions(state: RunState, redaction: Redaction, sql: SqlText) -> _Expressions:
+    statement = state.job.sql or ""
+    parameters = any(token.kind is TokenKind.SIGN and token.text in ("?", ":") for token in tokens(statement))
+    return _Expressions(redaction, sql.hidden, _strings_of(statement) if parameters else None)
+
+
+def _strings_of(sql: str) -> frozenset[str]:
+    return frozenset(unquoted(token) for token in tokens(sql) if token.kind is TokenKind.STRING)
+
+
+def _lineage(lineage: ColumnLineage, expressions: _Expressions) -> ColumnLineage:
+    """Redact the expressions of a lineage."""
+
+    def edges(given: tuple[Edge, ...], *, secret: bool = False) -> tuple[Edge, ...]:
         made = []
         for edge in given:
             # With masked literals, transformations that differ only in a literal become equal.
-            ways = tuple(dict.fromkeys(shown(way) for way in edge.transformations))
+            shown = (expressions.shown(way, secret=secret and way.type == "DIRECT") for way in edge.transformations)
+            ways = tuple(dict.fromkeys(shown))
             made.append(edge if ways == edge.transformations else attrs.evolve(edge, transformations=ways))
         return tuple(made)
 
-    columns = tuple(OutputColumn(column.name, edges(column.edges)) for column in lineage.columns)
+    columns = tuple(
+        OutputColumn(column.name, edges(column.edges, secret=is_secret(column.name))) for column in lineage.columns
+    )
     return ColumnLineage(columns, edges(lineage.dataset))

@@ -13,9 +13,10 @@ import re
 from collections.abc import Callable
 
 import attrs
-from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option, is_shown_property
+from openlineage_pyspark.facets.redaction.conditions import secret_literals
+from openlineage_pyspark.facets.redaction.names import is_secret, is_shown_option, is_shown_property
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, quoted, tokens, unquoted
-from openlineage_pyspark.facets.urls import REDACTED, without_credentials
+from openlineage_pyspark.facets.urls import REDACTED, reduced, without_credentials
 
 MASK = "?"
 """Replaces a literal if literals are masked."""
@@ -24,9 +25,6 @@ _LISTS = frozenset(
     "OPTIONS TBLPROPERTIES DBPROPERTIES SERDEPROPERTIES PROPERTIES CREDENTIAL CREDENTIALS WITH FORMAT_OPTIONS "
     "COPY_OPTIONS".split()
 )
-_SIGNS = frozenset("= < > ! =>".split())
-_COMPARE = frozenset("IN LIKE ILIKE RLIKE REGEXP".split())
-_QUERY = frozenset("SELECT WITH FROM".split())
 _VARIABLES = frozenset("VAR VARIABLE".split())
 _BEGIN_STATEMENT = frozenset("BEGIN THEN ELSE DO".split())
 _SET_NO_PROPERTY = frozenset("ROLE CATALOG TIME PATH NAMES".split())
@@ -35,17 +33,9 @@ _NO_SECRET = frozenset("true false null".split())
 _SHORTEST_SECRET = 4
 _LONGEST_NAME = 200
 # A text without any of these has nothing to hide.
-_MARK = re.compile(r"['\"`$@]|--|/\*|=>|(?i:\bset\b|\bdeclare\b|\bwith\b|options|properties|credential)")
-
-_WITH_KEY = frozenset("aes_encrypt aes_decrypt try_aes_decrypt aesencrypt aesdecrypt".split())
-"""Functions whose second argument is a key."""
-_KEYED = "hmac"
-"""Prefix of the names that users give to keyed hash functions; any argument may be the key."""
-_WITH_OPTIONS = frozenset(
-    "from_json to_json schema_of_json from_csv to_csv schema_of_csv from_xml to_xml schema_of_xml from_avro to_avro "
-    "schema_of_avro from_protobuf to_protobuf".split()
+_MARK = re.compile(
+    r"['\"`$@]|--|/\*|=>|(?i:\bset\b|\bdeclare\b|\bwith\b|options|properties|pass|pw|pin|otp|secret|token|cred|cv[cv])"
 )
-"""Functions that take the options of a source as a map."""
 
 
 @attrs.frozen
@@ -62,7 +52,14 @@ class SqlText:
     hidden: frozenset[str] = attrs.field(default=frozenset(), repr=False)
 
 
-def redact_sql(text: str, redact: Callable[[str], str], *, mask: bool = False) -> SqlText:
+def redact_sql(
+    text: str,
+    redact: Callable[[str], str],
+    *,
+    mask: bool = False,
+    secret: bool = False,
+    hidden: frozenset[str] = frozenset(),
+) -> SqlText:
     """
     Redact a text in Spark SQL: a statement, a part of one, or an expression.
 
@@ -70,60 +67,14 @@ def redact_sql(text: str, redact: Callable[[str], str], *, mask: bool = False) -
         text: the SQL, complete or cut anywhere.
         redact: removes the credentials from the value of a string.
         mask: whether to replace every literal by `?`.
+        secret: whether the whole text is the value of a secret, so that all strings in it are hidden.
+        hidden: strings to hide wherever they occur.
     """
-    if not mask and _MARK.search(text) is None:
+    if not mask and not secret and _MARK.search(text) is None:
         return SqlText(text)
     reading = _SqlRedactor(text, redact, mask=mask)
-    reading.read()
+    reading.read(secret=secret, hidden=hidden)
     return SqlText(without_credentials("".join(reading.shown)), frozenset(reading.hidden))
-
-
-@attrs.define
-class CallContext:
-    """
-    An open parenthesis, and what it says about the strings in it.
-
-    Args:
-        function: the token before it, in lower case.
-        in_secret: whether all strings in it are secret.
-        in_options: whether a map in it holds the options of a source.
-        argument: the index of the current argument.
-        named_secret: whether the last name in a map of names and values names a secret.
-    """
-
-    function: str
-    in_secret: bool
-    in_options: bool
-    argument: int = 0
-    named_secret: bool = False
-
-    @property
-    def holds_secret(self) -> bool:
-        """Return whether the next string is secret."""
-        as_value = self.named_secret and self.argument % 2 == 1
-        as_key = self.argument == 1 and self.function in _WITH_KEY
-        return self.in_secret or as_value or as_key or self.function.startswith(_KEYED)
-
-    def read(self, text: str) -> None:
-        """Note a string of the current argument: in a map it may be the name of the next value."""
-        if self.function == "map" and self.argument % 2 == 0:
-            shown = is_shown_option(text) if self.in_options else not (is_secret(text) or is_login(text))
-            self.named_secret = not shown
-
-
-def call_context(function: str, around: CallContext | None, *, in_secret: bool) -> CallContext:
-    """
-    Return the context that an opening parenthesis begins.
-
-    Args:
-        function: the token before the parenthesis, often a function's name.
-        around: the context that it is in; None at the top.
-        in_secret: whether everything in it is known to be secret.
-    """
-    if around is None:
-        return CallContext(function.lower(), in_secret, in_options=False)
-    in_options = around.in_options or around.function in _WITH_OPTIONS
-    return CallContext(function.lower(), in_secret or around.holds_secret, in_options)
 
 
 class _SqlRedactor:
@@ -142,22 +93,23 @@ class _SqlRedactor:
         self.all = list(tokens(text))
         self.shown = [_spaced(token) for token in self.all]
         self.hidden: set[str] = set()
-        self._open: list[CallContext] = []
-        # The position of the parenthesis around the values that a secret is compared with.
-        self._secret_parenthesis = -1
+        self._secret: frozenset[int] = frozenset()
+        self._hidden_before: frozenset[str] = frozenset()
         self._redact = redact
         self._mask = mask
         silent = (TokenKind.SPACE, TokenKind.COMMENT)
         self._places = [place for place, token in enumerate(self.all) if token.kind not in silent]
 
-    def read(self) -> None:
+    def read(self, *, secret: bool, hidden: frozenset[str]) -> None:
         """Redact all tokens."""
+        self._hidden_before = hidden
+        if not self._mask:
+            self._secret = secret_literals([self.all[place] for place in self._places], all_strings=secret)
         at, begins = 0, True
         while at < len(self._places):
             token = self._token(at)
             if token.kind is TokenKind.SIGN:
                 begins = token.text == ";"
-                self._bracket(at, token.text)
                 at += 1
                 continue
             word = token.text.upper() if token.kind is TokenKind.WORD else ""
@@ -165,44 +117,27 @@ class _SqlRedactor:
                 at = self._set(at + 1)
             elif begins and word == "DECLARE":
                 at = self._declare(at + 1)
+            elif word in _LISTS and self._text(at + 1) == "(":
+                at = self._options(at + 2)
             else:
-                at = self._next(at, word)
+                self._literal(at)
+                at += 1
             begins = word in _BEGIN_STATEMENT
 
-    def _next(self, at: int, word: str) -> int:
-        """Redact what begins at a position; return the position after it."""
-        if word in _LISTS and self._text(at + 1) == "(":
-            return self._options(at + 2)
-        value = self._value_of_secret(at)
-        if value is not None:
-            self._plain(at)
-            self._plain_all(at + 1, value)
-            self._hide(value, value + 1)
-            return value + 1
-        if self._is_string(at) and self._open and self._open[-1].holds_secret:
+    def _literal(self, at: int) -> None:
+        """Redact a token that stands in no list and no SET."""
+        if at in self._secret:
             self._hide(at, at + 1)
-            return at + 1
-        if self._is_string(at) and self._open:
-            self._open[-1].read(unquoted(self._token(at)))
-        self._plain(at)
-        return at + 1
-
-    def _bracket(self, at: int, sign: str) -> None:
-        """Update the call context at a sign."""
-        if sign == "(":
-            function = self._text(at - 1) if at > 0 else ""
-            around = self._open[-1] if self._open else None
-            self._open.append(call_context(function, around, in_secret=at == self._secret_parenthesis))
-        elif self._open and sign == ",":
-            self._open[-1].argument += 1
-        elif self._open and sign == ")":
-            self._open.pop()
+        elif self._text(at - 1).upper() == "IMMEDIATE" and self._is_string(at) and not self._mask:
+            self._query(at)
+        else:
+            self._plain(at)
 
     def _token(self, at: int) -> Token:
         return self.all[self._places[at]]
 
     def _text(self, at: int) -> str:
-        return self._token(at).text if at < len(self._places) else ""
+        return self._token(at).text if 0 <= at < len(self._places) else ""
 
     def _is_string(self, at: int) -> bool:
         return at < len(self._places) and self._token(at).kind is TokenKind.STRING
@@ -213,15 +148,15 @@ class _SqlRedactor:
         parts = (self._token(at) for at in range(begin, end))
         return "".join(unquoted(token) if token.kind in quotes else token.text for token in parts)
 
-    def _end(self, begin: int, *signs: str) -> int:
+    def _end(self, begin: int, *signs: str, before: int | None = None) -> int:
         """Return the position of the first of some signs outside inner parentheses, or of the closing parenthesis."""
         depth = 0
-        for at in range(begin, len(self._places)):
+        for at in range(begin, len(self._places) if before is None else before):
             text = self._text(at)
             if depth == 0 and (text in signs or text == ")"):
                 return at
             depth += {"(": 1, ")": -1}.get(text, 0)
-        return len(self._places)
+        return len(self._places) if before is None else before
 
     def _plain(self, at: int) -> None:
         """Redact a token about which its surroundings say nothing."""
@@ -231,8 +166,9 @@ class _SqlRedactor:
             self._show(at, MASK)
         elif token.kind is TokenKind.STRING:
             value = unquoted(token)
-            shown = self._redact(value) if token.whole else REDACTED
-            if shown != value:
+            if not token.whole or value in self._hidden_before:
+                self._show(at, quoted(REDACTED))
+            elif (shown := self._redact(_reduced(value))) != value:
                 self._show(at, quoted(shown))
         elif token.kind is TokenKind.NAME and not token.whole:
             self._show(at, f"`{REDACTED}`")
@@ -267,7 +203,7 @@ class _SqlRedactor:
         return begin
 
     def _option(self, begin: int, end: int) -> None:
-        equals = self._end(begin, "=", "=>")
+        equals = self._end(begin, "=", "=>", before=end)
         has_sign = equals < end
         value = equals + 1 if has_sign else self._end_of_name(begin, end)
         name = self._name(begin, equals if has_sign else value)
@@ -276,52 +212,21 @@ class _SqlRedactor:
         if not is_shown_option(name):
             self._hide(value, end)
         elif name.lower() in _QUERIES and end - value == 1 and self._is_string(value) and not self._mask:
-            inner = redact_sql(unquoted(self._token(value)), self._redact)
-            self.hidden |= inner.hidden
-            self._show(value, quoted(self._redact(inner.text)))
+            self._query(value)
         else:
             self._plain_all(value, end)
+
+    def _query(self, at: int) -> None:
+        """Redact a string that is SQL itself."""
+        inner = redact_sql(unquoted(self._token(at)), self._redact)
+        self.hidden |= inner.hidden
+        self._show(at, quoted(self._redact(inner.text)))
 
     def _end_of_name(self, begin: int, end: int) -> int:
         at = begin + 1
         while at + 1 < end and not self._is_string(begin) and self._text(at) in (".", "-", ":"):
             at += 2
         return min(at, end)
-
-    def _value_of_secret(self, at: int) -> int | None:
-        """
-        Return the position of the string that the name at a position says is a secret; None if there is none.
-
-        It finds `password 'x'`, `token => 'x'`, `'key' = 'x'` and `password = 'x'`. In `api_key IN ('x', 'y')` and
-        `pin = f('x')` it notes the parenthesis, in which all strings are then secret.
-        """
-        token = self._token(at)
-        if token.kind not in (TokenKind.WORD, TokenKind.NAME, TokenKind.STRING):
-            return None
-        quotes = token.kind is TokenKind.STRING
-        behind = at + 1 if self._is_string(at + 1) and not quotes else at + 2
-        is_pair = behind == at + 1 or self._text(at + 1) == ("=" if quotes else "=>")
-        if is_pair and self._is_string(behind):
-            name = self._name(at, at + 1)
-            return behind if is_secret(name) or is_login(name) else None
-        if quotes or (value := self._operand(at + 1)) is None or not is_secret(self._name(at, at + 1)):
-            return None
-        if self._is_string(value):
-            return value
-        bracket = value if self._text(value) == "(" else value + 1
-        if self._text(bracket) == "(" and self._text(bracket + 1).upper() not in _QUERY:
-            self._secret_parenthesis = bracket
-        return None
-
-    def _operand(self, at: int) -> int | None:
-        """Return where the value begins that the preceding name is compared with or set to; None if there is none."""
-        begin = at
-        while at < begin + 3 and self._text(at) in _SIGNS:
-            at += 1
-        if at > begin:
-            return at
-        at += self._text(at).upper() == "NOT"
-        return at + 1 if self._text(at).upper() in _COMPARE else None
 
     def _equals(self, begin: int) -> int | None:
         """Return the position of the equals sign after the name that begins at a position; None if there is none."""
@@ -361,14 +266,33 @@ class _SqlRedactor:
             return begin
         name = self._name(begin, equals)
         if is_shown_property(name) or ("." not in name and not is_secret(name)):
-            return begin
-        # If the text is this statement only, its value may hold semicolons; if SET comes later, the text is a script.
-        places = range(begin, len(self._places))
-        ends = len(self._places) if begin == 1 else next((at for at in places if self._text(at) == ";"), None)
-        end = len(self._places) if ends is None else ends
+            return self._shown_property(begin, equals)
+        end = self._end_of_property(begin)
         self._plain_all(begin, equals)
         self._hide(equals + 1, end)
         return end
+
+    def _end_of_property(self, begin: int) -> int:
+        # If the text is this statement only, its value may hold semicolons; if SET comes later, the text is a script.
+        if begin == 1:
+            return len(self._places)
+        return next((at for at in range(begin, len(self._places)) if self._text(at) == ";"), len(self._places))
+
+    def _shown_property(self, begin: int, equals: int) -> int:
+        """Hide the value of a property that may be shown if it holds a secret; return where to go on."""
+        end = self._end_of_property(begin)
+        if equals + 1 < end:
+            value = "".join(token.text for token in self.all[self._places[equals + 1] : self._places[end - 1] + 1])
+            if not value.startswith(("'", '"')) and self._redact(value) != value:
+                self._plain_all(begin, equals)
+                self._hide(equals + 1, end)
+                return end
+        return begin
+
+
+def _reduced(value: str) -> str:
+    """Return a string that is a JDBC URL without credentials; quotes and blanks in it belong to the URL."""
+    return reduced(value) if value[:5].lower() == "jdbc:" and "\n" not in value else value
 
 
 def _spaced(token: Token) -> str:

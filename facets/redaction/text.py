@@ -1,35 +1,26 @@
 """
 Redact free text, which may hold anything: values of SQL strings, error messages, comments.
 
-Four things are removed: everything in a URL besides its address; the value after a name that says it is a secret or a
-login (`password=...`, `token: ...`, `--secret ...`); private keys, and tokens in the form of a well-known service; and
-the values that are secret according to the configuration. Every step is linear in the length of the text.
+Four things are removed: everything in a URL besides its address; the value that a name which says it is a secret or a
+login is given or compared with (`password=...`, `token: ...`, `--secret ...`, `'x' = password`); private keys, and
+tokens in the form of a well-known service; and the values that are secret according to the configuration.
+
+What the value is depends on how it begins, in whatever language it is written: `values` reads it. Every step is linear
+in the length of the text.
 """
 
 from __future__ import annotations
 
+import bisect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import unquote
 
-from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option
+from openlineage_pyspark.facets.redaction.command_lines import passwords_of_clients
+from openlineage_pyspark.facets.redaction.names import is_login, is_secret, is_shown_option, is_shown_property
+from openlineage_pyspark.facets.redaction.values import Span, named_values
 from openlineage_pyspark.facets.urls import PASSWORD_IN_TEXT, REDACTED, without_credentials
 
-_KEY = re.compile(
-    r"""(?<![\w.\-])(?P<name>[\w.\-]{1,200})
-        (?:[\\"'`\])]{0,3}[ \t]{0,8}(?P<sign>=>|->|[=:,])[ \t]{0,8}
-        |[\\"'`]{0,2}[ \t]{1,8}(?=[\\]?['"])|[ \t]{1,8}(?=\S))""",
-    re.VERBOSE,
-)
-# A value ends at white space and quotes, and before another `name=`.
-_PLAIN_VALUE = re.compile(r"""(?:(?![,;&][ \t]{0,8}[\w.\-]{1,60}[=:])[^\s'"`])+""")
-# In a list such as `Server=x;Pwd=two words;` it ends at the semicolon; other texts have few semicolons.
-_LISTED_VALUE = re.compile(r"[^;=\n'\"]{1,200}={0,2}(?=;)")
-_REST_OF_LINE = re.compile(r"""[^'"\n]+""")
-_SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|negotiate|sharedaccesssignature|sharedkey)[ \t]+(?=\S)")
-_QUOTE = re.compile(r"\\?['\"]")
-_CLOSING = ")]}.,;:"
-_SHOWN_VALUE = re.compile(r"\*{3}|\?|<|\$\{|(?i:true|false|none|null)(?!\w)")
 _TOKENS = "|".join(
     (
         r"(?:AKIA|ASIA)[0-9A-Z]{16}(?!\w)",  # AWS
@@ -40,6 +31,7 @@ _TOKENS = "|".join(
         r"[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|sk-(?=[A-Za-z_\-]{0,40}\d)[\w\-]{20,}",  # Stripe, OpenAI and others
         r"dapi[0-9a-f]{32}(?:-\d)?|hf_[A-Za-z0-9]{20,}",  # Databricks, Hugging Face
         r"hv[sbr]\.[\w\-]{20,}|npm_[A-Za-z0-9]{30,}|SG\.[\w\-]{16,}\.[\w\-]{16,}",  # Vault, npm, SendGrid
+        r"(?:bot)?\d{8,10}:AA[\w\-]{30,}",  # Telegram
     )
 )
 _FORMS = re.compile(rf"(?<![\w\-.])(?:{_TOKENS})|(?i:(?<=bearer )|(?<=basic ))[A-Za-z0-9._~+/\-]{{16,}}=*")
@@ -48,15 +40,21 @@ _PRIVATE_KEY = re.compile(
     r".*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----|\Z)",
     re.DOTALL,
 )
-_MAP = re.compile(r"\{([^{}\n]{1,4000})\}|\[([^\[\]\n]{1,4000})\]|\bMap\(([^()\n]{1,4000})\)")
+# The values may hold one level of brackets themselves.
+_MAP = re.compile(
+    r"\{([^{}\n]{1,4000})\}|\[([^\[\]\n]{1,4000})\]"
+    r"|(?<!\w)\w{0,60}Map\d?\(((?:[^()\n]|\([^()\n]{0,200}\)){1,4000})\)"
+)
 # Derby names the schema of a user after the user.
 _SCHEMA = re.compile(r"(?<=Schema ')[^'\n]{1,200}(?=' does not exist)")
 _COMMA = re.compile(r", ?(?=[\w.\-]{1,200}(?:=| -> ))")
 _ENTRY = re.compile(r"(?P<name>[\w.\-]{1,200})(?P<sign>=| -> )(?P<value>.*)", re.DOTALL)
 _PLAIN = re.compile(r"[\d.:\-]{1,10}(?:[ T][\d.:]{1,15})?|(?i:true|false|null|none)")
+_WHOLE_WORD = 8
+"""A known value that is shorter than this, or a number, is hidden only where it is a whole word."""
 
 
-def redact_text(text: str, known: Iterable[str] = ()) -> str:
+def redact_text(text: str, known: Sequence[str] = ()) -> str:
     """
     Redact a text: replace the credentials in it by `***`.
 
@@ -64,12 +62,31 @@ def redact_text(text: str, known: Iterable[str] = ()) -> str:
         text: any text.
         known: values to replace wherever they occur, longest first.
     """
-    for secret in known:
-        if secret in text:
-            text = text.replace(secret, REDACTED)
+    text = without_values(text, known)
     text = _PRIVATE_KEY.sub(REDACTED, text)
     text = without_credentials(_MAP.sub(_map, text))
-    return _SCHEMA.sub(REDACTED, _FORMS.sub(REDACTED, _without_values(text)))
+    text = _without_spans(text, named_values(text))
+    text = _without_spans(text, passwords_of_clients(text))
+    return _SCHEMA.sub(REDACTED, _FORMS.sub(REDACTED, text))
+
+
+def without_values(text: str, values: Sequence[str]) -> str:
+    """
+    Replace values wherever they occur in a text, short ones and numbers only where they are whole words.
+
+    Args:
+        text: any text.
+        values: the values, longest first.
+    """
+    first = bisect.bisect_left(values, -len(text), key=lambda value: -len(value)) if values else 0
+    for value in values[first:]:
+        if value not in text:
+            continue
+        if len(value) >= _WHOLE_WORD and not value.isdigit():
+            text = text.replace(value, REDACTED)
+        else:
+            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", REDACTED, text)
+    return text
 
 
 def _map(found: re.Match[str]) -> str:
@@ -88,7 +105,11 @@ def _map(found: re.Match[str]) -> str:
 
 
 def _is_shown(name: str, value: str) -> bool:
-    return is_shown_option(name) or (_PLAIN.fullmatch(value) is not None and not is_secret(name))
+    return (
+        is_shown_option(name)
+        or is_shown_property(name)
+        or (_PLAIN.fullmatch(value) is not None and not is_secret(name))
+    )
 
 
 def secrets_in(text: str) -> Iterator[str]:
@@ -98,62 +119,17 @@ def secrets_in(text: str) -> Iterator[str]:
     Args:
         text: the value of a property or variable, or a command line.
     """
-    yield from (text[start:end] for name, start, end in _values(text) if not is_login(name))
+    yield from (text[start:end] for name, start, end in named_values(text) if not is_login(name) or is_secret(name))
+    yield from (text[start:end] for _, start, end in passwords_of_clients(text))
     for found in PASSWORD_IN_TEXT.finditer(text):
         yield from {found.group(1), unquote(found.group(1))}
 
 
-def _without_values(text: str) -> str:
-    """Redact the values after the names of secrets and logins."""
+def _without_spans(text: str, spans: Iterable[Span]) -> str:
+    """Replace some spans of a text, which are in order and do not overlap."""
     parts: list[str] = []
     done = 0
-    for _, start, end in _values(text):
+    for _, start, end in spans:
         parts += [text[done:start], REDACTED]
         done = end
     return "".join([*parts, text[done:]]) if parts else text
-
-
-def _values(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the names of secrets and logins, each with the start and end of its value."""
-    at = 0
-    while (found := _KEY.search(text, at)) is not None:
-        if not _names_secret(found, text):
-            # The text that follows may be a name itself.
-            at = max(found.end("name"), found.end() - 1) if found["sign"] is None else found.end()
-            continue
-        start, end = _value(text, found.end(), found["name"])
-        if end > start and not _SHOWN_VALUE.match(text, start):
-            yield found["name"].strip("-."), start, end
-        at = max(end, found.end())
-
-
-def _names_secret(found: re.Match[str], text: str) -> bool:
-    """Return whether a name and its value are a secret: `name=`, `name: `, `name 'value'`, `--name value`."""
-    name = found["name"]
-    option = name.startswith("--")
-    if found["sign"] is None and not option and text[found.end() : found.end() + 1] not in ("'", '"', "\\"):
-        return False
-    if found["sign"] == "," and text[found.start() - 1 : found.start()] != "(":
-        return False  # a pair of name and value is in parentheses
-    name = name.strip("-.")
-    return is_secret(name) or is_login(name)
-
-
-def _value(text: str, start: int, name: str) -> tuple[int, int]:
-    """Return the start and end of the value that begins at an index; they are equal if there is none."""
-    opening = _QUOTE.match(text, start)
-    if opening is not None:
-        quote = opening.group()
-        close = text.find(quote, opening.end())
-        line = text.find("\n", opening.end())
-        end = len(text) if line < 0 else line
-        return opening.end(), close if 0 <= close <= end else end
-    if name.lower().endswith(("authorization", "cookie")):
-        found = _REST_OF_LINE.match(text, start)
-    else:
-        scheme = _SCHEME.match(text, start)
-        found = _LISTED_VALUE.match(text, start) if text[start - 1] == "=" else None
-        found = found or _PLAIN_VALUE.match(text, scheme.end() if scheme is not None else start)
-    if found is None:
-        return start, start
-    return start, start + len(text[start : found.end()].rstrip(_CLOSING))

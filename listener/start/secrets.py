@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import logging
 import pkgutil
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, quote_plus
+from xml.sax.saxutils import escape
 
 from openlineage_pyspark import transport
 from openlineage_pyspark.facets.redaction.names import is_secret
@@ -18,11 +21,14 @@ from openlineage_pyspark.listener.guard import LOG
 PREFIX_OF_LOG = "openlineage: "
 """The beginning of every log line of this package."""
 
-_SHORTEST = 6
-_MOST = 500
-_PLAIN = re.compile(r"(?i)\d{1,7}|true|false|default|disabled|enabled|required|optional|(?:[a-z_]\w*\.){2,}[\w$]+")
-# Their names look like passwords, but they hold the working directory.
-_PLACES = ("PWD", "OLDPWD")
+_SHORTEST = 3
+_MOST = 2000
+# Whole values that are no secret, whatever their names say.
+_WORDS = frozenset("true false yes no on off none null".split())
+_PLACEHOLDER = re.compile(r"\?|\*{3}|\$\{[\w.:\-]{1,200}\}")
+# Their names look like those of secrets, but they hold the working directory and the kind of desktop.
+_NO_SECRETS = ("PWD", "OLDPWD", "DESKTOP_SESSION", "GDMSESSION", "XDG_SESSION_ID")
+_PASSWORD = re.compile(r"(?i)pass|pw|psw|phrase|(?:^|[._\-])pin$")
 # Below these options users choose the names, so that a name says nothing about its value.
 _FREE = ("headers", "custom_headers", "urlParams")
 
@@ -31,23 +37,69 @@ def secret_values(
     conf: Mapping[str, str], environ: Mapping[str, str], arguments: Sequence[str], transport: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """
-    Return the secret values, longest first, each also as it would be encoded in a URL.
+    Return the secret values, longest first, each also as URLs, JSON, Python and XML would write it.
+
+    If there are more than 2,000 forms, the values themselves go before other forms of them, passwords before other
+    secrets, and those whose names say that they are secret before those found inside other values.
 
     Args:
         conf: the Spark configuration.
-        environ: the environment.
+        environ: the environment; bytes of it that are no UTF-8 are surrogates, as in `os.environ`.
         arguments: the arguments of the command line.
         transport: the options of the transport, nested.
     """
-    found: dict[str, None] = {}
+    ranks: dict[str, int] = {}
+
+    def found(value: str, rank: int) -> None:
+        value = value.strip()
+        if len(value) >= _SHORTEST and value.lower() not in _WORDS and _PLACEHOLDER.fullmatch(value) is None:
+            ranks[value] = min(rank, ranks.get(value, rank))
+
     for name, value in (*conf.items(), *environ.items(), *_leaves(transport)):
-        if is_secret(name) and name not in _PLACES:
-            found[value.strip()] = None
-        found.update(dict.fromkeys(secrets_in(value)))
-    found.update(dict.fromkeys(secrets_in(" ".join(arguments))))
-    telling = [value for value in found if len(value) >= _SHORTEST and not _PLAIN.fullmatch(value)]
-    forms = {form for value in telling for form in (value, quote(value, safe=""), quote_plus(value))}
-    return tuple(sorted(forms, key=lambda form: (-len(form), form)))[:_MOST]
+        if is_secret(name) and name not in _NO_SECRETS:
+            found(value, 0 if _PASSWORD.search(name) is not None else 1)
+        for inner in secrets_in(value):
+            found(inner, 2)
+    for inner in secrets_in(" ".join(arguments)):
+        found(inner, 2)
+    values = sorted(ranks, key=lambda value: (ranks[value], value))
+    forms = dict.fromkeys((*values, *(form for value in values for form in _written(value))))
+    if len(forms) > _MOST:
+        _say_bounded(len(values))
+    return longest_first(list(forms)[:_MOST])
+
+
+@functools.cache
+def _say_bounded(count: int) -> None:
+    LOG.warning(
+        "openlineage: the configuration holds %d secrets, and only %d forms of them are hidden wherever they occur",
+        count,
+        _MOST,
+    )
+
+
+def longest_first(values: Iterable[str]) -> tuple[str, ...]:
+    """Return values in the order in which they must be replaced, so that none is torn by a part of it."""
+    return tuple(sorted(values, key=lambda value: (-len(value), value)))
+
+
+def _written(value: str) -> Iterator[str]:
+    """Yield a value as URLs, JSON, Python and XML write it; bytes that are no UTF-8 also as the JVM shows them."""
+    data = value.encode("utf-8", "surrogatepass" if _HALF.search(value) is not None else "surrogateescape")
+    yield quote(data, safe="")
+    yield quote_plus(data)
+    shown = data.decode("utf-8", "replace")
+    if len(shown.replace("\N{REPLACEMENT CHARACTER}", "")) >= _SHORTEST:
+        yield shown
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield repr(value)[1:-1]
+    yield repr(data)[2:-1]
+    yield escape(value)
+
+
+# Surrogates that stand for no byte: YAML and JSON can write them.
+_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def _leaves(options: Mapping[str, Any], name: str = "", *, free: bool = False) -> Iterable[tuple[str, str]]:
@@ -67,7 +119,7 @@ class _Redacting(logging.Filter):
     def hide(self, known: Iterable[str]) -> None:
         # One process may run several applications in a row, and an earlier one may still be logging.
         every = {*self._redaction.known, *known}
-        self._redaction = Redaction(known=tuple(sorted(every, key=lambda secret: (-len(secret), secret))))
+        self._redaction = Redaction(known=longest_first(every))
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()

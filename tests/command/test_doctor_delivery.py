@@ -68,6 +68,18 @@ def test_no_secret_is_shown_wherever_it_stands(doctor, machine, monkeypatch, rec
     assert ["spark.openlineage.transport.auth.type", "api_key", "--conf"] in keys
 
 
+def test_a_login_in_a_namespace_or_a_path_is_not_shown(doctor):
+    _, _, keys, shown = doctor(
+        f"spark.openlineage.namespace=https://alice:{CANARY}1@host/x",
+        f"spark.openlineage.parentJobNamespace=airflow://{CANARY}2@host",
+        f"spark.openlineage.appName=password={CANARY}3",
+    )
+
+    assert CANARY not in shown
+    assert ["spark.openlineage.namespace", "https://***@host/x", "--conf"] in keys
+    assert ["spark.openlineage.parentJobNamespace", "airflow://***@host", "--conf"] in keys
+
+
 @pytest.mark.parametrize("name", ["type", "auth.type", "compression"])
 def test_a_key_in_an_option_that_takes_a_word_is_not_shown(doctor, receiver, name):
     """It has slipped into the wrong option, where any other word would be shown."""

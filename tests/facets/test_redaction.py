@@ -119,6 +119,43 @@ def test_what_was_redacted_before_does_not_change(state: RunState, redaction: Re
     assert redacted(once, redaction) == once
 
 
+def described(state: RunState, column: str, sql: str, *ways: Transformation) -> list[str]:
+    """Redact a run whose output has one column, and return the expressions of that column."""
+    lineage = ColumnLineage((OutputColumn(column, (Edge(SOURCE, "id", ways),)),))
+    given = attrs.evolve(
+        state, job=attrs.evolve(state.job, sql=sql), outputs=(attrs.evolve(state.outputs[0], lineage=lineage),)
+    )
+    found = redacted(given, Redaction()).outputs[0].lineage
+    assert found is not None
+    return [way.description for way in found.columns[0].edges[0].transformations]
+
+
+def test_of_a_column_called_after_a_secret_every_string_that_flows_into_it_is_hidden(state: RunState) -> None:
+    direct = Transformation("DIRECT", "TRANSFORMATION", "concat(id, 'x')")
+    indirect = Transformation("INDIRECT", "CONDITIONAL", "(kind = 'y')")
+
+    assert described(state, "userPassword", "SELECT 1", direct, indirect) == ["concat(id, '***')", "(kind = 'y')"]
+    assert described(state, "name", "SELECT 1", direct, indirect) == ["concat(id, 'x')", "(kind = 'y')"]
+
+
+@pytest.mark.parametrize("marker", [":p", "?"])
+def test_of_a_statement_with_parameters_only_strings_of_its_text_are_shown(state: RunState, marker: str) -> None:
+    """A bound value is in the plan like any other literal."""
+    way = Transformation("DIRECT", "TRANSFORMATION", "concat(id, 'bound', 'written')")
+
+    assert described(state, "c", f"SELECT concat(id, {marker}, 'written') AS c FROM t", way) == [
+        "concat(id, '***', 'written')"
+    ]
+
+
+def test_a_string_that_the_statement_says_is_secret_is_hidden_in_every_expression(state: RunState) -> None:
+    way = Transformation("DIRECT", "TRANSFORMATION", "concat(id, 's3cr3t', 'plain')")
+
+    assert described(state, "c", "WITH q AS (SELECT 's3cr3t' AS pw) SELECT concat(id, pw, 'plain') FROM q", way) == [
+        "concat(id, '***', 'plain')"
+    ]
+
+
 def test_a_run_without_anything_to_hide_stays_as_it_is(full_run: tuple[RunState, RunState]) -> None:
     for state in full_run:
         assert redacted(state, Redaction()) == state

@@ -104,7 +104,7 @@ def test_with_masked_literals_they_leave_as_well(text, _):
         "WHERE token IN (SELECT token FROM s WHERE kind = 'x') AND password IS NOT NULL AND secret = other",
         "SELECT map('a', 'b', 'c', 'd'), map(a, 'b'), tokenize('x'), map('mode', 'x')",
         "DECLARE x STRING DEFAULT 'y'",
-        "WITH q AS (SELECT 'x' AS password) SELECT * FROM q",
+        "WITH q AS (SELECT 'x' AS passenger) SELECT * FROM q",
         "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.a = 'x'",
         "SET VAR x = 'y'",
         "(spark_catalog.default.t.id + CAST('x' AS INT))",

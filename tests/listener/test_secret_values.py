@@ -54,9 +54,79 @@ def test_a_secret_is_known_in_the_form_that_it_has_in_a_url_the_longest_first():
     assert values(environ={"API_KEY": "s3/cr+3t x"}) == ("s3%2Fcr%2B3t%20x", "s3%2Fcr%2B3t+x", "s3/cr+3t x")
 
 
-@pytest.mark.parametrize("value", ["short", "", "true", "1234567", "disabled", "org.example.auth.TokenProvider"])
-def test_what_would_tear_texts_to_shreds_is_none(value):
+@pytest.mark.parametrize("value", ["", "x", "ab", "true", "None", "no", "***", "?", "${DB_PASSWORD}"])
+def test_what_is_too_short_or_only_stands_for_a_secret_is_none(value):
     assert values(conf={"spark.shop.token": value}) == ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "abc", "short", "123", "1234567", "20240101", "s3cr!", "required", "default", "correct.horse.battery.staple",
+        "admin", "Correct.Horse.Battery9", "v4.local.AbCdEf123456", "org.example.Pa55word",
+        "?Zq9", "<x>", "***x", "${x", "true-x",
+    ],
+)  # fmt: skip
+def test_what_is_secret_by_its_name_is_hidden_whatever_it_looks_like(value):
+    known = values(environ={"DB_PASSWORD": value})
+
+    assert Redaction(known=known).message(f"no luck with {value}, it says '{value}'.") == (
+        "no luck with ***, it says '***'."
+    )
+
+
+def test_a_short_secret_and_a_number_are_hidden_only_where_they_are_whole_words():
+    redaction = Redaction(known=values(environ={"DB_PASSWORD": "abc", "PIN": "20240101"}))
+
+    assert redaction.text("abcde, x_abc and abc; part-20240101a and 20240101") == (
+        "abcde, x_abc and ***; part-20240101a and ***"
+    )
+    assert redaction.sql("SELECT id FROM t WHERE day = 20240101").text == "SELECT id FROM t WHERE day = ***"
+
+
+@pytest.mark.parametrize("value", ["p\udce4ssword", "\udcff\udcfeabcdef", "\ud800half", "\udcff\udcff\udcff"])
+def test_a_secret_that_is_no_text_is_known_and_costs_no_other(value):
+    """Bytes that are no UTF-8 are surrogates in the environment and on the command line."""
+    known = values(environ={"DB_PASSWORD": value, "API_KEY": "s3cr3t-1"}, arguments=["--token", value])
+
+    assert {value, "s3cr3t-1"} <= set(known)
+
+
+def test_a_password_of_latin_1_is_known_as_the_jvm_shows_it():
+    assert "p\ufffdssword" in values(environ={"DB_PASSWORD": "p\udce4ssword"})
+
+
+def test_a_secret_is_known_as_json_python_and_xml_write_it():
+    known = values(environ={"DB_PASSWORD": 'a"b\nc<d'})
+
+    assert Redaction(known=known).text(r'{"x": "a\"b\nc<d"} or a&lt;d') == '{"x": "***"} or a&lt;d'
+    assert {'a"b\nc<d', 'a\\"b\\nc<d', 'a"b\\nc<d', 'a"b\nc&lt;d', "a%22b%0Ac%3Cd"} <= set(known)
+
+
+def test_of_very_many_secrets_passwords_stay_before_tokens_and_every_value_before_its_other_forms(caplog):
+    environ = {f"A{n}_TOKEN": f"tok-{n:04d}-{'x' * 40}/+=" for n in range(2500)}
+    passwords = {f"A{n}_PASSWORD": f"pw{n:03d}" for n in range(100)}
+
+    known = values(environ=environ | passwords)
+
+    assert len(known) == 2000
+    assert set(passwords.values()) <= set(known)
+    assert sum(value.startswith("tok-") and value.endswith("/+=") for value in known) == 1900
+    assert list(known) == sorted(known, key=lambda value: (-len(value), value))
+    assert caplog.messages == [
+        "openlineage: the configuration holds 2600 secrets, and only 2000 forms of them are hidden wherever they occur"
+    ]
+
+
+def test_what_the_desktop_and_the_working_directory_are_called_is_no_secret():
+    environ = {"PWD": "/work/dir", "DESKTOP_SESSION": "gnome", "XDG_SESSION_CLASS": "user", "SSH_ASKPASS": "/bin/ask"}
+    conf = {
+        "spark.sql.session.timeZone": "Europe/Berlin",
+        "spark.authenticate.secretBitLength": "256",
+        "spark.hadoop.fs.s3a.aws.credentials.provider": "org.example.Provider",
+    }
+
+    assert values(environ=environ, conf=conf) == ()
 
 
 def test_the_log_of_a_fault_shows_no_secret(caplog):
