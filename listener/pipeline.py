@@ -19,7 +19,7 @@ from openlineage_pyspark.facets.model.run import Gap, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.redact import redacted
 from openlineage_pyspark.listener.analyses import Analyses
 from openlineage_pyspark.listener.guard import Caught, Guard
-from openlineage_pyspark.listener.probe.records import EventsDropped, ProbeFault, Record, parse
+from openlineage_pyspark.listener.probe.records import ApplicationEnded, EventsDropped, ProbeFault, Record, parse
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.assemble import Runs
 from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, Step
@@ -38,6 +38,7 @@ class Pipeline:
         events: how many events were handed to the delivery.
         dropped: how many events Spark dropped because the listener's queue was full.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
+        ended: when the context ended (timezone-aware); None while it runs.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Pipeline:
         """
         self.events = self.dropped = 0
         self.gaps: dict[Gap, None] = {}
+        self.ended: datetime.datetime | None = None
         self._application = application
         self._options = options
         self._providers = tuple(providers)
@@ -77,6 +79,8 @@ class Pipeline:
                 self._guard.report(f"the probe ({record.where})", RuntimeError(record.message))
             case EventsDropped():
                 self.dropped = record.count
+            case ApplicationEnded():
+                self.ended = record.time
         for state in self.states(record):
             self.ship(state)
 

@@ -174,12 +174,18 @@ class Worker:
             self._guard.run("describing the application", self._end_application)
 
     def _abandon(self) -> None:
-        for state in self._pipeline.abandon(_now()):
+        for state in self._pipeline.abandon(self._end_time()):
             self._pipeline.ship(state)
 
     def _end_application(self) -> None:
         self._lost = self._guard.run("counting lost records", self._probe.lost) or 0
-        self._pipeline.ship(self._application.ended_state(self._outcome, _now(), self._losses(), self._records))
+        time = self._end_time()
+        self._pipeline.ship(self._application.ended_state(self._outcome, time, self._losses(), self._records))
+
+    def _end_time(self) -> datetime.datetime:
+        """Return when the context ended or, if it still runs, the present time."""
+        # The script may end long after its context, and another context may have begun since.
+        return self._pipeline.ended or _now()
 
     def _release(self, barriers: list[threading.Event]) -> None:
         for barrier in barriers:

@@ -190,7 +190,7 @@ def write_to_table(
     dataset = catalog_table(table, session, fields)
     if dataset is None:
         return UnnamedTarget(reads_of(query), "a table without a name")
-    label = table_label(dataset, table_name(table.values.get("identifier")))
+    label = table_label(dataset, table_name(table.values.get("identifier"), case_sensitive=session.case_sensitive))
     return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=label)
 
 
@@ -227,9 +227,13 @@ _KEEPS_NOTHING = frozenset(
 )
 
 
-def _keeps_nothing(target: Described) -> bool:
+def keeps_nothing(target: Described | None) -> bool:
     """Return whether a target is one of Spark's noop, console, memory and foreach sinks."""
-    return target.simple_name in _KEEPS_NOTHING and target.class_name.startswith("org.apache.spark.sql.execution.")
+    return (
+        target is not None
+        and target.simple_name in _KEEPS_NOTHING
+        and target.class_name.startswith("org.apache.spark.sql.execution.")
+    )
 
 
 def unnamed(target: Described | None, query: int | None) -> UnnamedTarget:
@@ -242,7 +246,7 @@ def unnamed(target: Described | None, query: int | None) -> UnnamedTarget:
     """
     if target is None:
         return UnnamedTarget(reads_of(query), "an unknown target")
-    return UnnamedTarget(reads_of(query), None if _keeps_nothing(target) else target.class_name)
+    return UnnamedTarget(reads_of(query), None if keeps_nothing(target) else target.class_name)
 
 
 def write_to_relation(
@@ -272,7 +276,7 @@ def write_to_relation(
     operator = plan.operators[target]
     table = operator.described("table")
     found = resolve.relation(plan, operator, session)
-    if found is None or not found.datasets or (table is not None and _keeps_nothing(table)):
+    if found is None or not found.datasets or keeps_nothing(table):
         return unnamed(table or Described(operator.class_name, {}), query)
     dataset = found.datasets[0]
     names = tuple(column.name for column in operator.output)

@@ -42,11 +42,13 @@ class Session:
         warehouse: the value of `spark.sql.warehouse.dir`, as a qualified path.
         metastore: the value of `hive.metastore.uris`, if the session catalog is Hive's.
         catalog: the value of `spark.sql.catalogImplementation`.
+        case_sensitive: the value of `spark.sql.caseSensitive`; without it, names are in lower case.
     """
 
     warehouse: str | None = None
     metastore: str | None = None
     catalog: str = "in-memory"
+    case_sensitive: bool = False
 
 
 @attrs.frozen

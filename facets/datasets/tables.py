@@ -36,7 +36,7 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
     Returns:
         None if the table has no name.
     """
-    name = table_name(table.values.get("identifier"))
+    name = table_name(table.values.get("identifier"), case_sensitive=session.case_sensitive)
     where = table.text("locationUri") or table.text("defaultPath")
     if name is None:
         return None
@@ -52,13 +52,14 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
         namespace = symlinks[0].namespace if symlinks else naming.warehouse_namespace(session.warehouse or "file:/")
         kind = "VIEW" if table.text("kind") == "VIEW" else "TABLE"
         return Dataset(Identifier(namespace, name), fields, catalog=catalog, type=kind)
+    layer, format_ = storage_of(table.text("provider") or table.text("serde"))
     return Dataset(
         naming.uri_location(where),
         fields,
         symlinks,
         catalog,
-        storage_layer="default",
-        file_format=format_of_provider(table.text("provider") or table.text("serde")),
+        storage_layer=layer,
+        file_format=format_,
         type="TABLE",
         description=table.text("comment"),
     )
@@ -73,14 +74,22 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
         }
     }
 )
-def table_name(identifier: object) -> str | None:
-    """Return `database.table` for a described TableIdentifier, after the catalog unless that is `spark_catalog`."""
+def table_name(identifier: object, *, case_sensitive: bool = False) -> str | None:
+    """
+    Return `database.table` for a described TableIdentifier, after the catalog unless that is `spark_catalog`.
+
+    Args:
+        identifier: a described TableIdentifier; it may have the user's spelling.
+        case_sensitive: the value of `spark.sql.caseSensitive`. Without it, the name is in lower case, as the session
+            catalog keeps it (SessionCatalog.formatTableName).
+    """
     if not isinstance(identifier, Described) or identifier.text("table") is None:
         return None
     parts = [identifier.text("catalog"), identifier.text("database") or "default", identifier.text("table")]
     if parts[0] == "spark_catalog":
         parts[0] = None
-    return ".".join(part for part in parts if part)
+    name = ".".join(part for part in parts if part)
+    return name if case_sensitive else name.lower()
 
 
 def format_of_provider(provider: str | None) -> str | None:
@@ -88,8 +97,28 @@ def format_of_provider(provider: str | None) -> str | None:
     if not provider:
         return None
     name = provider.rsplit(".", 1)[-1].lower()
-    known = ("parquet", "orc", "avro", "json", "csv", "text", "xml", "iceberg", "delta")
+    known = (*_LAYERS, "parquet", "orc", "avro", "json", "csv", "text", "xml")
     return next((format_ for format_ in known if format_ in name), name)
+
+
+_LAYERS = ("iceberg", "delta", "hudi", "paimon")
+
+
+def storage_of(provider: str | None) -> tuple[str, str | None]:
+    """
+    Return the storage layer and the file format of a provider's tables.
+
+    Args:
+        provider: a short name or the name of a class, as for `format_of_provider`.
+
+    Returns:
+        For a format of tables its name, and the format of its files if that is always the same; else `default` and
+        the format of the files.
+    """
+    format_ = format_of_provider(provider)
+    if format_ in _LAYERS:
+        return format_, "parquet" if format_ == "delta" else None
+    return "default", format_
 
 
 def in_session_catalog(plan: Plan, operator: Operator, session: Session) -> Relation | None:

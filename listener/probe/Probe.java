@@ -6,6 +6,7 @@ import com.codahale.metrics.Counter;
 import java.io.IOException;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
@@ -95,6 +96,16 @@ public final class Probe extends SparkListener {
       put(rddJobs.end(event, totals.remove(TaskTotals.ofRddJob(event.jobId()))));
     } catch (Throwable problem) {
       fault("onJobEnd", problem);
+    }
+  }
+
+  public void onApplicationEnd(SparkListenerApplicationEnd event) {
+    try {
+      JsonText record = JsonText.record("application_end");
+      record.writeNumberField("time", event.time());
+      put(record.end());
+    } catch (Throwable problem) {
+      fault("onApplicationEnd", problem);
     }
   }
 

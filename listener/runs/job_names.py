@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Sequence
 
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Dataset
@@ -11,6 +13,7 @@ from openlineage_pyspark.facets.plan_lineage import PlanLineage
 _LONGEST = 250
 # The least number of characters left for a job's own part when the application's name is long.
 _OWN = 100
+_PLAIN = re.compile(r"[\w.-]+")
 
 
 def application_name(name: str, parent: str | None) -> str:
@@ -61,19 +64,28 @@ def label_of(plan_lineage: PlanLineage) -> str:
     if plan_lineage.outputs:
         write = plan_lineage.outputs[0].write
         return unique_label(write.label, write.dataset)
-    names = [d.symlinks[0].name if d.symlinks else d.identifier.name for d in plan_lineage.inputs]
+    names = [_input_name(dataset) for dataset in plan_lineage.inputs]
     return "_".join(sorted(naming.snake_case(name.rpartition("/")[2]) for name in names)[:3])
 
 
-def stream_label(name: str | None, plan_lineage: PlanLineage) -> str:
+def _input_name(dataset: Dataset) -> str:
+    """Return an input's part of a job's name."""
+    namespace, _, table = dataset.identifier.namespace.partition(":")
+    if namespace == "datasource" and not _PLAIN.fullmatch(dataset.identifier.name):
+        # A source that is in no catalog may put its options into its name, as `Rates(perSecond=1, cores=8)`.
+        return table
+    return dataset.symlinks[0].name if dataset.symlinks else dataset.identifier.name
+
+
+def stream_label(name: str | None, parts: Sequence[PlanLineage]) -> str:
     """
-    Return the label of a streaming query: its name, else what it writes, else what it reads.
+    Return the label of a streaming query: its name, else what it writes first, else what it reads.
 
     Args:
         name: the name that the user gave the query, if any.
-        plan_lineage: the lineage of its first micro-batch.
+        parts: the lineage of its first micro-batch, and of the writes in that.
     """
-    return naming.snake_case(name) if name else label_of(plan_lineage)
+    return naming.snake_case(name) if name else label_of(next((part for part in parts if part.outputs), parts[0]))
 
 
 def _shortened(name: str, longest: int) -> str:

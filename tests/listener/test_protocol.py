@@ -22,7 +22,7 @@ JAVA = java_sources.compilation_unit()
 FIELD = re.compile(r"\.write(?:\w+Field|\w+FieldStart|FieldName)\(([^,()]+(?:\(\))?)[,)]")
 # Names of readings, of metrics and of columns: the ids of attributes.
 NAMED_BY_OTHERS = {"row[0]", "name", "id.toString()"}
-KINDS = ("start", "end", "stream", "rdd_start", "rdd_end", "dropped", "fault")
+KINDS = ("start", "end", "stream", "rdd_start", "rdd_end", "application_end", "dropped", "fault")
 
 
 @attrs.frozen
@@ -181,7 +181,7 @@ def test_the_records_of_a_live_spark_have_the_keys_of_their_kind_and_always_thos
         if "plan" in record:
             assert set(record["plan"]) == set(PLANS.rows)
             assert set(record["plan"]["session"]) == set(SESSION.rows)
-    assert {record["k"] for record in records} == set(KINDS) - {"dropped", "fault"}
+    assert {record["k"] for record in records} == set(KINDS) - {"application_end", "dropped", "fault"}
     assert {"error", "written", "read"} <= {key for record in records if record["k"] == "rdd_end" for key in record}
 
 
