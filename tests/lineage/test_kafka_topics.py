@@ -127,6 +127,16 @@ def test_a_stream_reads_topics_and_counts_each_row_once(
     assert "extractionError" not in event["run"]["facets"]
 
 
+def test_a_stream_by_the_older_kind_of_source_has_its_topics_and_no_columns(runs, broker):
+    event = runs["streaming_query.by_v1"]
+
+    assert sorted(named(event["inputs"], broker)) == ["clicks", "views"]
+    assert [edges(event["outputs"][0]), rows(event["outputs"], "output")] == [{"value": []}, [6]]
+    assert [e["errorMessage"] for e in event["run"]["facets"]["extractionError"]["errors"]] == [
+        "the rows come from an RDD: its inputs are known, its columns are not"
+    ]
+
+
 def test_two_outputs_of_one_stream_have_their_own_figures(job, runs, broker):
     event = of(runs, f"{job.folder.name}_all_")
 

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 servers = sys.argv[1]
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username='me' password='canary';"
 CLUSTER = {"kafka.bootstrap.servers": servers, "kafka.sasl.jaas.config": LOGIN}
+V1_STREAMS = "spark.sql.streaming.disabledV2MicroBatchReaders"
 spark = SparkSession.builder.appName("topics").getOrCreate()
 spark.sparkContext.setLogLevel("ERROR")
 rows = spark.createDataFrame([("k1", "a"), ("k2", "b"), ("k3", "c")], "key string, value string")
@@ -50,6 +51,8 @@ run(
     start=lambda w: w.format("kafka").options(**CLUSTER, topic="out"),
 )
 run(stream(subscribe="clicks"), "foreach", start=lambda w: w.foreachBatch(two))
+spark.conf.set(V1_STREAMS, "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+run(stream(subscribePattern="(clicks|views)"), "by_v1", start=lambda w: w.format("parquet"), path="s_by_v1")
 spark.conf.set("spark.sql.sources.useV1SourceList", "")
 rows.write.format("kafka").options(**CLUSTER, topic="second").mode("append").save()
 batch(subscribe="second").write.parquet("of_second")
