@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 import attrs
@@ -161,7 +162,23 @@ def label_of(dataset: Dataset) -> str:
 
 def path_or_name(dataset: Dataset) -> str:
     """Return the part of a job's name for a dataset without symlinks, from its path or name."""
-    return path_label(dataset) if "/" in dataset.identifier.name else table_label(dataset, None)
+    name = name_without_options(dataset)
+    return path_label(dataset) if "/" in name else table_label(dataset, name)
+
+
+_PLAIN = re.compile(r"[\w.-]+")
+
+
+def name_without_options(dataset: Dataset) -> str:
+    """
+    Return the name of a dataset for the names of jobs.
+
+    A source that is in no catalog may put its options into its name, as in `Rates(perSecond=1, cores=8)`. Such a
+    dataset is called by the class of its table.
+    """
+    namespace, _, table = dataset.identifier.namespace.partition(":")
+    has_options = namespace == "datasource" and not _PLAIN.fullmatch(dataset.identifier.name)
+    return table if has_options else dataset.identifier.name
 
 
 def reads_of(query: int | None) -> tuple[int, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 
+from openlineage_pyspark.facets.commands.target import name_without_options
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
@@ -13,7 +13,6 @@ from openlineage_pyspark.facets.plan_lineage import PlanLineage
 _LONGEST = 250
 # The least number of characters left for a job's own part when the application's name is long.
 _OWN = 100
-_PLAIN = re.compile(r"[\w.-]+")
 
 
 def application_name(name: str, parent: str | None) -> str:
@@ -64,17 +63,8 @@ def label_of(plan_lineage: PlanLineage) -> str:
     if plan_lineage.outputs:
         write = plan_lineage.outputs[0].write
         return unique_label(write.label, write.dataset)
-    names = [_input_name(dataset) for dataset in plan_lineage.inputs]
+    names = [d.symlinks[0].name if d.symlinks else name_without_options(d) for d in plan_lineage.inputs]
     return "_".join(sorted(naming.snake_case(name.rpartition("/")[2]) for name in names)[:3])
-
-
-def _input_name(dataset: Dataset) -> str:
-    """Return an input's part of a job's name."""
-    namespace, _, table = dataset.identifier.namespace.partition(":")
-    if namespace == "datasource" and not _PLAIN.fullmatch(dataset.identifier.name):
-        # A source that is in no catalog may put its options into its name, as `Rates(perSecond=1, cores=8)`.
-        return table
-    return dataset.symlinks[0].name if dataset.symlinks else dataset.identifier.name
 
 
 def stream_label(name: str | None, parts: Sequence[PlanLineage]) -> str:

@@ -154,6 +154,12 @@ def test_a_query_that_another_ones_micro_batch_starts_counts_for_itself() -> Non
     assert figures(outer_end)[1] == [(3, None)]
 
 
+def test_a_job_that_is_named_by_what_it_writes_has_no_options_in_its_name() -> None:
+    state = last(start(1, 1, to_table("Orders(rate=5, cores=8)")), end(1))
+
+    assert state.job.name == "app.streaming_query.OrdersTable"
+
+
 def test_a_query_without_a_name_is_named_by_what_it_writes_also_in_foreach_batch() -> None:
     state = last(start(1, 1, to_foreach()), start(2, 1, save("/data/all")), end(2), end(1))
     started = {"k": "stream", "event": "QueryStartedEvent", "time": 1, "run": "s", "name": "My Query"}
