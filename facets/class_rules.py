@@ -14,7 +14,7 @@ Classes = Mapping[str, str]
 """Package -> the simple names of its classes, separated by blanks; a nested class is written `Outer$Inner`."""
 
 Readings = Mapping[str, str]
-"""Name of a reading -> chain of getters (`location.rootPaths`, `options[url]`), or a `#` reading of the probe."""
+"""Name of a reading -> chain of getters (`location.rootPaths`, `options[url]`, private `@options`), or `#` reading."""
 
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., object])

@@ -331,8 +331,9 @@ class _Analysis:
         found: dict[int, Identifier] = {}
         for at in reached:
             for id_, columns in self._relations.get(at, NO_DATASETS).columns.items():
-                for column in columns[:1]:
-                    found[id_] = column.dataset
+                datasets = {column.dataset for column in columns}
+                if len(datasets) == 1:
+                    found[id_] = columns[0].dataset
         return found
 
 

@@ -36,7 +36,12 @@ def session_of(plan: Plan, metastore: str | None) -> Session:
         metastore: `hive.metastore.uris`; used only if the session's catalog is Hive's.
     """
     catalog = plan.session.get("catalog") or "in-memory"
-    return Session(plan.session.get("warehouse"), metastore if catalog == "hive" else None, catalog)
+    return Session(
+        plan.session.get("warehouse"),
+        metastore if catalog == "hive" else None,
+        catalog,
+        case_sensitive=plan.case_sensitive,
+    )
 
 
 class Analyses:

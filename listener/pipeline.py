@@ -51,8 +51,8 @@ class Pipeline:
         edges: how many edges between columns their terminal events have.
         edges_in_doubt: how many of these edges belong to a run with a remark.
         remarks: how many remarks those events have.
-        has_stopped: whether the SparkContext has been stopped.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
+        ended: when the context ended (timezone-aware); None while it runs.
     """
 
     def __init__(
@@ -78,8 +78,8 @@ class Pipeline:
         """
         self.events = self.dropped = 0
         self.runs = self.edges = self.edges_in_doubt = self.remarks = 0
-        self.has_stopped = False
         self.gaps: dict[Gap, None] = {}
+        self.ended: datetime.datetime | None = None
         self._application = application
         self._options = options
         self._providers = tuple(providers)
@@ -103,7 +103,7 @@ class Pipeline:
             case ExecutionEnded(failure=Failure() as failure) | RddJobEnded(failure=Failure() as failure):
                 self._remember(failure)
             case ApplicationEnded():
-                self.has_stopped = True
+                self.ended = record.time
         for state in self.states(record):
             self.ship(state)
 

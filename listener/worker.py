@@ -202,14 +202,20 @@ class Worker:
             self._guard.run("describing the application", self._end_application)
 
     def _abandon(self) -> None:
-        for state in self._pipeline.abandon(_now()):
+        for state in self._pipeline.abandon(self._end_time()):
             self._pipeline.ship(state)
 
     def _end_application(self) -> None:
         self._lost = self._guard.run("counting lost records", self._probe.lost) or 0
         losses, metrics = self._losses(), self.metrics()
         members = attrs.evolve(metrics, receivers=tuple(map(self._shown, metrics.receivers))).members()
-        self._pipeline.ship(self._application.ended_state(self._outcome, _now(), losses, self._records, members))
+        ended = self._application.ended_state(self._outcome, self._end_time(), losses, self._records, members)
+        self._pipeline.ship(ended)
+
+    def _end_time(self) -> datetime.datetime:
+        """Return when the context ended or, if it still runs, the present time."""
+        # The script may end long after its context, and another context may have begun since.
+        return self._pipeline.ended or _now()
 
     def _shown(self, receiver: ReceiverMetrics) -> ReceiverMetrics:
         """Return the metrics of a receiver without any secret in its address, and with its seconds in short."""
@@ -236,7 +242,7 @@ class Worker:
             self._records += 1
             self._guard.run("handling a record", self._pipeline.take, self._taken.popleft())
         self._warn_of_dropped()
-        if self._pipeline.has_stopped:
+        if self._pipeline.ended is not None:
             self._context_stopped()
         return True if handled else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import importlib.util
 import logging
+import shutil
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ from openlineage_pyspark.facets.model.run import (
     RunReference,
     RunState,
 )
+from support import kafka
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -78,6 +80,22 @@ def real_spark() -> None:
     """Mark as `spark` the tests that ask for it; each fixture that starts a Spark, or imports PySpark, does."""
     if importlib.util.find_spec("pyspark") is None:
         pytest.fail("PySpark is not installed: `./run test` has it, `./run test --fast` has not")
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kafka.Broker]:
+    """Give a real Kafka broker; it starts once, with the first test that asks for it."""
+    pytest.importorskip("confluent_kafka", reason="the package confluent-kafka is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("there is no java command, which runs the broker")
+    jars = kafka.jars(tmp_path_factory.mktemp("broker"))
+    broker = kafka.Broker(jars, tmp_path_factory.mktemp("kafka"), kafka.free_port())
+    broker.prepare()
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,8 @@ from openlineage_pyspark.facets.commands.target import (
     Write,
     by_position,
     command,
+    keeps_nothing,
+    label_of,
     mode_lifecycle,
     named_fields,
     options_of,
@@ -32,6 +34,7 @@ from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset
 from openlineage_pyspark.facets.datasets.kafka import topic_dataset, topic_readings
 from openlineage_pyspark.facets.datasets.naming import is_absolute, stream_path
 from openlineage_pyspark.facets.datasets.source import Session
+from openlineage_pyspark.facets.datasets.v2 import v2_table
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 from openlineage_pyspark.facets.model.schema import schema_fields
 
@@ -148,19 +151,21 @@ def _save_into_source(plan: Plan, operator: Operator, _session: Session) -> Targ
         return _unless_there(operator, attrs.evolve(write, label=table_label(dataset, None)))
     provider, path = operator.described("dataSource"), operator.text("path")
     if operator.text("bootstrapServers"):
-        return _to_topic(plan, operator, provider)
-    keeps_paths = provider is not None and any(word in provider.class_name.lower() for word in _PATH_KEEPERS)
-    if path and (keeps_paths or is_absolute(path)):
-        return _unless_there(operator, write_to_path(plan, path, query, (), None, lifecycle))
+        return _to_topic(plan, query, operator, provider)
+    kinds = () if provider is None else (word for word in _PATH_KEEPERS if word in provider.class_name.lower())
+    kind = next(iter(kinds), None)
+    if path and (kind is not None or is_absolute(path)):
+        format_ = None if kind is None else kind.removeprefix("spark.")
+        return _unless_there(operator, write_to_path(plan, path, query, (), format_, lifecycle))
     return unnamed(provider, query)
 
 
-def _to_topic(plan: Plan, operator: Operator, target: Described | None) -> Target:
+def _to_topic(plan: Plan, query: int | None, options: Operator, target: Described | None) -> Target:
     """Return a write to a Kafka topic; an UnnamedTarget if each row names its own topic."""
-    query, topic = operator.operator("query"), operator.text("topic")
+    topic = options.text("topic")
     if topic is None:
         return attrs.evolve(unnamed(target, query), target="Kafka topics named in the rows")
-    dataset = topic_dataset(str(operator.text("bootstrapServers")), topic, named_fields(plan, query, ()))
+    dataset = topic_dataset(str(options.text("bootstrapServers")), topic, named_fields(plan, query, ()))
     return Write(dataset, reads_of(query), by_position(plan, query), label=topic.replace(".", "_"))
 
 
@@ -190,28 +195,38 @@ def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Target:
     lifecycle = "OVERWRITE" if "Overwrite" in operator.name else None
     target, query = operator.operator("table"), operator.operator("query")
     by_name = operator.arguments.get("isByName") is True
+    relation = plan.operators[target] if target is not None else None
+    if relation is not None and relation.text("bootstrapServers"):
+        return _to_topic(plan, query, relation, relation.described("table"))
     return write_to_relation(plan, target, query, session, lifecycle, by_name=by_name)
 
 
 @command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSourceV1"})
-@reads({"org.apache.spark.sql.delta.sources.DeltaSink": {"path": "path"}})
+@reads({"org.apache.spark.sql.delta.sources.DeltaSink": {"path": "@deltaLog.dataPath"}})
 def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target:
     """Micro-batches to a file sink, by path or by table; console, memory and foreachBatch sinks keep nothing."""
     query, table, sink = operator.operator("query"), operator.described("catalogTable"), operator.described("sink")
     if table is not None:
         return write_to_table(plan, table, query, (), session, None)
-    path = (stream_path(sink.text("text")) or sink.text("path")) if sink is not None else None
-    return write_to_path(plan, path, query, (), None, None) if path else unnamed(sink, query)
+    path = (sink.text("path") or stream_path(sink.text("text"))) if sink is not None else None
+    format_ = "delta" if sink is not None and sink.simple_name == "DeltaSink" else None
+    return write_to_path(plan, path, query, (), format_, None) if path else unnamed(sink, query)
 
 
 @command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSource"}, reads=topic_readings("writeOptions"))
 def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Target:
-    """Micro-batches to Kafka or to a DataSource V2 table."""
+    """Micro-batches to Kafka or to a DataSource V2 table or sink."""
     target, query = operator.operator("relation"), operator.operator("query")
     sink = operator.described("table")
     if operator.text("bootstrapServers"):
-        return _to_topic(plan, operator, sink)
-    return unnamed(sink, query) if target is None else write_to_relation(plan, target, query, session, None)
+        return _to_topic(plan, query, operator, sink)
+    if target is not None:
+        return write_to_relation(plan, target, query, session, None)
+    # Up to Spark 4.1, a sink that is not a table of a catalog has no relation.
+    dataset = v2_table(sink, None, None, session, named_fields(plan, query, ())) if sink is not None else None
+    if dataset is None or keeps_nothing(sink):
+        return unnamed(sink, query)
+    return Write(dataset, reads_of(query), by_position(plan, query), label=label_of(dataset))
 
 
 @command({f"{_STREAMING}.continuous": "WriteToContinuousDataSource"})

@@ -217,7 +217,7 @@ def _existing(
     dataset = catalog_table(table, session, fields)
     if dataset is None:
         return unnamed(None, None)
-    label = table_label(dataset, table_name(table.values.get("identifier")))
+    label = table_label(dataset, table_name(table.values.get("identifier"), case_sensitive=session.case_sensitive))
     return Write(dataset, lifecycle=lifecycle, label=label)
 
 
@@ -394,7 +394,12 @@ def _rename(_: Plan, operator: Operator, session: Session) -> Target:
         return unnamed(None, None)
     link = next((Identifier(link.namespace, link.name) for link in old.symlinks), old.identifier)
     was = link if old.identifier == new.identifier else old.identifier
-    return Write(new, lifecycle="RENAME", renamed_from=was, label=table_label(new, table_name(after)))
+    return Write(
+        new,
+        lifecycle="RENAME",
+        renamed_from=was,
+        label=table_label(new, table_name(after, case_sensitive=session.case_sensitive)),
+    )
 
 
 def _renamed_since(known: Dataset, before: Described, after: Described, operator: Operator) -> Target:

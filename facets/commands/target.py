@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 import attrs
@@ -170,7 +171,23 @@ def label_of(dataset: Dataset) -> str:
 
 def path_or_name(dataset: Dataset) -> str:
     """Return the part of a job's name for a dataset without symlinks, from its path or name."""
-    return path_label(dataset) if "/" in dataset.identifier.name else table_label(dataset, None)
+    name = name_without_options(dataset)
+    return path_label(dataset) if "/" in name else table_label(dataset, name)
+
+
+_PLAIN = re.compile(r"[\w.-]+")
+
+
+def name_without_options(dataset: Dataset) -> str:
+    """
+    Return the name of a dataset for the names of jobs.
+
+    A source that is in no catalog may put its options into its name, as in `Rates(perSecond=1, cores=8)`. Such a
+    dataset is called by the class of its table.
+    """
+    namespace, _, table = dataset.identifier.namespace.partition(":")
+    has_options = namespace == "datasource" and not _PLAIN.fullmatch(dataset.identifier.name)
+    return table if has_options else dataset.identifier.name
 
 
 def reads_of(query: int | None) -> tuple[int, ...]:
@@ -213,7 +230,7 @@ def write_to_table(
     dataset = catalog_table(table, session, fields)
     if dataset is None:
         return UnnamedTarget(reads_of(query), "a table without a name")
-    label = table_label(dataset, table_name(table.values.get("identifier")))
+    label = table_label(dataset, table_name(table.values.get("identifier"), case_sensitive=session.case_sensitive))
     return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=label)
 
 
@@ -250,9 +267,13 @@ _KEEPS_NOTHING = frozenset(
 )
 
 
-def _keeps_nothing(target: Described) -> bool:
+def keeps_nothing(target: Described | None) -> bool:
     """Return whether a target is one of Spark's noop, console, memory and foreach sinks."""
-    return target.simple_name in _KEEPS_NOTHING and target.class_name.startswith("org.apache.spark.sql.execution.")
+    return (
+        target is not None
+        and target.simple_name in _KEEPS_NOTHING
+        and target.class_name.startswith("org.apache.spark.sql.execution.")
+    )
 
 
 def unnamed(target: Described | None, query: int | None) -> UnnamedTarget:
@@ -265,7 +286,7 @@ def unnamed(target: Described | None, query: int | None) -> UnnamedTarget:
     """
     if target is None:
         return UnnamedTarget(reads_of(query), "an unknown target")
-    return UnnamedTarget(reads_of(query), None if _keeps_nothing(target) else target.class_name)
+    return UnnamedTarget(reads_of(query), None if keeps_nothing(target) else target.class_name)
 
 
 def write_to_relation(
@@ -295,7 +316,7 @@ def write_to_relation(
     operator = plan.operators[target]
     table = operator.described("table")
     found = resolve.relation(plan, operator, session)
-    if found is None or not found.datasets or (table is not None and _keeps_nothing(table)):
+    if found is None or not found.datasets or keeps_nothing(table):
         return unnamed(table or Described(operator.class_name, {}), query)
     dataset = found.datasets[0]
     names = tuple(column.name for column in operator.output)

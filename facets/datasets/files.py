@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
-from openlineage_pyspark.facets.datasets.tables import in_session_catalog
+from openlineage_pyspark.facets.datasets.tables import in_session_catalog, storage_of
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan, Value
 from openlineage_pyspark.facets.model.schema import fields_of
@@ -22,8 +22,9 @@ def at_location(path: str, fields: tuple[Field, ...] = (), file_format: str | No
         fields: the schema.
         file_format: for example `parquet`.
     """
+    layer, format_ = storage_of(file_format)
     return Dataset(
-        naming.location(naming.table_root(path)), fields, storage_layer="default", file_format=file_format, type="FILE"
+        naming.location(naming.table_root(path)), fields, storage_layer=layer, file_format=format_, type="FILE"
     )
 
 
@@ -32,10 +33,12 @@ def at_location(path: str, fields: tuple[Field, ...] = (), file_format: str | No
     {
         f"{_DATASOURCES}.HadoopFsRelation": {
             "rootPaths": "location.rootPaths",
+            "index": "location",
             "format": "fileFormat",
             "path": "options[path]",
             "globPaths": "options[__globPaths__]",
-        }
+        },
+        "org.apache.spark.sql.delta.files.TahoeFileIndex": {"path": "path"},
     }
 )
 def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
@@ -51,7 +54,9 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
     paths = relation.values.get("rootPaths")
     if not isinstance(paths, tuple):
         return None
-    if operator.arguments.get("isStreaming") is True:
+    index = relation.values.get("index")
+    is_table = isinstance(index, Described) and index.text("path") is not None
+    if operator.arguments.get("isStreaming") is True and not is_table:
         paths = _streamed(operator, paths)
     roots = naming.roots([path for path in paths if isinstance(path, str)], relation.text("path"))
     fields, format_ = fields_of(plan, operator), format_of_class(relation.values.get("format"))
@@ -83,9 +88,9 @@ def infers_schema(operator: Operator) -> bool:
     {
         f"{_DATASOURCES}.DataSource": {"path": "options[path]"},
         f"{_STREAMING}.FileStreamSource": {"text": "#text"},
-        f"{_STREAMING}.FileStreamSink": {"text": "#text"},
+        f"{_STREAMING}.FileStreamSink": {"text": "#text", "path": "#sinkPath"},
         f"{_STREAMING}.runtime.FileStreamSource": {"text": "#text"},
-        f"{_STREAMING}.sinks.FileStreamSink": {"text": "#text"},
+        f"{_STREAMING}.sinks.FileStreamSink": {"text": "#text", "path": "#sinkPath"},
     }
 )
 def stream(plan: Plan, operator: Operator, _session: Session) -> Relation | None:

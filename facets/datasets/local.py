@@ -19,7 +19,13 @@ SOURCES.unread.update(
         "org.apache.spark.sql.catalyst.plans.logical": """
             LocalRelation OneRowRelation Range CommandResult EmptyRelation PythonWorkerLogs""",
         "org.apache.spark.sql.execution": "ExternalRDD",
-        "org.apache.spark.sql.execution.streaming.sources": "MemoryPlan",
+        "org.apache.spark.sql.execution.streaming": "MemoryStreamTable MemoryStream",
+        "org.apache.spark.sql.execution.streaming.runtime": "MemoryStreamTable MemoryStream",
+        # Up to Spark 3.5, a stream's relation has its source and not its table.
+        "org.apache.spark.sql.execution.streaming.sources": """
+            MemoryPlan RateStreamTable RateStreamMicroBatchStream RatePerMicroBatchTable RatePerMicroBatchStream
+            ContinuousMemoryStream LowLatencyMemoryStream""",
+        "org.apache.spark.sql.execution.streaming.continuous": "RateStreamContinuousStream",
     }
 )
 def local_rows(_plan: Plan, _operator: Operator, _session: Session) -> Relation:

@@ -1,10 +1,11 @@
-"""RDDs: the files and tables that they read are known, their columns are not."""
+"""RDDs: the files, tables and topics that they read are known, their columns are not."""
 
 from __future__ import annotations
 
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_tables
+from openlineage_pyspark.facets.datasets.kafka import topic_dataset
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Relation, Session, reads, source
 from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.model.plan import Operator, Plan, Value
@@ -29,16 +30,22 @@ def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
     Return the datasets that an RDD reads.
 
     Args:
-        sources: paths, pairs of a JDBC URL and a table, and, after a `?`, the kind of an RDD whose inputs are unknown;
-            `?...` in place of what was cut.
+        sources: paths; pairs of a JDBC URL and a table, or of `kafka:` with the servers and a topic; after a `?`, the kind
+            of an RDD whose inputs are unknown; and `?...` in place of what was cut.
 
     Returns:
         The datasets; and the kinds of RDD with unknown inputs, separated by commas.
     """
     paths = [naming.before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
     pairs = (s for s in sources if isinstance(s, tuple) and len(s) == 2)
-    tables = [d for u, t in pairs if isinstance(u, str) and isinstance(t, str) for d in jdbc_tables(u, t)]
+    tables = [d for u, t in pairs if isinstance(u, str) and isinstance(t, str) for d in _of_pair(u, t)]
     roots = [naming.parent(p) if p.rpartition("/")[2].startswith("part-") else p for p in paths]
     datasets = {d.identifier: d for d in [*(at_location(path) for path in roots if "/" in path), *tables]}
     unknown = (p[1:] for p in sources if isinstance(p, str) and p.startswith("?"))
     return tuple(datasets.values()), ", ".join("more than are looked at" if p == "..." else p for p in unknown)
+
+
+def _of_pair(where: str, name: str) -> tuple[Dataset, ...]:
+    if where.startswith("kafka:"):
+        return (topic_dataset(where.removeprefix("kafka:"), name),)
+    return jdbc_tables(where, name)

@@ -6,13 +6,13 @@ Inputs, outputs and column lineage share the resolvers, so that a dataset has th
 
 from __future__ import annotations
 
-from openlineage_pyspark.facets.datasets import files, jdbc, local, rdd, tables, v2
+from openlineage_pyspark.facets.datasets import files, jdbc, kafka, local, rdd, socket, tables, v2
 from openlineage_pyspark.facets.datasets.source import SOURCES, Relation, Session
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 
 __all__ = ["BUILT_IN", "SOURCES", "Relation", "Session", "relation"]
 
-BUILT_IN = (files, tables, v2, jdbc, rdd, local)
+BUILT_IN = (files, tables, v2, jdbc, kafka, socket, rdd, local)
 """The modules whose import registers their sources."""
 
 

@@ -43,12 +43,14 @@ class Session:
         metastore: the value of `hive.metastore.uris`, if the session catalog is Hive's.
         catalog: the value of `spark.sql.catalogImplementation`.
         tables: `table_key` -> table of a catalog that the application has used so far; None if the plan is not run.
+        case_sensitive: the value of `spark.sql.caseSensitive`; without it, names are in lower case.
     """
 
     warehouse: str | None = None
     metastore: str | None = None
     catalog: str = "in-memory"
     tables: Mapping[str, Dataset] | None = attrs.field(default=None, eq=False, repr=False)
+    case_sensitive: bool = False
 
 
 @attrs.frozen

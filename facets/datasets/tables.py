@@ -36,7 +36,7 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
     Returns:
         None if the table has no name.
     """
-    name = table_name(table.values.get("identifier"))
+    name = table_name(table.values.get("identifier"), case_sensitive=session.case_sensitive)
     where = None if is_elsewhere(table) else table.text("locationUri") or table.text("defaultPath")
     if name is None:
         return None
@@ -56,13 +56,14 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
         namespace = symlinks[0].namespace if symlinks else naming.warehouse_namespace(session.warehouse or "file:/")
         kind = "VIEW" if table.text("kind") == "VIEW" else "TABLE"
         return Dataset(Identifier(namespace, name), fields, catalog=catalog, type=kind)
+    layer, format_ = storage_of(table.text("provider") or table.text("serde"))
     return Dataset(
         naming.uri_location(where),
         fields,
         symlinks,
         catalog,
-        storage_layer="default",
-        file_format=format_of_provider(table.text("provider") or table.text("serde")),
+        storage_layer=layer,
+        file_format=format_,
         type="TABLE",
         description=table.text("comment"),
     )
@@ -77,14 +78,23 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
         }
     }
 )
-def table_name(identifier: object) -> str | None:
-    """Return `database.table` for a described TableIdentifier, after the catalog unless that is `spark_catalog`."""
+def table_name(identifier: object, *, case_sensitive: bool = False) -> str | None:
+    """
+    Return `database.table` for a described TableIdentifier, after the catalog unless that is `spark_catalog`.
+
+    Args:
+        identifier: a described TableIdentifier; it may have the user's spelling.
+        case_sensitive: the value of `spark.sql.caseSensitive`. Without it, the name is in lower case, as the session
+            catalog keeps it (SessionCatalog.formatTableName).
+    """
     if not isinstance(identifier, Described) or identifier.text("table") is None:
         return None
     parts = [identifier.text("catalog"), identifier.text("database") or "default", identifier.text("table")]
     name = ".".join(part for part in parts[1:] if part)
+    if parts[0] not in (None, "spark_catalog"):
+        return f"{parts[0]}.{name}"
     # The session catalog knows its tables in lower case, however a statement writes them.
-    return name.lower() if parts[0] in (None, "spark_catalog") else f"{parts[0]}.{name}"
+    return name if case_sensitive else name.lower()
 
 
 def is_elsewhere(table: Described) -> bool:
@@ -108,7 +118,7 @@ def key_of(dataset: Dataset) -> str | None:
 
 def known_table(session: Session, identifier: object) -> Dataset | None:
     """Return a table of the session catalog as the application has last used it; None if it has not used it."""
-    name = table_name(identifier)
+    name = table_name(identifier, case_sensitive=session.case_sensitive)
     return None if name is None else (session.tables or {}).get(table_key("spark_catalog", name))
 
 
@@ -117,8 +127,28 @@ def format_of_provider(provider: str | None) -> str | None:
     if not provider:
         return None
     name = provider.rsplit(".", 1)[-1].lower()
-    known = ("parquet", "orc", "avro", "json", "csv", "text", "xml", "iceberg", "delta")
+    known = (*_LAYERS, "parquet", "orc", "avro", "json", "csv", "text", "xml")
     return next((format_ for format_ in known if format_ in name), name)
+
+
+_LAYERS = ("iceberg", "delta", "hudi", "paimon")
+
+
+def storage_of(provider: str | None) -> tuple[str, str | None]:
+    """
+    Return the storage layer and the file format of a provider's tables.
+
+    Args:
+        provider: a short name or the name of a class, as for `format_of_provider`.
+
+    Returns:
+        For a format of tables its name, and the format of its files if that is always the same; else `default` and
+        the format of the files.
+    """
+    format_ = format_of_provider(provider)
+    if format_ in _LAYERS:
+        return format_, "parquet" if format_ == "delta" else None
+    return "default", format_
 
 
 def in_session_catalog(plan: Plan, operator: Operator, session: Session) -> Relation | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.jdbc import v2_jdbc_table, v2_table_to_be
 from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
-from openlineage_pyspark.facets.datasets.tables import catalog_table, format_of_provider
+from openlineage_pyspark.facets.datasets.tables import catalog_table, format_of_provider, storage_of
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 from openlineage_pyspark.facets.model.schema import fields_of
@@ -22,15 +23,41 @@ _CONNECTOR = "org.apache.spark.sql.connector"
     }
 )
 def v2_relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
-    """Resolve a table of DataSource V2."""
+    """Resolve a table of DataSource V2, without the columns that its source adds on demand, such as `_file`."""
+    hidden = _metadata_columns(operator.described("table"))
+    operator = attrs.evolve(operator, output=tuple(column for column in operator.output if column.name not in hidden))
     dataset = v2_table(
-        operator.described("table"),
+        operator.described("table") or _scanned(operator),
         operator.arguments.get("catalog"),
         operator.arguments.get("identifier"),
         session,
         fields_of(plan, operator),
     )
     return None if dataset is None else by_name(operator, dataset)
+
+
+@reads(
+    {
+        f"{_CONNECTOR}.catalog.SupportsMetadataColumns": {"metadataColumns": "metadataColumns"},
+        f"{_CONNECTOR}.catalog.MetadataColumn": {"name": "name"},
+    }
+)
+def _metadata_columns(table: Described | None) -> frozenset[str | None]:
+    if table is None:
+        return frozenset()
+    wrapped, columns = table.values.get("target"), table.values.get("metadataColumns")
+    names = {c.text("name") for c in columns if isinstance(c, Described)} if isinstance(columns, tuple) else set()
+    return frozenset(names | _metadata_columns(wrapped)) if isinstance(wrapped, Described) else frozenset(names)
+
+
+# Up to Spark 3.5, a stream's relation has the scan of its table and not the table.
+@reads({"org.apache.iceberg.spark.source.SparkScan": {"location": "table.location", "name": "table.name"}})
+def _scanned(operator: Operator) -> Described | None:
+    """Return the table of Iceberg that a scan reads; None for any other scan."""
+    scan = operator.described("scan")
+    if scan is None or scan.text("location") is None:
+        return None
+    return Described(scan.class_name, {**scan.values, "provider": "iceberg"})
 
 
 @reads(
@@ -66,7 +93,10 @@ def v2_table(
     catalog_name = catalog.text("name") if isinstance(catalog, Described) else None
     # The name of a source's table may be a URL.
     own_name = without_credentials(table.text("name") or "") if table is not None else ""
-    name = _name(identifier) or own_name
+    name = _name(identifier)
+    if catalog_name == "spark_catalog" and name is not None and not session.case_sensitive:
+        name = name.lower()
+    name = name or own_name
     if not name:
         return None
     if table is None and (made := v2_table_to_be(catalog, name, fields)) is not None:
@@ -76,9 +106,9 @@ def v2_table(
     if where:
         # The event that creates the table does not know its location yet, and names it by its catalog.
         namespaces = (naming.warehouse_namespace(session.warehouse or "file:/"), catalog_name)
-        links = tuple(Symlink(namespace, name) for namespace in namespaces if namespace)
-        format_ = format_of_provider(table.text("provider") if table is not None else None)
-        return Dataset(naming.location(where), fields, links, facet, format_ or "default", None, "TABLE")
+        links = tuple(Symlink(namespace, name) for namespace in namespaces if namespace and _name(identifier))
+        layer, format_ = storage_of(table.text("provider") if table is not None else None)
+        return Dataset(naming.location(where), fields, links, facet, layer, format_, "TABLE")
     namespace = catalog_name or (f"datasource:{table.simple_name}" if table is not None else "spark_catalog")
     return Dataset(Identifier(namespace, name), fields, (), facet, type="TABLE")
 

@@ -220,6 +220,7 @@ class Plan:
         cut: whether the plan was larger than the bounds, so that a part of it is missing.
         broken: the class names of nodes that could not be read.
         common: id -> the definition that `With` expressions refer to.
+        case_sensitive: whether names that differ only in case are different names.
         ctes: kind of operator and id -> the index of the operator that CTE references refer to.
     """
 
@@ -232,6 +233,7 @@ class Plan:
     broken: tuple[str, ...] = ()
     common: Mapping[int, Value] = _map(factory=dict)
     ctes: Mapping[tuple[str, int], int] = _map(factory=dict)
+    case_sensitive: bool = False
 
     @property
     def top(self) -> Operator:

@@ -1,8 +1,11 @@
 package openlineage.pyspark;
 
+import java.io.IOException;
 import java.lang.reflect.Method;
 import java.util.Iterator;
 import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 
 /** Reads the value that a chain of Python's table leads to: getters joined by dots, or one of the special readings. */
@@ -17,13 +20,15 @@ final class Chain {
     if (chain.equals("#rddSources")) return RddSources.of(o, false);
     if (chain.equals("#text")) return o.toString();
     if (chain.startsWith("#long:")) return read(o, argument(chain), session);
+    if (chain.equals("#sinkPath")) return sinkPath(o);
     Object at = o;
     String[] steps = chain.split("\\.");
     for (int i = 0; i < steps.length && at != null; i++) {
       String step = steps[i];
       int bracket = step.indexOf('[');
       String name = bracket < 0 ? step : step.substring(0, bracket);
-      if (name.length() > 0) at = Reflection.call(at, name);
+      if (name.startsWith("@")) at = Reflection.field(at, name.substring(1));
+      else if (name.length() > 0) at = Reflection.call(at, name);
       if (at instanceof scala.Option) at = ((scala.Option) at).isEmpty() ? null : ((scala.Option) at).get();
       if (bracket < 0) continue;
       // A key is always the last step, and may contain dots.
@@ -34,6 +39,18 @@ final class Chain {
 
   private static String argument(String chain) {
     return chain.substring(chain.indexOf(':') + 1);
+  }
+
+  /** Returns where a stream's file sink writes: Spark 3.5 leaves the path as the user wrote it, perhaps relative. */
+  private static Object sinkPath(Object sink) {
+    Object path = Reflection.call(sink, "basePath");
+    Object conf = Reflection.call(sink, "hadoopConf");
+    if (!(path instanceof Path) || !(conf instanceof Configuration)) return null;
+    try {
+      return ((Path) path).getFileSystem((Configuration) conf).makeQualified((Path) path);
+    } catch (IOException unknownScheme) {
+      return null;
+    }
   }
 
   /** Returns the value of a key, ignoring case. */

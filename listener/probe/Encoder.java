@@ -94,6 +94,7 @@ final class Encoder {
     boolean known = conf instanceof SQLConf;
     String catalog = known ? ((SQLConf) conf).getConfString("spark.sql.catalogImplementation") : null;
     plan.writeStringField("catalog", catalog);
+    plan.writeBooleanField("caseSensitive", known && ((SQLConf) conf).caseSensitiveAnalysis());
     plan.writeEndObject();
     plan.writeBooleanField("cut", cut);
     plan.writeArrayFieldStart("nodes");

@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.util.StringUtils;
 import org.apache.spark.rdd.HadoopRDD;
@@ -25,8 +26,9 @@ final class RddSources {
   private final ArrayDeque work = new ArrayDeque();
 
   /**
-   * Returns the sources: paths, pairs of JDBC URL and table, and `?` followed by the class of an unknown RDD.
-   * `submitted`: whether Spark has computed the partitions, so that files can be told from directories.
+   * Returns the sources: paths, pairs of JDBC URL and table, pairs of Kafka cluster and topic, and `?` followed by the
+   * class of an unknown RDD. `submitted`: whether Spark has computed the partitions, so that files can be told from
+   * directories.
    */
   static Object of(Object start, boolean submitted) {
     RddSources sources = new RddSources();
@@ -46,6 +48,7 @@ final class RddSources {
       else if (rdd instanceof HadoopRDD) hadoop(rdd, submitted ? "inputSplit" : null);
       else if (rdd instanceof NewHadoopRDD) hadoop(rdd, submitted ? "serializableHadoopSplit" : null);
       else if (simple.equals("JDBCRDD")) jdbc(rdd);
+      else if (simple.equals("KafkaSourceRDD")) kafka(rdd);
       else if (leaf && LOCAL.indexOf(simple) < 0) find("?" + simple);
     }
     if (!work.isEmpty()) find(REST);
@@ -113,6 +116,22 @@ final class RddSources {
     Object table = Reflection.call(options, "tableOrQuery");
     if (url != null && table != null) found.add(new Object[] {url, table});
     else found.add("?JDBCRDD");
+  }
+
+  /** Finds the topics, each as a pair of `kafka:` with the servers, and the topic. */
+  private void kafka(Object rdd) {
+    Object params = Reflection.field(rdd, "executorKafkaParams");
+    Object servers = params instanceof Map ? ((Map) params).get("bootstrap.servers") : null;
+    Object ranges = Reflection.field(rdd, "offsetRanges");
+    if (servers == null || !(ranges instanceof scala.collection.Iterable)) {
+      find("?KafkaSourceRDD");
+      return;
+    }
+    scala.collection.Iterator it = ((scala.collection.Iterable) ranges).iterator();
+    while (it.hasNext()) {
+      Object topic = Reflection.call(it.next(), "topic");
+      if (topic != null && known.add("kafka " + topic)) found.add(new Object[] {"kafka:" + servers, topic});
+    }
   }
 
   /** Returns the input paths; in place of each file, if it is known to be one, its directory. */

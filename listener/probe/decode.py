@@ -62,7 +62,8 @@ class _Decoding:
             for id_, row in raw["attributes"].items()
         }
         self._cut = bool(raw["cut"])
-        self._session: Mapping[str, str | None] = raw.get("session") or {}
+        self._session: dict[str, Any] = dict(raw.get("session") or {})
+        self._case_sensitive = self._session.pop("caseSensitive", False) is True
         self._places: list[OperatorRef | ExpressionRef] = []
         self._broken: list[str] = []
         self._references: dict[int, AttributeRef] = {}
@@ -95,6 +96,7 @@ class _Decoding:
             expressions=tuple(found),
             attributes=self._attributes,
             session=self._session,
+            case_sensitive=self._case_sensitive,
             cut=self._cut,
             broken=tuple(sorted(set(self._broken))),
             ctes=_ctes(operators),

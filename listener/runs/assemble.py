@@ -11,12 +11,14 @@ import datetime
 
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.events.ids import run_id
+from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Failure, Job, Parent, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     ExecutionEnded,
     ExecutionStarted,
+    Metrics,
     QueryExecution,
     RddJobEnded,
     RddJobStarted,
@@ -67,7 +69,7 @@ class Runs:
         if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)) or not step.query.has_plan:
             return False
         execution = self._execution_of(step)
-        if execution.settled and step.query.plan is None:
+        if (execution.settled and step.query.plan is None) or self._repeats(execution, step.query.stream):
             return False
         owner = self._owner(execution)
         wanted = owner is None or not owner.plan_lineage.outputs or owner.awaits_location
@@ -214,7 +216,9 @@ class Runs:
         return self._runs.get(key)
 
     def _run_around(self, execution: Execution) -> OpenRun | None:
-        """Return the run that an execution belongs to: its own, its root's, or that of its root's stream."""
+        """Return the run that an execution belongs to: its own, its stream's, its root's, or its root's stream's."""
+        if execution.stream is not None:
+            return self._runs.get(execution.stream)
         around = self._executions.get(execution.root, execution)
         return self._runs.get(str(execution.id)) or self._runs.get(around.key)
 
@@ -222,7 +226,7 @@ class Runs:
         execution = self._executions.pop(record.id)
         run = self._run_around(execution)
         if run is not None:
-            run.count(record.metrics, execution.plan_lineage)
+            self._count(run, execution, record.metrics)
         statement = execution.statement
         if statement is not None and not self._statements.end(statement, failed=record.failure is not None):
             return []
@@ -230,6 +234,33 @@ class Runs:
             return self._analysis_error(execution, record)
         del self._runs[run.key]
         return [self._state(run, end_type(record.failure), record.time, record.failure)]
+
+    def _count(self, run: OpenRun, execution: Execution, metrics: Metrics) -> None:
+        """Add what an execution counted to its run; in a stream, the micro-batch counts what the sources gave."""
+        own = [] if execution.plan_lineage is None else [execution.plan_lineage]
+        around = self._executions.get(execution.root)
+        if execution.stream is not None:
+            parts = own
+        elif around is not None and around.stream is not None:
+            parts = [*run.nested, *own]
+        else:
+            parts = [*run.parts, *own]
+        if self._repeats(execution, execution.stream):
+            metrics = Metrics(tasks=metrics.tasks)
+        run.count(metrics, parts, self._output_of(execution))
+
+    def _repeats(self, execution: Execution, stream: str | None) -> bool:
+        """Return whether an execution is the second one of a micro-batch: it fetches the result of the first's plan."""
+        around = self._executions.get(execution.root) if execution.root != execution.id else None
+        return stream is not None and around is not None and around.stream == stream
+
+    def _output_of(self, execution: Execution) -> Identifier | None:
+        """Return the output that an execution writes to, or the executions around it; None if there are several."""
+        own = [execution] if execution.plan_lineage is not None and execution.plan_lineage.outputs else None
+        found = own or [each for each in self._executions.values() if each.root == execution.root]
+        plans = (each.plan_lineage for each in found if each.plan_lineage is not None)
+        outputs = {output.write.dataset.identifier for plan in plans for output in plan.outputs}
+        return next(iter(outputs)) if len(outputs) == 1 else None
 
     def _analysis_error(self, execution: Execution, record: ExecutionEnded) -> list[RunState]:
         """Return START and FAIL, without datasets, of a statement whose analysis failed, as only Spark 4 reports."""
@@ -257,13 +288,16 @@ class Runs:
         """Add a micro-batch to its query's run; the first one shows what the query reads and writes."""
         run = self._runs.get(query)
         if run is None:
-            started = self._streams.get(query)
-            label = stream_label(started.name if started is not None else None, plan_lineage)
-            job = self._job("streaming_query", label, "SQL_JOB", "STREAMING", execution.sql)
+            job = self._stream_job(query, [plan_lineage], execution.sql)
             run = self._runs[query] = OpenRun(query, self._run_id(f"stream {query}"), job, plan_lineage)
         elif len(plan_lineage.outputs) > len(run.plan_lineage.outputs):
             run.plan_lineage = plan_lineage
         return self._begin(run, execution)
+
+    def _stream_job(self, query: str, parts: list[PlanLineage], sql: str | None) -> Job:
+        started = self._streams.get(query)
+        label = stream_label(started.name if started is not None else None, parts)
+        return self._job("streaming_query", label, "SQL_JOB", "STREAMING", sql)
 
     def _nested_in_stream(self, query: str, plan_lineage: PlanLineage, execution: Execution) -> list[RunState]:
         """Add what `foreachBatch` writes to the run of its stream."""
@@ -278,6 +312,8 @@ class Runs:
         if run.started or not (run.plan_lineage.outputs or run.nested or unknown):
             return []
         run.started = True
+        # By now it is known what `foreachBatch` writes.
+        run.job = self._stream_job(run.key, run.parts, run.job.sql)
         started = self._streams.get(run.key)
         return [self._state(run, "START", execution.time if started is None else started.time)]
 
@@ -296,7 +332,7 @@ class Runs:
         if run is None:
             return []
         if record.failure is None:
-            run.count(record.metrics)
+            run.count(record.metrics, run.parts)
         return [self._state(run, end_type(record.failure), record.time, record.failure)]
 
     def _state(

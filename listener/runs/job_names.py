@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
+from openlineage_pyspark.facets.commands.target import name_without_options
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
@@ -61,19 +63,19 @@ def label_of(plan_lineage: PlanLineage) -> str:
     if plan_lineage.outputs:
         write = plan_lineage.outputs[0].write
         return unique_label(write.label, write.dataset)
-    names = [d.symlinks[0].name if d.symlinks else d.identifier.name for d in plan_lineage.inputs]
+    names = [d.symlinks[0].name if d.symlinks else name_without_options(d) for d in plan_lineage.inputs]
     return "_".join(sorted(naming.snake_case(name.rpartition("/")[2]) for name in names)[:3])
 
 
-def stream_label(name: str | None, plan_lineage: PlanLineage) -> str:
+def stream_label(name: str | None, parts: Sequence[PlanLineage]) -> str:
     """
-    Return the label of a streaming query: its name, else what it writes, else what it reads.
+    Return the label of a streaming query: its name, else what it writes first, else what it reads.
 
     Args:
         name: the name that the user gave the query, if any.
-        plan_lineage: the lineage of its first micro-batch.
+        parts: the lineage of its first micro-batch, and of the writes in that.
     """
-    return naming.snake_case(name) if name else label_of(plan_lineage)
+    return naming.snake_case(name) if name else label_of(next((part for part in parts if part.outputs), parts[0]))
 
 
 def _shortened(name: str, longest: int) -> str:

@@ -36,27 +36,62 @@ def end_type(failure: Failure | None) -> str:
 
 
 @attrs.define
+class Written:
+    """
+    What was written to one output so far.
+
+    Args:
+        by_writes: rows, bytes and files that the write commands report.
+        by_tasks: rows and bytes that the tasks wrote, for sources whose write commands do not report them.
+    """
+
+    by_writes: list[int | None] = attrs.Factory(lambda: [None, None, None])
+    by_tasks: list[int] = attrs.Factory(lambda: [0, 0])
+
+    def add(self, metrics: Metrics) -> None:
+        """Add what one execution or job counted."""
+        for written in metrics.writes:
+            _add(self.by_writes, written)
+        self.by_tasks[0] += metrics.tasks.rows_written
+        self.by_tasks[1] += metrics.tasks.bytes_written
+
+    def join(self, other: Written) -> None:
+        """Add what was written to another output."""
+        _add(self.by_writes, Statistics(*other.by_writes))
+        self.by_tasks = [mine + more for mine, more in zip(self.by_tasks, other.by_tasks, strict=True)]
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """What the write commands counted; what they did not count, as the tasks counted it."""
+        rows, size, files = self.by_writes
+        if rows is None and any(self.by_tasks):
+            return Statistics(self.by_tasks[0], self.by_tasks[1] or None)
+        # Writes of DataSource V2 report rows alone.
+        size = self.by_tasks[1] or None if size is None else size
+        return None if rows is size is files is None else Statistics(rows, size, files)
+
+
+@attrs.define
 class Counted:
     """
     The statistics of a run so far. These are sums, because a streaming query keeps counting while it runs.
 
     Args:
         read: rows, bytes and files read, by dataset.
-        by_writes: rows, bytes and files that the write commands report.
-        by_tasks: rows and bytes that the tasks wrote, for sources whose write commands report nothing.
+        written: what was written, by output; under None, what can't be assigned to one of several outputs.
     """
 
     read: dict[Identifier, list[int | None]] = attrs.Factory(dict)
-    by_writes: list[int | None] = attrs.Factory(lambda: [None, None, None])
-    by_tasks: list[int] = attrs.Factory(lambda: [0, 0])
+    written: dict[Identifier | None, Written] = attrs.Factory(dict)
 
-    def add(self, metrics: Metrics, parts: Iterable[PlanLineage]) -> None:
+    def add(self, metrics: Metrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
         """
         Add what one execution or job counted.
 
         Args:
             metrics: its metrics.
-            parts: the lineage of its plan and of the plans around it.
+            parts: the lineage of the plans that its scans may be of.
+            output: the output that it writes to, if that is known.
         """
         owner: dict[int, Identifier] = {}
         datasets: dict[Identifier, None] = {}
@@ -70,22 +105,21 @@ class Counted:
                 _add(self.read.setdefault(found, [None, None, None]), scan.read)
         if metrics.tasks.rows_read and only is not None:
             _add(self.read.setdefault(only, [None, None, None]), Statistics(rows=metrics.tasks.rows_read))
-        for written in metrics.writes:
-            _add(self.by_writes, written)
-        self.by_tasks[0] += metrics.tasks.rows_written
-        self.by_tasks[1] += metrics.tasks.bytes_written
+        self.written.setdefault(output, Written()).add(metrics)
 
     @property
-    def written(self) -> Statistics | None:
-        """What the write commands counted or, if they counted nothing, what the tasks counted."""
-        if self.by_writes[0] is None and self.by_tasks != [0, 0]:
-            return Statistics(self.by_tasks[0], self.by_tasks[1] or None)
-        return Statistics(*self.by_writes) if self.by_writes != [None, None, None] else None
+    def total(self) -> Written:
+        """What was written to all outputs."""
+        total = Written()
+        for written in self.written.values():
+            total.join(written)
+        return total
 
     @property
     def nothing_written(self) -> bool:
         """Whether no row and no file was written; even a write of no rows makes a file or two."""
-        return not any(self.by_writes) and not any(self.by_tasks)
+        total = self.total
+        return not any(total.by_writes) and not any(total.by_tasks)
 
 
 def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[RunInput, ...]:
@@ -109,7 +143,7 @@ def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[RunInput,
 
 def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: bool) -> tuple[RunOutput, ...]:
     """
-    Return the datasets that a run writes, with the statistics of what was written if there is only one.
+    Return the datasets that a run writes, with the statistics of what was written.
 
     Args:
         parts: the lineage of the run's plans.
@@ -126,11 +160,11 @@ def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: boo
             else:
                 made = RunOutput(write.dataset, write.lifecycle, write.renamed_from, None, output.lineage)
             found.setdefault(write.dataset.identifier, made)
-    if len(found) == 1:
-        ((identifier, only),) = found.items()
+    for identifier, made in list(found.items()):
+        written = counted.total if len(found) == 1 else counted.written.get(identifier, Written())
         # The rows of an RDD have no columns, and so no column lineage.
-        if only.lineage is not None or counted.by_tasks != [0, 0]:
-            found[identifier] = attrs.evolve(only, statistics=counted.written)
+        if made.lineage is not None or any(written.by_tasks):
+            found[identifier] = attrs.evolve(made, statistics=written.statistics)
     return tuple(found.values())
 
 
@@ -226,15 +260,17 @@ class OpenRun:
         self._known.add(said)
         self.nested.append(plan_lineage)
 
-    def count(self, metrics: Metrics, own: PlanLineage | None = None) -> None:
+    def count(self, metrics: Metrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
         """
         Add what one of its executions or jobs counted.
 
         Args:
             metrics: the metrics of the execution or job.
-            own: the lineage of the execution's own plan, which need not be part of the run.
+            parts: the lineage of the plans that its scans may be of.
+            output: the output that it writes to, if that is known.
         """
-        self.counted.add(metrics, self.parts if own is None else [*self.parts, own])
+        known = any(output == each.write.dataset.identifier for part in self.parts for each in part.outputs)
+        self.counted.add(metrics, parts, output if known else None)
 
     def state(
         self, event_type: str, time: datetime.datetime, engine: Engine, parent: Parent, failure: Failure | None = None

@@ -49,7 +49,7 @@ SINCE = {
     "4.1": """LimitAll TransformWithStateInPySpark PythonWorkerLogs streaming.runtime.StreamingRelation
         streaming.runtime.StreamingExecutionRelation SaveAsV1TableCommand DescribeProcedureCommand
         ShowNamespacesCommand ShowProceduresCommand SetNamespaceCollationCommand AddCheckConstraint DropConstraint
-        AddConstraint""",
+        AddConstraint streaming.runtime.MemoryStreamTable streaming.runtime.MemoryStream LowLatencyMemoryStream""",
     "4.2": """NearestByJoin SequentialStreamingUnion InsertOnlyMerge ShowCollationsCommand SetPathCommand CloseCursor
         DescribeTablePartition DeclareCursor FetchCursor OpenCursor MaxMinByK""",
     "4.3": """Zip BinBy MapPartitionsExternalUDF AlterTableChangeColumnCommentsCommand ShowTablesJsonCommand
@@ -58,9 +58,11 @@ SINCE = {
 UNTIL = {
     "3.5": "PythonMapInArrow AlterColumn ShowTableExtended AnsiCast",
     "4.0": """ShowNamespaces TransformWithStateInPandas execution.streaming.StreamingRelation
-        execution.streaming.StreamingExecutionRelation""",
+        execution.streaming.StreamingExecutionRelation execution.streaming.MemoryStreamTable
+        execution.streaming.MemoryStream""",
 }
-OF_DELTA = r"org\.apache\.spark\.sql\.delta\..*|io\.delta\..*|.*\.AlterTable(Add|Drop)Constraint"
+OF_CONNECTORS = r"""org\.apache\.spark\.sql\.kafka010\..*
+    |org\.apache\.spark\.sql\.delta\..*|io\.delta\..*|.*\.AlterTable(Add|Drop)Constraint"""
 
 
 def header(data):
@@ -99,7 +101,7 @@ def is_here(name):
     here = version(metadata.version("pyspark"))
     late = [since for since, ends in SINCE.items() if here < version(since) and is_among(name, ends)]
     gone = [until for until, ends in UNTIL.items() if here > version(until) and is_among(name, ends)]
-    return not late and not gone and not re.fullmatch(OF_DELTA, name)
+    return not late and not gone and not re.fullmatch(OF_CONNECTORS, name, re.VERBOSE)
 
 
 def is_among(name, ends):

@@ -14,6 +14,7 @@ from openlineage_pyspark.listener.probe import readings
 # Classes, and readings of classes (`Class.reading`), that a Spark does not have.
 SINCE = {
     "4.0": """org.apache.spark.sql.catalyst.expressions.CommonExpressionId
+        org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2Relation.options
         org.apache.spark.sql.catalyst.util.ReplaceDataProjections""",
     "4.1": """org.apache.spark.sql.execution.command.SaveAsV1TableCommand
         org.apache.spark.sql.execution.streaming.runtime.FileStreamSource
@@ -24,7 +25,14 @@ UNTIL = {
     "4.0": """org.apache.spark.sql.execution.streaming.FileStreamSource
         org.apache.spark.sql.execution.streaming.FileStreamSink""",
 }
-CONNECTORS = {"org.apache.spark.sql.delta.sources.DeltaSink": "Delta Lake's"}
+CONNECTORS = {
+    "org.apache.spark.sql.delta.sources.DeltaSink": "Delta Lake's",
+    "org.apache.spark.sql.delta.files.TahoeFileIndex": "Delta Lake's",
+    "org.apache.iceberg.spark.source.SparkScan": "Iceberg's",
+    "org.apache.spark.sql.kafka010.KafkaRelation": "Kafka's",
+    "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaScan": "Kafka's",
+    "org.apache.spark.sql.kafka010.KafkaSourceOffset": "Kafka's",
+}
 # Class that leaves a getter to those that extend it -> one of them.
 BEARERS = {
     "org.apache.spark.sql.execution.datasources.v2.FileTable": (
@@ -34,7 +42,12 @@ BEARERS = {
 }
 INITIALISE = False
 # Readings that the probe makes without a getter of the value itself.
-WORDS = {"#text": (), "#rddSources": (), "#defaultPath": ("identifier", "storage.locationUri", "tableType.name")}
+WORDS = {
+    "#text": (),
+    "#rddSources": (),
+    "#defaultPath": ("identifier", "storage.locationUri", "tableType.name"),
+    "#sinkPath": ("basePath", "hadoopConf"),
+}
 SESSION_WORDS = dict.fromkeys(("#sessionTable", "#sessionPath"), ("catalog.name", "identifier.name"))
 
 
@@ -63,11 +76,20 @@ class Reflection:
         for getters in WORDS.get(chain) or SESSION_WORDS.get(chain) or (re.sub(r"^#\w+:", "", chain),):
             here = self.type(BEARERS.get(class_name, class_name))
             for step in "" if getters in WORDS else re.sub(r"\[.*", "", getters).split("."):
-                method = self._method(here, step)
-                if method is None:
+                after = self._field(here, step[1:]) if step.startswith("@") else self._after(here, step)
+                if after is None:
                     return f"{here.getName()}.{step}"
-                here = self._returned(method)
+                here = after
         return None
+
+    def _field(self, type_, name):
+        """Give the type of a field, whose name Scala may put behind that of its class."""
+        fields = type_.getDeclaredFields()
+        return next((f.getType() for f in fields if f.getName() == name or f.getName().endswith(f"$${name}")), None)
+
+    def _after(self, type_, name):
+        method = self._method(type_, name)
+        return None if method is None else self._returned(method)
 
     def _method(self, type_, name):
         try:
@@ -126,8 +148,9 @@ def unresolved(reflection, described):
 
 def test_each_reading_resolves_or_stands_in_a_list_with_its_reason(reflection):
     described = readings.readings()
-    wanted = [class_name for class_name in described if not is_here(class_name)]
-    assert sorted(unresolved(reflection, described)) == sorted(wanted)
+    steps = {f"{name}.{chain.partition('[')[0]}" for name, chains in described.items() for chain in chains.values()}
+    wanted = [name for name in (*described, *steps) if not is_here(name)]
+    assert sorted(set(unresolved(reflection, described))) == sorted(wanted)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +162,11 @@ def test_each_reading_resolves_or_stands_in_a_list_with_its_reason(reflection):
             "org.apache.spark.sql.catalyst.catalog.CatalogTable",
             "storage.locationUri.hoost",
             "java.net.URI.hoost",
+        ),
+        (
+            "org.apache.spark.sql.execution.streaming.sources.TextSocketTable",
+            "@hoost",
+            "org.apache.spark.sql.execution.streaming.sources.TextSocketTable.@hoost",
         ),
         (
             "org.apache.spark.sql.execution.command.DropTableCommand",

@@ -91,7 +91,13 @@ def test_a_run_without_an_end_is_aborted_with_the_application(dropped: int, mess
 
 def test_a_job_of_rdds_has_inputs_an_output_and_what_was_counted() -> None:
     found = runs()
-    sources = ["file:/data/in", "file:/data/part=1/part-00000", "file:/logs/2026-*/x", ["jdbc:derby:memory:d", "T"]]
+    sources = [
+        ["kafka:h:1,h:2", "clicks"],
+        "file:/data/in",
+        "file:/data/part=1/part-00000",
+        "file:/logs/2026-*/x",
+        ["jdbc:derby:memory:d", "T"],
+    ]
     begun = found.feed(rdd_start(sources=sources))
     (state,) = found.feed({"k": "rdd_end", "job": 5, "time": 2000, "written": [4, 80], "read": 3})
 
@@ -99,7 +105,13 @@ def test_a_job_of_rdds_has_inputs_an_output_and_what_was_counted() -> None:
     assert state.run_id == begun[0].run_id
     assert (state.job.name, state.job.type) == ("app.save_rdd.data_out", "RDD_JOB")
     names = [(read.dataset.identifier.namespace, read.dataset.identifier.name) for read in state.inputs]
-    assert names == [("file", "/data/in"), ("file", "/data"), ("file", "/logs"), ("derby:memory:d", "T")]
+    assert names == [
+        ("file", "/data/in"),
+        ("file", "/data"),
+        ("file", "/logs"),
+        ("kafka://h:1", "clicks"),
+        ("derby:memory:d", "T"),
+    ]
     (output,) = state.outputs
     assert (output.dataset.identifier.name, output.dataset.file_format, output.lineage) == ("/data/out", "text", None)
     assert (output.statistics.rows, output.statistics.bytes) == (4, 80)

@@ -1,0 +1,103 @@
+"""Streams whose rows come from no dataset, from a source in Python and from files, and applications one by one."""
+# ruff: noqa: ARG002, N802
+
+import time
+
+import pyspark
+from pyspark.sql import SparkSession
+
+
+def session(name):
+    spark = SparkSession.builder.appName(name).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def run(frame, state, start):
+    """Run two micro-batches of a source that always has more rows, or all of another one."""
+    writer = frame.writeStream.option("checkpointLocation", f"state/{state}").trigger(processingTime="0 seconds")
+    query = start(writer)
+    if state.startswith("rate"):
+        while len(query.recentProgress) < 3 and query.exception() is None:
+            time.sleep(0.05)
+    else:
+        query.processAllAvailable()
+    query.stop()
+
+
+if pyspark.__version__ >= "4":
+    from pyspark.sql.datasource import (
+        DataSource,
+        DataSourceReader,
+        DataSourceStreamReader,
+        DataSourceStreamWriter,
+        DataSourceWriter,
+        InputPartition,
+        WriterCommitMessage,
+    )
+
+    class Rows(DataSourceReader):
+        def read(self, partition):
+            yield from ((n,) for n in range(3))
+
+    class Stream(DataSourceStreamReader):
+        def initialOffset(self):
+            return {"n": 0}
+
+        def latestOffset(self):
+            return {"n": 4}
+
+        def partitions(self, start, end):
+            return [InputPartition((start["n"], end["n"]))]
+
+        def read(self, partition):
+            yield from ((n,) for n in range(*partition.value))
+
+    class Sink(DataSourceWriter):
+        def write(self, rows):
+            list(rows)
+            return WriterCommitMessage()
+
+    class StreamSink(DataSourceStreamWriter):
+        def write(self, rows):
+            list(rows)
+            return WriterCommitMessage()
+
+    class Numbers(DataSource):
+        @classmethod
+        def name(cls):
+            return "numbers"
+
+        def schema(self):
+            return "n INT"
+
+        def reader(self, schema):
+            return Rows()
+
+        def streamReader(self, schema):
+            return Stream()
+
+        def writer(self, schema, overwrite):
+            return Sink()
+
+        def streamWriter(self, schema, overwrite):
+            return StreamSink()
+
+
+spark = session("first")
+rate = spark.readStream.format("rate").option("rowsPerSecond", 1000).load().selectExpr("value + 1 AS next")
+run(rate, "rate file", lambda w: w.format("parquet").start("rate_file"))
+run(rate, "rate foreach", lambda w: w.foreachBatch(lambda b, _: b.write.mode("append").parquet("rate_foreach")).start())
+batches = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
+run(batches.select("value"), "rate batches", lambda w: w.toTable("Rate_Batches"))
+if pyspark.__version__ >= "4":
+    spark.dataSource.register(Numbers)
+    numbers = spark.readStream.format("numbers").load()
+    spark.read.format("numbers").load().write.format("numbers").mode("append").save()
+    run(numbers, "numbers", lambda w: w.format("numbers").queryName("numbers").start())
+spark.stop()
+spark = session("second")
+spark.sql("CREATE TABLE Mixed_Case (a INT) USING parquet")
+spark.range(3).selectExpr("CAST(id AS INT) AS a").write.mode("overwrite").saveAsTable("MIXED_Case")
+spark.stop()
+print(time.time())
