@@ -30,8 +30,8 @@ def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
     Return the datasets that an RDD reads.
 
     Args:
-        sources: paths; pairs of a JDBC URL and a table, or of `kafka:` with the servers and a topic; after a `?`, the kind
-            of an RDD whose inputs are unknown; and `?...` in place of what was cut.
+        sources: paths; pairs of a JDBC URL and a table, or of `kafka:` with the servers and a topic; after a `?`, the
+            kind of an RDD whose inputs are unknown; and `?...` in place of what was cut.
 
     Returns:
         The datasets; and the kinds of RDD with unknown inputs, separated by commas.
