@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from openlineage_pyspark.facets.datasets.source import Session
+from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.plan import Plan
@@ -24,30 +25,41 @@ from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, Step
 _MOST_REMEMBERED = 50_000
 
 
-def session_of(plan: Plan, metastore: str | None) -> Session:
+def session_of(
+    plan: Plan, metastore: str | None, trimming: Trimming = DEFAULT_TRIMMING, *, views: bool = True
+) -> Session:
     """
     Return the session settings that dataset names depend on.
 
     Args:
         plan: the decoded plan, which includes its session.
         metastore: `hive.metastore.uris`; used only if the session's catalog is Hive's.
+        trimming: what is left out of the names of datasets.
+        views: whether permanent views that are read count as inputs.
     """
     catalog = plan.session.get("catalog") or "in-memory"
-    return Session(plan.session.get("warehouse"), metastore if catalog == "hive" else None, catalog)
+    hive = metastore if catalog == "hive" else None
+    return Session(plan.session.get("warehouse"), hive, catalog, trimming, views)
 
 
 class Analyses:
     """Analyzes the plans of one application, in order."""
 
-    def __init__(self, metastore: str | None, guard: Guard) -> None:
+    def __init__(
+        self, metastore: str | None, guard: Guard, trimming: Trimming = DEFAULT_TRIMMING, *, views: bool = True
+    ) -> None:
         """
         Start with nothing remembered.
 
         Args:
             metastore: `hive.metastore.uris`, for sessions whose catalog is Hive's.
             guard: catches faults in the analysis of a plan.
+            trimming: what is left out of the names of datasets.
+            views: whether permanent views that are read count as inputs.
         """
         self._metastore = metastore
+        self._trimming = trimming
+        self._views = views
         self._guard = guard
         # Only for executions that have not ended.
         self._open: dict[int, PlanLineage] = {}
@@ -96,7 +108,8 @@ class Analyses:
     def _lineage(self, encoded: EncodedPlan, *, is_command: bool) -> PlanLineage:
         plan = encoded.decode()
         memory = Memory(self._datasets, self._sources, self._rows)
-        return lineage_of_plan(plan, session_of(plan, self._metastore), memory, is_command=is_command)
+        session = session_of(plan, self._metastore, self._trimming, views=self._views)
+        return lineage_of_plan(plan, session, memory, is_command=is_command)
 
     def _remember(self, plan_lineage: PlanLineage) -> None:
         rows = plan_lineage.results.get(ROWS, {})

@@ -66,7 +66,7 @@ class Pipeline:
         self._delivery = delivery
         self._guard = guard
         self._nested = NestedRecordBuffer()
-        self._analyses = Analyses(application.metastore, guard)
+        self._analyses = Analyses(application.metastore, guard, application.trimming, views=application.views)
         self._runs = Runs(application)
 
     def take(self, text: str) -> None:

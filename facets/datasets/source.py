@@ -28,6 +28,7 @@ from collections.abc import Callable, Mapping
 
 import attrs
 from openlineage_pyspark.facets.class_rules import ClassRules
+from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.plan import Operator, Plan
 from openlineage_pyspark.facets.model.schema import FILE_METADATA
@@ -42,11 +43,15 @@ class Session:
         warehouse: the value of `spark.sql.warehouse.dir`, as a qualified path.
         metastore: the value of `hive.metastore.uris`, if the session catalog is Hive's.
         catalog: the value of `spark.sql.catalogImplementation`.
+        trimming: what is left out of the names of datasets; resolvers need not apply it.
+        views: whether permanent views that are read count as inputs.
     """
 
     warehouse: str | None = None
     metastore: str | None = None
     catalog: str = "in-memory"
+    trimming: Trimming = DEFAULT_TRIMMING
+    views: bool = True
 
 
 @attrs.frozen
@@ -79,6 +84,21 @@ class Relation:
     datasets: tuple[Dataset, ...] = ()
     columns: Mapping[int, tuple[Column, ...]] = attrs.Factory(dict)
     opaque: str | None = None
+
+    def trimmed(self, trimming: Trimming) -> Relation:
+        """Return the relation with trimmed names; datasets that have the same name then become one."""
+        datasets: dict[Identifier, Dataset] = {}
+        for dataset in map(trimming.dataset, self.datasets):
+            known = datasets.get(dataset.identifier)
+            datasets[dataset.identifier] = dataset if known is None else known.joined(dataset)
+        if datasets.keys() == {dataset.identifier for dataset in self.datasets}:
+            return self
+        names = {dataset.identifier: trimming.trimmed(dataset.identifier) for dataset in self.datasets}
+        columns = {
+            id_: tuple(dict.fromkeys(attrs.evolve(c, dataset=names.get(c.dataset, c.dataset)) for c in columns))
+            for id_, columns in self.columns.items()
+        }
+        return Relation(tuple(datasets.values()), columns, self.opaque)
 
 
 NO_DATASETS = Relation()

@@ -26,6 +26,7 @@ FACETS = (
     "spark_properties",
     "sql",
     "storage",
+    "subset",
     "symlinks",
     "tags",
 )
@@ -42,7 +43,6 @@ FACETS_NOT_YET = (
     "spark.logicalPlan",
     "spark_jobDetails",
     "spark_unknown",
-    "subset",
     "version",
 )
 """Facets of the Java integration that these events never contain."""

@@ -53,7 +53,7 @@ def test_the_nearest_key_is_written_as_in_the_place_of_the_unknown_one(tmp_path:
 @pytest.mark.parametrize(
     "name",
     [
-        "dataset.removePath.pattern",
+        "dataset.extraTrimmers",
         "dataset.namespaceResolvers.kafka.type",
         "circuitBreaker.type",
         "circuitBreaker.memoryThreshold",
@@ -83,6 +83,8 @@ def test_a_transport_option_with_options_below_it_warns():
 
 WHOLE = "a whole number from {} to 2147483647 is expected; the default, {}, is used"
 SIZE = "a number of bytes from 1 to 2147483647, such as 1048576, 512k or 32m is expected"
+PATTERN = "a regular expression with a group `(?<remove>...)`"
+TRIMMERS = "a list of DateTrimmer, KeyValueTrimmer, MultiDirDateTrimmer, YearMonthTrimmer"
 WRONG = [
     ("disabled", "ja", "text, but true or false is expected; the default, false, is used"),
     ("plan.maxNodes", "many", f"text, but {WHOLE.format(1, 100000)}"),
@@ -91,6 +93,9 @@ WRONG = [
     ("flush.timeoutInMillis", "-1", f"a number, but {WHOLE.format(0, 10000)}"),
     ("plan.maxBytes", "4g", f"text, but {SIZE}; the default, 33554432, is used"),
     ("applicationRunId", "run-1", "text, but a UUID is expected; it has no effect"),
+    ("dataset.removePath.pattern", "/[0-9]+", f"text, but {PATTERN} is expected; it has no effect"),
+    ("dataset.removePath.pattern", "(?<remove>", f"text, but {PATTERN} is expected; it has no effect"),
+    ("dataset.disabledTrimmers", "DateTrimer", f"text, but {TRIMMERS} is expected; it has no effect"),
 ]
 
 
@@ -108,6 +113,7 @@ def attributes(settings: Settings) -> tuple[object, ...]:
         settings.plan_max_bytes,
         settings.flush_timeout,
         settings.application_run_id,
+        settings.trimming,
     )
 
 
