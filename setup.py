@@ -1,5 +1,6 @@
 """Put the `.pth` file at the root of the wheel, and list the packages: setuptools has no setting for either."""
 
+import shutil
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -12,7 +13,13 @@ class BuildWithHook(build_py):
     """Builds the package's modules and, next to the package, the hook that each interpreter reads when it starts."""
 
     def run(self) -> None:
-        """Copy the hook after the modules; an editable install has no place for it."""
+        """
+        Copy the hook after the modules; an editable install has no place for it.
+
+        What an earlier build left behind goes first: it would bring modules back that are deleted since.
+        """
+        if not self.editable_mode:
+            shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
         if not self.editable_mode:
             self.copy_file(HOOK, self._built_hook())

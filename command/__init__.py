@@ -1,1 +1,1 @@
-"""The command line, a module per command: `openlineage-pyspark doctor`, `replay`, `spool ls`, `validate` and `show`."""
+"""The command line, a module per command: `doctor`, `show`, `validate`, `send`, `replay`, `spool ls` and `spool rm`."""

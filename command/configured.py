@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 from openlineage_pyspark.command.spark_conf import SparkConf, SparkPlace, find_spark, read_conf
+from openlineage_pyspark.listener.settings.catalog import find_key
 from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
+from openlineage_pyspark.listener.settings.sources import PREFIX
 from openlineage_pyspark.transport import Transport, open_transport
 from openlineage_pyspark.transport.composite import CompositeTransport
 from openlineage_pyspark.transport.file.filesystem import offered
@@ -101,6 +103,7 @@ class _HadoopClient:
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip().startswith("spark."):
-        # Only this error's text is shown, not the argument, which may contain a secret.
-        raise argparse.ArgumentTypeError("must be KEY=VALUE, with a key that begins with spark.")
+        # The argument itself is not shown, because it may contain a secret; a name of one of our keys does not.
+        hint = f"; did you mean {PREFIX}{key.strip()}?" if equals and find_key(key.strip()) else ""
+        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, with a key that begins with spark.{hint}")
     return key.strip(), value

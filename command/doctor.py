@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import attrs
 from openlineage_pyspark.command import doctor_delivery, doctor_runtime
 from openlineage_pyspark.command.configured import add_options, read
-from openlineage_pyspark.command.diagnosis import PROBLEM
-from openlineage_pyspark.command.screen import Column, Screen
+from openlineage_pyspark.command.diagnosis import PROBLEM, WARNING
+from openlineage_pyspark.command.screen import Column, Screen, counted
 from openlineage_pyspark.listener.settings.sources import PREFIX
 
 if TYPE_CHECKING:
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
     from openlineage_pyspark.command.doctor_delivery import OpenedTransport, SetKey
 
 _DESCRIPTION = """\
-Looks at Python, PySpark, Spark, Java, the configuration, the transport and the spool, without starting Spark or sending
-an event. It sees what this interpreter, this environment and this working directory would give a job. Of the keys that
-are set, values are shown only where they can be no secret. Exit code 1 where something costs lineage."""
+Checks Python, PySpark, Spark, Java, the configuration, the transport and the spool, without starting Spark or sending
+an event. It sees what a job would get from this interpreter, this environment and this working directory. Values that
+may be secret are not shown. The exit code is 1 if a problem prevents lineage."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("doctor", help="what is found, and what to do about it", description=_DESCRIPTION)
+    parser = commands.add_parser("doctor", help="find out why there is no lineage", description=_DESCRIPTION)
     add_options(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
@@ -37,15 +39,19 @@ def run(options: argparse.Namespace) -> int:
     Check everything, and print what was found.
 
     Args:
-        options: the options that `configured.add_options` adds.
+        options: `json` and the options that `configured.add_options` adds.
 
     Returns:
-        The exit code: 1 if something costs lineage.
+        The exit code: 1 if a problem prevents lineage.
     """
     configured = read(options, os.environ)
     with doctor_delivery.opened_transport(configured.settings) as opened:
         found = examine(configured, os.environ, opened)
-    _print(doctor_delivery.set_keys(configured, os.environ, opened), found)
+    keys = doctor_delivery.set_keys(configured, os.environ, opened)
+    if options.json:
+        Screen().json({"found": [attrs.asdict(each) for each in found], "keys": [attrs.asdict(key) for key in keys]})
+    else:
+        _print(keys, found)
     return int(any(each.level == PROBLEM for each in found))
 
 
@@ -78,14 +84,15 @@ def _print(keys: Sequence[SetKey], found: Sequence[Diagnosis]) -> None:
         if each.remedy:
             rows.append(("", "", f"-> {each.remedy}"))
     screen.heading("FOUND")
-    screen.table((Column("", 0.1), Column("", 0.2), Column("")), rows, wrap=True)
+    screen.table((Column("", 7), Column("", 13), Column("", 30, wrap=True)), rows)
     screen.line()
     screen.heading("KEYS THAT ARE SET")
     if keys:
-        columns = (Column("key", 0.4), Column("value", 0.3), Column("where"))
-        screen.table(columns, [(f"{PREFIX}{key.name}", key.value, key.source) for key in keys], wrap=True)
+        columns = (Column("key", 24, wrap=True), Column("value", 12, wrap=True), Column("where", 12, wrap=True))
+        screen.table(columns, [(f"{PREFIX}{key.name}", key.value, key.source) for key in keys])
     else:
-        screen.line("  none")
+        screen.line("none", indent=2)
     screen.line()
-    problems = sum(each.level == PROBLEM for each in found)
-    screen.heading(f"{problems or 'no'} problem{'' if problems == 1 else 's'}")
+    problems, warnings = (sum(each.level == level for each in found) for level in (PROBLEM, WARNING))
+    ending = f", {counted(warnings, 'warning')}" if warnings else ""
+    screen.heading((counted(problems, "problem") if problems else "no problems") + ending)

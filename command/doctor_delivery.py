@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
+import tempfile
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.command.configured import needs_driver, open_without_driver
 from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
+from openlineage_pyspark.command.screen import complain, counted
 from openlineage_pyspark.command.spool import contents, unreadable
+from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.settings.catalog import find_key
-from openlineage_pyspark.listener.settings.kinds import LIST, UUID
+from openlineage_pyspark.listener.settings.kinds import LIST, TAGS, UUID
+from openlineage_pyspark.listener.settings.reading import FREE_NAMES, TRANSPORT
 from openlineage_pyspark.listener.settings.sources import SPARK_CONF, read_sources
 from openlineage_pyspark.listener.start.delivery import spool_root
+from openlineage_pyspark.listener.start.secrets import PREFIX_OF_LOG, secret_values
+from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import Reached, Transport, TransportConfigError, TransportError
 from openlineage_pyspark.transport.composite import CompositeTransport
@@ -34,13 +42,15 @@ if TYPE_CHECKING:
 
 _JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 _JAVA_JAR = "openlineage-spark"
-# The keys whose text is not secret; in addition to these, numbers, switches and ids are shown.
+# The keys whose text is not secret; in addition to these, numbers, switches, lists and ids are shown.
 _HARMLESS = frozenset(
     {
         "namespace", "appName", "parentJobNamespace", "parentJobName", "rootParentJobNamespace", "rootParentJobName",
         "spool.path",
     }
 )  # fmt: skip
+# The last parts of the transport options that hold an address; its credentials and its query are not shown.
+_ADDRESSES = frozenset({"url", "location", "endpoint", "topicName"})
 # A secret or an address may have been put into one of these by mistake, so only the words that it accepts are shown.
 _WORDS = {
     "transport.auth.type": frozenset({"api_key", "bearer", "jwt", "oauth2", "none"}),
@@ -49,6 +59,8 @@ _WORDS = {
 _TYPE = "transport.type"
 _NOT_SHOWN = "<not shown>"
 _CLOSE_SECONDS = 1.0
+# A receiver that does not answer for so long is a problem, whatever timeout a job would have.
+_REACH_SECONDS = 10.0
 
 
 @attrs.frozen
@@ -121,10 +133,11 @@ def set_keys(configured: Configured, environ: Mapping[str, str], opened: OpenedT
         opened: the transport, whose type is shown if it names a transport.
     """
     conf, holding = configured.conf, dict(configured.settings.sources)
+    redaction = Redaction(known=secret_values(conf.values, environ, (), configured.settings.transport))
     found = {
         given.name: SetKey(
             given.name,
-            _shown(given.name, given.value, opened),
+            redaction.text(_shown(given.name, given.value, opened)),
             conf.sources.get(given.label, SPARK_CONF) if given.origin == SPARK_CONF else given.origin,
         )
         for layer in read_sources(conf.values, environ, configured.search)
@@ -142,9 +155,11 @@ def _shown(name: str, value: object, opened: OpenedTransport) -> str:
         converted = key.kind.convert(value)
     except (ValueError, TypeError):
         return "<not usable>"
+    if name.startswith(TRANSPORT) and name.rpartition(".")[2] in _ADDRESSES and FREE_NAMES.isdisjoint(name.split(".")):
+        return without_secrets(str(value))
     harmless = (
         name in _HARMLESS
-        or key.kind in (LIST, UUID)
+        or key.kind in (LIST, TAGS, UUID)
         or isinstance(converted, int | float)
         or (name == _TYPE and opened.has_known_type)
         or str(value).strip().lower() in _WORDS.get(name, ())
@@ -163,22 +178,22 @@ def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTra
     """
     if conf.problem:
         level = PROBLEM if conf.problem.startswith("can't") else WARNING
-        yield Diagnosis(level, "Spark's defaults", f"{conf.file} {conf.problem}", "Mend it, or name another file.")
+        yield Diagnosis(level, "Spark's defaults", f"{conf.file} {conf.problem}", "Fix it, or name another file.")
     for warning in settings.warnings:
         yield Diagnosis(WARNING, "configuration", warning)
     if settings.disabled:
         source = dict(settings.sources).get("disabled", "")
-        remedy = "Set spark.openlineage.disabled to false, or take it out."
+        remedy = "Set spark.openlineage.disabled to false, or remove it."
         yield Diagnosis(PROBLEM, "configuration", f"lineage is switched off ({source})", remedy)
     elif "type" not in settings.transport:
         remedy = (
-            "Set spark.openlineage.transport.type in spark-defaults.conf, openlineage.yml or by --conf; "
-            "what the job sets itself can't be seen from here: pass it on with --conf KEY=VALUE."
+            "Set spark.openlineage.transport.type in spark-defaults.conf, openlineage.yml or with --conf. "
+            "What the job sets in its own code can't be seen from here; pass it to doctor with --conf KEY=VALUE."
         )
         yield Diagnosis(PROBLEM, "configuration", "no transport is set, so there is no lineage", remedy)
     else:
         name = settings.transport["type"] if opened.has_known_type else _NOT_SHOWN
-        yield Diagnosis(OK, "configuration", f"lineage is asked for, by transport {name}")
+        yield Diagnosis(OK, "configuration", f"lineage is switched on, with the transport {name}")
 
 
 def look_at_java_listener(conf: SparkConf) -> Iterator[Diagnosis]:
@@ -189,8 +204,8 @@ def look_at_java_listener(conf: SparkConf) -> Iterator[Diagnosis]:
         conf: the Spark configuration.
     """
     if _JAVA_LISTENER in conf.values.get("spark.extraListeners", ""):
-        found = f"spark.extraListeners names it ({conf.sources['spark.extraListeners']}), and the job is left to it"
-        remedy = f"Take {_JAVA_LISTENER} out of spark.extraListeners."
+        found = f"spark.extraListeners names it ({conf.sources['spark.extraListeners']}), so this listener stays off"
+        remedy = f"Remove {_JAVA_LISTENER} from spark.extraListeners."
         yield Diagnosis(PROBLEM, "Java listener", found, remedy)
     for key in ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath"):
         if _JAVA_JAR in conf.values.get(key, ""):
@@ -226,27 +241,45 @@ def _look_at_receiver(transport: Transport) -> Iterator[Diagnosis]:
         yield Diagnosis(NOTE, "receiver", found)
         return
     answers: list[Reached | None] = []
-    problem = attempt(lambda: answers.append(transport.reach()))
+    problem = _ask(transport, answers)
     if problem is not None:
         yield Diagnosis(PROBLEM, "receiver", str(problem), _remedy(problem))
     elif isinstance(transport, FileTransport):
         yield Diagnosis(OK, "receiver", f"{transport.destination} can be written")
     elif answers[0] is None:
-        found = f"{transport.destination}: its options are usable; it can't be asked without sending an event"
+        found = f"{transport.destination}: its options are valid; it can't be checked without sending an event"
         yield Diagnosis(NOTE, "receiver", found)
     elif answers[0].doubt:
-        remedy = "See whether url and endpoint are those that the receiver's own documents name for events."
+        remedy = "Compare url and endpoint with the receiver's documentation."
         yield Diagnosis(WARNING, "receiver", f"{answers[0].said}: {answers[0].doubt}", remedy)
     else:
-        yield Diagnosis(OK, "receiver", f"{answers[0].said}, so it is there and did not refuse the login")
+        yield Diagnosis(OK, "receiver", f"{answers[0].said}: it is reachable and did not refuse the login")
+
+
+def _ask(transport: Transport, answers: list[Reached | None]) -> TransportError | None:
+    """Ask the receiver on a thread of its own, which is left behind if there is no answer in time."""
+    problems: list[TransportError] = []
+
+    def ask() -> None:
+        problem = attempt(lambda: answers.append(transport.reach()))
+        problems.extend([problem] if problem is not None else [])
+
+    if sys.stderr.isatty():
+        complain(f"asking {transport.destination}, for at most {_REACH_SECONDS:.0f} s")
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(_REACH_SECONDS)
+    if not (answers or problems):
+        return TransportError(f"{transport.destination} did not answer within {_REACH_SECONDS:.0f} s", retryable=True)
+    return problems[0] if problems else None
 
 
 def _remedy(problem: TransportError) -> str:
     if problem.status in (401, 403) or problem.message.startswith("the token endpoint"):
-        return "See transport.auth.type and the key or secret that goes with it."
+        return "Check transport.auth.type and the key or secret that belongs to it."
     if problem.status is None:
-        return "See transport.url, the network and whether the receiver runs. With a spool, events wait until it does."
-    return "See the receiver's own log. With a spool, events wait until it takes them."
+        return "Check transport.url, the network and the receiver. With a spool, events wait until it is reachable."
+    return "Check the receiver's log. With a spool, events wait until it accepts them."
 
 
 def _look_at_spool(settings: Settings, transport: Transport) -> Iterator[Diagnosis]:
@@ -258,17 +291,17 @@ def _look_at_spool(settings: Settings, transport: Transport) -> Iterator[Diagnos
         return
     if root is None:
         if transport.SPOOLED:
-            found = "off: what is in memory is lost when the process is killed, or the receiver stays away"
-            yield Diagnosis(WARNING, "spool", found, "Take spark.openlineage.spool.path=none out.")
+            found = "off: events in memory are lost if the process is killed or the receiver stays unreachable"
+            yield Diagnosis(WARNING, "spool", found, "Remove spark.openlineage.spool.path=none.")
         else:
             yield Diagnosis(NOTE, "spool", "off, as this transport needs none")
         return
-    if not _can_be_written(root):
-        remedy = "Set spark.openlineage.spool.path to a local directory that this user may write."
-        yield Diagnosis(PROBLEM, "spool", f"{root} can't be written: events are kept in memory only", remedy)
+    if reason := _why_unwritable(root):
+        remedy = "Set spark.openlineage.spool.path to a local directory that this user can write to."
+        yield Diagnosis(PROBLEM, "spool", f"{root} can't be written ({reason}): events are kept in memory only", remedy)
         return
     said = list(_of_contents(root, contents(root), independent_parts(transport)))
-    yield from said or [Diagnosis(OK, "spool", f"{root}: nothing waits")]
+    yield from said or [Diagnosis(OK, "spool", f"{root}: no events are waiting")]
 
 
 def _of_contents(root: Path, held: Sequence[Content], parts: Sequence[Transport]) -> Iterator[Diagnosis]:
@@ -280,33 +313,39 @@ def _of_contents(root: Path, held: Sequence[Content], parts: Sequence[Transport]
     left = [each for each in held if each.waiting and not each.in_use]
     waiting = sum(each.waiting for each in left if each.destination in ours)
     if waiting:
-        remedy = "The next application ships them, or do so now: openlineage-pyspark replay"
-        yield Diagnosis(WARNING, "spool", f"{root}: {waiting} events wait that earlier applications left", remedy)
+        remedy = "The next application sends them. To send them now: openlineage-pyspark replay"
+        yield Diagnosis(
+            WARNING, "spool", f"{root}: {counted(waiting, 'event')} of earlier applications waiting", remedy
+        )
     waiting = sum(each.waiting for each in left if each.destination in by_driver)
     if waiting:
-        remedy = "The next application ships them; from here, openlineage-pyspark replay --to URL does, elsewhere."
-        yield Diagnosis(WARNING, "spool", f"{root}: {waiting} events wait for the next driver's Hadoop client", remedy)
+        remedy = "The next application sends them. To send them elsewhere: openlineage-pyspark replay --to URL"
+        found = f"{root}: {counted(waiting, 'event')} waiting for the next driver's Hadoop client"
+        yield Diagnosis(WARNING, "spool", found, remedy)
     waiting = sum(each.waiting for each in left if each.destination not in ours | by_driver)
     if waiting:
-        remedy = "openlineage-pyspark spool ls shows for which; openlineage-pyspark replay --to URL ships them."
-        yield Diagnosis(WARNING, "spool", f"{root}: {waiting} events wait for other receivers than this one", remedy)
+        remedy = "To list them: openlineage-pyspark spool ls. To send them: openlineage-pyspark replay --to URL"
+        yield Diagnosis(WARNING, "spool", f"{root}: {counted(waiting, 'event')} waiting for other receivers", remedy)
     dead = sum(each.dead for each in held)
     if dead:
         remedy = (
-            "openlineage-pyspark spool ls --dead says why; replay --dead tries them again. "
+            "To see why: openlineage-pyspark spool ls --dead. To try again: openlineage-pyspark replay --dead. "
             f"They are deleted after {DEAD_LETTER_SECONDS // 86_400} days."
         )
-        yield Diagnosis(PROBLEM, "spool", f"{root}: {dead} events were refused for good", remedy)
+        yield Diagnosis(PROBLEM, "spool", f"{root}: {counted(dead, 'event')} refused for good", remedy)
     damaged = unreadable(root)
     if damaged:
         yield Diagnosis(PROBLEM, "spool", f"{root}: damaged and set aside: {', '.join(damaged)}", "Delete it.")
 
 
-def _can_be_written(root: Path) -> bool:
-    """Return whether a directory can be written or created, without creating it."""
-    # Paths below a directory without search permission count as absent, and nothing is raised.
+def _why_unwritable(root: Path) -> str:
+    """Return why a directory can't be written or created, found out with an empty one that is removed again."""
     existing = next(path for path in (root.absolute(), *root.absolute().parents) if os.access(path, os.F_OK))
-    return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".doctor-", dir=existing):
+            return ""
+    except OSError as problem:
+        return str(problem.strerror or problem)
 
 
 class _Kept(logging.Handler):
@@ -317,7 +356,7 @@ class _Kept(logging.Handler):
         self.texts: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.texts.append(record.getMessage())
+        self.texts.append(record.getMessage().removeprefix(PREFIX_OF_LOG))
 
 
 @contextmanager

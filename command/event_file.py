@@ -103,9 +103,9 @@ def _line(place: Place, text: bytes) -> Line:
     try:
         event = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except (ValueError, RecursionError) as problem:
-        return Line(place, problem=f"is not JSON: {problem}")
+        return Line(place, problem=f"not JSON: {problem}")
     if not isinstance(event, dict):
-        return Line(place, problem="is JSON, but no object")
+        return Line(place, problem="JSON, but not an object")
     return Line(place, event)
 
 

@@ -8,7 +8,7 @@ import sys
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command import doctor, replay, show, spool, validate
+from openlineage_pyspark.command import doctor, replay, send, show, spool, validate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PROGRAM = "openlineage-pyspark"
 """The name of the command and of the distribution that it comes with."""
 
-_COMMANDS = (doctor, replay, spool, validate, show)
+_COMMANDS = (doctor, show, validate, send, replay, spool)
 _INTERRUPTED = 130
 
 
@@ -30,9 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 if all is well, 1 if the command found a problem, 2 for a wrong command line, 130 for Ctrl-C.
     """
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description="What belongs to the lineage of PySpark jobs: look at it, check it, ship it."
-    )
+    parser = argparse.ArgumentParser(prog=PROGRAM, description="Inspect, check and send the lineage of PySpark jobs.")
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {metadata.version(PROGRAM)}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in _COMMANDS:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from typing import TYPE_CHECKING
+import textwrap
+from typing import TYPE_CHECKING, Literal
 
 import attrs
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _UNLIMITED = 1_000_000
+# The spaces between columns.
+_GAP = 2
 _STYLES = {
-    "COMPLETE": "green", "FAIL": "bold red", "ABORT": "yellow",
+    "COMPLETE": "green", "FAIL": "bold red", "ABORT": "yellow", "no end": "yellow",
     "ok": "green", "note": "cyan", "warning": "yellow", "problem": "bold red",
 }  # fmt: skip
 
@@ -28,66 +33,90 @@ class Column:
 
     Args:
         title: its header.
-        share: the largest fraction of the width that it may take; 1 for what the others leave.
+        least: the width in characters below which it is not narrowed in a terminal.
         right: whether it is right-aligned.
+        wrap: whether a long cell goes on in the next line; otherwise it is cut in the middle, or in the table's last
+            column at its end.
     """
 
     title: str
-    share: float = 1.0
+    least: int = 8
     right: bool = False
+    wrap: bool = False
 
 
 class Screen:
     """
     Standard output.
 
-    In a terminal, or if the variable COLUMNS sets a width, a row is one line: long cells are cut in the middle, the
-    last one at its end. Otherwise nothing is cut or coloured.
+    In a terminal, or if the variable COLUMNS sets a width, lines are wrapped between words, and tables are narrowed to
+    the width, the last column first. Otherwise nothing is cut, wrapped or coloured.
     """
 
     def __init__(self) -> None:
-        limited = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+        self._limited = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
         self.console = Console(
-            width=None if limited else _UNLIMITED, markup=False, highlight=False, emoji=False, soft_wrap=True
+            width=None if self._limited else _UNLIMITED, markup=False, highlight=False, emoji=False, soft_wrap=True
         )
-        self._limited = limited
 
-    def line(self, text: str = "") -> None:
-        """Print a line as it is, without cutting it."""
-        self.console.print(Text(printable(text)))
+    def line(self, text: str = "", *, indent: int = 0) -> None:
+        """
+        Print a text.
+
+        Args:
+            text: the text.
+            indent: the number of spaces before its first line; if it is wrapped, the others get two more.
+        """
+        self._write(text, "", indent)
 
     def heading(self, text: str) -> None:
         """Print a heading for what follows."""
-        self.console.print(Text(printable(text), style="bold"))
+        self._write(text, "bold", 0)
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], *, wrap: bool = False) -> None:
+    def json(self, document: object) -> None:
+        """Print a document as JSON, for programs."""
+        sys.stdout.write(f"{json.dumps(document, indent=2)}\n")
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: int = 2) -> None:
         """
         Print a table.
 
         Args:
-            columns: its columns; the last one takes the remaining width.
+            columns: its columns.
             rows: a text for each column.
-            wrap: whether the last column is wrapped, not cut, if it is too long.
+            indent: the number of spaces before each line.
         """
+        cells = [[printable(text) for text in row] for row in rows]
         headed = any(column.title for column in columns)
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=headed)
-        table.add_column("", width=0, no_wrap=True)
-        for column in columns:
-            # Only a column that may be wrapped is narrowed; the other texts are marked as not to be wrapped.
-            is_last = column is columns[-1]
-            table.add_column(column.title, justify="right" if column.right else "left", no_wrap=not is_last)
-        for row in rows:
-            table.add_row("", *(self._cell(text, column, wrap=wrap) for text, column in zip(row, columns, strict=True)))
+        widths = self._widths(columns, [[column.title for column in columns], *cells], indent)
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold", show_header=headed)
+        table.add_column("", width=indent - _GAP, no_wrap=True)
+        for column, width in zip(columns, widths, strict=True):
+            justify: Literal["left", "right"] = "right" if column.right else "left"
+            table.add_column(column.title, justify=justify, no_wrap=not column.wrap, width=width)
+        for row in cells:
+            table.add_row("", *(map(_cell, row, columns, widths, [column is columns[-1] for column in columns])))
         self._print(table)
 
-    def _cell(self, text: str, column: Column, *, wrap: bool) -> Text:
+    def _widths(self, columns: Sequence[Column], rows: Sequence[Sequence[str]], indent: int) -> list[int]:
+        """Return the width of each column: that of its longest cell, or less if the table would be too wide."""
+        widths = [max(cell_len(row[at]) for row in rows) for at in range(len(columns))]
+        free = self.console.width - indent - _GAP * (len(columns) - 1)
+        if self._limited and sum(widths) > free:
+            leasts = [min(column.least, width) for column, width in zip(columns, widths, strict=True)]
+            widths[-1] = max(leasts[-1], free - sum(widths[:-1]))
+            _narrow(widths, leasts, free)
+        return widths
+
+    def _write(self, text: str, style: str, indent: int) -> None:
         shown = printable(text)
-        if self._limited and column.share < 1:
-            shown = shorten(shown, int(self.console.width * column.share))
-        style = _STYLES.get(text, "")
-        if wrap and column.share == 1:
-            return Text(shown, style=style, overflow="fold")
-        return Text(shown, style=style, no_wrap=True, overflow="ellipsis")
+        if self._limited and len(shown) + indent > self.console.width:
+            width = max(20, self.console.width - indent - 2)
+            parts = textwrap.wrap(shown, width, break_on_hyphens=False) or [""]
+        else:
+            parts = [shown]
+        for number, part in enumerate(parts):
+            self.console.print(Text(" " * (indent + 2 * (number > 0)) + part, style=style))
 
     def _print(self, table: Table) -> None:
         if self.console.is_terminal:
@@ -97,6 +126,22 @@ class Screen:
             self.console.print(table, soft_wrap=False)
         for line in captured.get().splitlines():
             self.console.print(Text(line.rstrip()))
+
+
+def _narrow(widths: list[int], leasts: Sequence[int], free: int) -> None:
+    """Narrow the widest columns until all fit, none below its least width."""
+    for _ in range(sum(widths) - free):
+        able = [at for at, width in enumerate(widths) if width > leasts[at]]
+        if not able:
+            return
+        widths[max(able, key=lambda at: widths[at])] -= 1
+
+
+def _cell(text: str, column: Column, width: int, is_last: bool) -> Text:  # noqa: FBT001 - called by `map`
+    style = _STYLES.get(text, "")
+    if column.wrap:
+        return Text(text, style=style, overflow="fold")
+    return Text(text if is_last else shorten(text, width), style=style, no_wrap=True, overflow="ellipsis")
 
 
 def printable(text: str) -> str:
@@ -109,11 +154,16 @@ def printable(text: str) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Cut a text to a width in characters, with dots in the middle: both ends of a name tell the most."""
-    if len(text) <= width or width < 4:
+    """Cut a text to a width in characters, with an ellipsis in the middle: both ends of a name tell the most."""
+    if len(text) <= width or width < 3:
         return text
-    tail = (width - 3) // 2
-    return f"{text[: width - 3 - tail]}...{text[-tail:]}"
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail]}…{text[-tail:]}"
+
+
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun, such as `1 event` or `1,095 events`; `nouns` is the plural unless it ends in s."""
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
 def complain(text: str) -> None:

@@ -147,7 +147,7 @@ class Shape:
         SchemaError: jsonschema is not installed.
     """
 
-    checked = "only the shape of events; --spec DIR checks every facet"
+    checked = "required fields and their types; for the full JSON Schemas use --spec DIR"
 
     def __init__(self) -> None:
         self._definitions = _Definitions([SHAPE])
@@ -257,7 +257,7 @@ class _Definitions:
             from referencing import Registry, Resource
         except ImportError as problem:
             raise SchemaError(
-                f"validate needs {problem.name}, which is not installed: pip install 'openlineage-pyspark[validate]'"
+                f"validate needs {problem.name}, which is not installed: pip install 'jsonschema[format]'"
             ) from problem
         resources = [(document["$id"], Resource.from_contents(document)) for document in documents]
         self._registry: Registry[Any] = Registry().with_resources(resources).crawl()

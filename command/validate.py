@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.event_file import EventFileError, read_lines
 from openlineage_pyspark.command.rules import (
@@ -17,34 +17,34 @@ from openlineage_pyspark.command.rules import (
     credentials_in,
     event_findings,
 )
-from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.command.specification import SchemaError, Schemas, Shape
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from openlineage_pyspark.command.event_file import EventJson, Line
 
 _DESCRIPTION = """\
-Checks events, each run whole and in the order of its sending: a run begins with its only START, has one terminal event
-and nothing after it; its parent has started before it; each source of the column lineage is an input that has the
-field; transformations are those of the specification; nothing looks like a credential; and every event has the
-specification's shape, or with --spec is valid against its JSON Schemas. An event that was sent again, with the same id,
-is counted and not judged. One line a finding: file and line, rule, what is wrong, run. Exit code 1 where there is one.
-Needs openlineage-pyspark[validate]."""
+Checks events in the order in which they were sent: a run begins with its only START, has one terminal event and nothing
+after it; its parent has started before it; each source of the column lineage is an input that has the field;
+transformations are those of the specification; nothing looks like a credential; and every event has the required
+fields, or with --spec is valid against the JSON Schemas. An event that was sent again with the same id is counted, and
+is no finding. The exit code is 1 if there is a finding. Needs the package jsonschema."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("validate", help="event files against the rules", description=_DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="one event a line, also gzipped; - is standard input")
+    parser = commands.add_parser("validate", help="check event files", description=_DESCRIPTION)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
     parser.add_argument(
         "--spec",
         type=Path,
         metavar="DIR",
         help="the folder `spec` of the OpenLineage repository, to check every facet against its JSON Schemas",
     )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     """Validate some files.
 
     Args:
-        options: `files` and `spec`.
+        options: `files`, `spec` and `json`.
 
     Returns:
         The exit code: 1 where there is a finding or no event, 2 where the schemas can't be used.
@@ -69,7 +69,10 @@ def run(options: argparse.Namespace) -> int:
         complain(str(problem))
         return 1
     findings = check.findings()
-    _print(Screen(), check, findings, schemas)
+    if options.json:
+        Screen().json(_document(check, findings, schemas))
+    else:
+        _print(Screen(), check, findings, schemas)
     return int(bool(findings) or not check.events)
 
 
@@ -107,7 +110,7 @@ class Check:
         event = line.event
         self._files.setdefault(line.place.file, len(self._files))
         if event is None:
-            self._found.append(Finding(line.place, SPECIFICATION, "", "", f"the line {line.problem}"))
+            self._found.append(Finding(line.place, SPECIFICATION, "", "", line.problem))
             return
         if self._is_repeat(event):
             self.repeats += 1
@@ -150,19 +153,46 @@ def _print(screen: Screen, check: Check, findings: Sequence[Finding], schemas: S
     for finding in findings:
         of_run = f" [{finding.job}, run {finding.run_id}]" if finding.run_id else ""
         screen.line(f"{finding.place}: {finding.rule}: {finding.problem}{of_run}")
-    count = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "no findings"
-    screen.heading(f"{count} in {check.events} events of {check.runs} runs")
-    screen.line(f"  specification: {schemas.checked}")
+    count = counted(len(findings), "finding") if findings else "no findings"
+    screen.heading(f"{count} in {counted(check.events, 'event')} of {counted(check.runs, 'run')}")
+    for remark in _remarks(check, schemas):
+        screen.line(remark, indent=2)
+
+
+def _remarks(check: Check, schemas: Schemas | Shape) -> Iterator[str]:
+    """Yield what was checked, and what was not."""
+    yield f"specification: {schemas.checked}"
     if schemas.unchecked_formats:
-        screen.line(f"  not checked: {', '.join(schemas.unchecked_formats)}; pip install 'jsonschema[format]'")
-    screen.line("  order, completeness, names, column lineage, transformations: checked")
-    screen.line("  credentials: checked by what they look like; a password that is a plain word can't be seen")
+        yield f"not checked: {', '.join(schemas.unchecked_formats)}; pip install 'jsonschema[format]'"
+    yield "order, completeness, names, column lineage, transformations: checked"
+    yield "credentials: checked by their form; a password that is a plain word can't be recognised"
     if check.repeats:
-        screen.line(f"  not checked: {check.repeats} repeats, which are allowed: the same event with the same id")
+        yield f"not checked: {counted(check.repeats, 'repeat')}, which are allowed: the same event with the same id"
     if check.misshapen:
-        screen.line(f"  not checked: names and lineage of {check.misshapen} events that break the specification")
+        yield f"not checked: names and lineage of events that break the specification: {check.misshapen:,}"
     if check.without_run:
-        screen.line(f"  not checked: {check.without_run} events of a job or a dataset alone")
+        yield f"not checked: {counted(check.without_run, 'event')} of a job or a dataset alone"
     if check.custom:
         names = ", ".join(f"{name} ({count})" for name, count in sorted(check.custom.items()))
-        screen.line(f"  checked as any facet is, since the specification has none of these: {names}")
+        yield f"custom facets, checked for the common fields only: {names}"
+
+
+def _document(check: Check, findings: Sequence[Finding], schemas: Schemas | Shape) -> dict[str, Any]:
+    """Return the result, for programs."""
+    return {
+        "findings": [
+            {
+                "file": finding.place.file,
+                "line": finding.place.line,
+                "rule": finding.rule,
+                "problem": finding.problem,
+                "run": finding.run_id,
+                "job": finding.job,
+            }
+            for finding in findings
+        ],
+        "events": check.events,
+        "runs": check.runs,
+        "repeats": check.repeats,
+        "remarks": [*_remarks(check, schemas)],
+    }

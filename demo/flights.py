@@ -185,7 +185,7 @@ def main() -> None:
     log(f"Spark {spark.version} is up")
     read_landing(spark, landing)
 
-    # Five writes start from this frame, and its Python UDF is the dear part.
+    # Five writes start from this frame, and its Python UDF is the most expensive part.
     flights = clean_flights(spark).cache()
     log(f"{flights.count():,} flights, cleaned and cached")
 

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.model.dataset import Dataset
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 
-_HEADINGS = ("output", "column", "source", "source column", "kind", "expression")
-_WIDEST = 60
+HEADINGS = ("column", "from", "how")
+"""The columns in which lineage is shown, by `lineage()` and on the command line."""
+EVERY_ROW = "(every row)"
+"""The entry that stands in for a column, for sources that influence all rows."""
+NO_SOURCE = "no source column"
+"""The text for a column that comes from no other one."""
+QUERY = "(query)"
+"""The title of a query that writes nothing."""
+
+VIEW_TYPE = "VIEW"
+"""The type of a view (DatasetTypeDatasetFacet)."""
+
+_TABLE = "TABLE"
+_IDENTITY = "IDENTITY"
+_NOTHING = "no lineage: this statement writes no dataset"
+_NO_COLUMNS = "no column lineage"
 
 
 @attrs.frozen
@@ -44,7 +61,7 @@ class LineageEdge:
     expression: str
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Lineage:
     """
     The lineage of a DataFrame or of a statement that was not run.
@@ -81,31 +98,96 @@ class Lineage:
         }
 
     def __str__(self) -> str:
-        rows = [_HEADINGS, *(tuple(_cut(cell) for cell in row) for row in self._rows())]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADINGS))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        lines.insert(1, "  ".join("-" * width for width in widths))
-        return "\n".join([*lines, *(f"not understood: {r.task}: {r.message}" for r in self.gaps)])
+        names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
+        lines = [names.remark(namespace) for namespace in names.used(self._identifiers())]
+        views = reads_views(names.of(dataset.identifier) for dataset in self.inputs if dataset.type == VIEW_TYPE)
+        for dataset, lineage in self.outputs:
+            title = names.of(dataset.identifier) if dataset is not None else QUERY
+            lines += [title, *(f"  {line}" for line in views), *_lines(lineage, names)]
+        if not self.outputs:
+            lines += [_NOTHING, *(f"  reads {names.of(dataset.identifier)}" for dataset in self.inputs)]
+        return "\n".join([*lines, *map(_remark, self.gaps)])
+
+    def __repr__(self) -> str:
+        """Return the same table: a shell shows this."""
+        return str(self)
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in _HEADINGS)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows()
-        )
-        remarks = "".join(f"<p>not understood: {html.escape(r.task)}: {html.escape(r.message)}</p>" for r in self.gaps)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{remarks}"
-
-    def _rows(self) -> Iterable[tuple[str, ...]]:
+        """Return the tables that a notebook shows."""
+        names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
+        parts = [f"<p>{html.escape(names.remark(each))}</p>" for each in names.used(self._identifiers())]
+        views = reads_views(names.of(dataset.identifier) for dataset in self.inputs if dataset.type == VIEW_TYPE)
+        head = "".join(f"<th>{name}</th>" for name in HEADINGS)
         for dataset, lineage in self.outputs:
-            name = _short(dataset.identifier.name) if dataset is not None else ""
+            title = html.escape(names.of(dataset.identifier) if dataset is not None else QUERY)
+            body = "".join(f"<tr>{_html_cells(row)}</tr>" for row in rows_of(lineage, names))
+            parts += [f"<p>{html.escape(line)}</p>" for line in views]
+            parts.append(
+                f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            )
+        if not self.outputs:
+            parts.append(f"<p>{_NOTHING}</p>")
+        return "".join([*parts, *(f"<p>{html.escape(_remark(gap))}</p>" for gap in self.gaps)])
+
+    def _identifiers(self) -> Iterator[Identifier]:
+        """Yield each dataset that the tables name."""
+        for dataset, lineage in self.outputs:
+            if dataset is not None:
+                yield dataset.identifier
             for column in lineage.columns:
-                if not column.edges:
-                    yield name, column.name, "", "", "(no source)", ""
-                for edge in _edges(name, column.name, column.edges):
-                    yield _row(edge)
-            for edge in _edges(name, None, lineage.dataset):
-                yield _row(edge)
+                yield from (edge.dataset for edge in column.edges)
+            yield from (edge.dataset for edge in lineage.dataset)
+        if not self.outputs:
+            yield from (dataset.identifier for dataset in self.inputs)
+
+
+class Names:
+    """
+    Short names for datasets, as people know them.
+
+    A table or view is called by its name in the catalog, unless another dataset has the same one. Any other path is
+    relative to the deepest directory that contains all such paths of its namespace.
+
+    Args:
+        tables: each dataset with the name of the view that it is, or of the table that is stored there; else None.
+    """
+
+    def __init__(self, tables: Mapping[Identifier, str | None]) -> None:
+        often = Counter(table for table in tables.values() if table is not None)
+        self._tables = {each: table for each, table in tables.items() if table is not None and often[table] == 1}
+        directories: dict[str, set[str]] = {}
+        for each in tables:
+            if each not in self._tables and each.name.startswith("/"):
+                directories.setdefault(each.namespace, set()).add(str(PurePosixPath(each.name).parent))
+        self._bases = {namespace: os.path.commonpath(found) for namespace, found in directories.items()}
+
+    @classmethod
+    def of_datasets(cls, datasets: Iterable[Dataset]) -> Names:
+        """Return the names for some datasets."""
+        tables: dict[Identifier, str | None] = {}
+        for dataset in datasets:
+            table = next((link.name for link in dataset.symlinks if link.type == _TABLE), None)
+            table = dataset.identifier.name if dataset.type == VIEW_TYPE else table
+            tables[dataset.identifier] = table or tables.get(dataset.identifier)
+        return cls(tables)
+
+    def of(self, dataset: Identifier) -> str:
+        """Return the short name of a dataset."""
+        if dataset in self._tables:
+            return self._tables[dataset]
+        if dataset.name.startswith("/") and dataset.namespace in self._bases:
+            return os.path.relpath(dataset.name, self._bases[dataset.namespace])
+        return f"{dataset.namespace}/{dataset.name}"
+
+    def used(self, datasets: Iterable[Identifier]) -> list[str]:
+        """Return the namespaces in which the names of some datasets are relative paths."""
+        relative = (each.namespace for each in datasets if each not in self._tables and each.name.startswith("/"))
+        return [namespace for namespace in dict.fromkeys(relative) if namespace in self._bases]
+
+    def remark(self, namespace: str) -> str:
+        """Return the sentence that says what the paths of a namespace are relative to."""
+        colon = "" if "://" in namespace else ":"
+        return f"paths are relative to {namespace}{colon}{self._bases[namespace]}"
 
 
 def lineage_of(plan_lineage: PlanLineage) -> Lineage:
@@ -116,6 +198,62 @@ def lineage_of(plan_lineage: PlanLineage) -> Lineage:
     if plan_lineage.columns is not None:
         outputs = ((None, plan_lineage.columns),)
     return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps)
+
+
+def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, str]]:
+    """
+    Yield the rows of the table of an output: a column, where it comes from, and how; a repeated column is left out.
+
+    Args:
+        lineage: the output's lineage.
+        names: the names of the source datasets.
+    """
+    every = ((EVERY_ROW, lineage.dataset),) if lineage.dataset else ()
+    for column, edges in (*((column.name, column.edges) for column in lineage.columns), *every):
+        if not edges:
+            yield column, "-", NO_SOURCE
+        for place, edge in enumerate(edges):
+            kinds = dict.fromkeys(kind_of(t.subtype, masked=t.masking) for t in edge.transformations)
+            expressions = (t.description for t in edge.transformations if t.subtype != _IDENTITY)
+            expression = next((text for text in expressions if text), "")
+            yield "" if place else column, f"{names.of(edge.dataset)}.{edge.field}", how(kinds, expression)
+
+
+def reads_views(names: Iterable[str]) -> list[str]:
+    """Return the line that names the views that are read, which no edge names; nothing if there is none."""
+    known = [*dict.fromkeys(names)]
+    return [f"reads the view{'s' if len(known) > 1 else ''} {', '.join(known)}"] if known else []
+
+
+def kind_of(subtype: str, *, masked: bool) -> str:
+    """Return the text for a kind of transformation, such as `AGGREGATION (masked)`."""
+    return f"{subtype} (masked)" if masked else subtype
+
+
+def how(kinds: Iterable[str], expression: str) -> str:
+    """Return the text for how a source influences its target: the kinds, and the expression on one line."""
+    return f"{', '.join(kinds) or '-'}  {' '.join(expression.split())}".rstrip()
+
+
+def _lines(lineage: ColumnLineage, names: Names) -> list[str]:
+    """Return the table of an output. Nothing is cut: the text may go into a file, and the longest cells stand last."""
+    rows = [HEADINGS, *rows_of(lineage, names)]
+    if len(rows) == 1:
+        return [f"  {_NO_COLUMNS}"]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(HEADINGS))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return [f"  {line}".rstrip() for line in lines]
+
+
+def _html_cells(row: tuple[str, str, str]) -> str:
+    column, source, text = (html.escape(cell) for cell in row)
+    kinds, _, expression = text.partition("  ")
+    shown = f"{kinds} <code>{expression}</code>" if expression else kinds
+    return "".join(f'<td style="text-align: left">{cell}</td>' for cell in (column, source, shown))
+
+
+def _remark(gap: Gap) -> str:
+    return f"not understood: {gap.task}: {gap.message}"
 
 
 def _edges(output: str | None, column: str | None, edges: Iterable[Edge]) -> list[LineageEdge]:
@@ -134,19 +272,3 @@ def _edges(output: str | None, column: str | None, edges: Iterable[Edge]) -> lis
         for edge in edges
         for t in edge.transformations
     ]
-
-
-def _row(edge: LineageEdge) -> tuple[str, ...]:
-    kind = f"{edge.subtype} (masked)" if edge.masking else edge.subtype
-    column = edge.column if edge.column is not None else "(all rows)"
-    return edge.output or "", column, _short(edge.source), edge.source_column, kind, edge.expression
-
-
-def _short(name: str) -> str:
-    """Return the last part of a path; the name of a table stays as it is."""
-    return name.rstrip("/").rpartition("/")[2] or name
-
-
-def _cut(cell: str) -> str:
-    flat = " ".join(cell.split())
-    return flat if len(flat) <= _WIDEST else flat[: _WIDEST - 3] + "..."

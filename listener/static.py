@@ -37,15 +37,18 @@ def lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
         query: a DataFrame, or the text of one statement: SELECT, INSERT, CREATE TABLE AS SELECT, MERGE and so on.
 
     Returns:
-        The lineage edges; they print as a table, and a notebook displays them as one.
+        The lineage edges; `print`, a shell and a notebook show them as a table.
 
     Raises:
         pyspark.errors.ParseException: the text is not valid SQL.
         pyspark.errors.AnalysisException: the query names something that does not exist.
-        ValueError: Spark would run the statement while analyzing it: CALL, EXECUTE IMMEDIATE, a script.
-        TypeError: `query` is neither a DataFrame nor a str.
+        ValueError: Spark would run the statement while analyzing it: CALL, EXECUTE IMMEDIATE, a script; or it is an
+            EXPLAIN.
+        TypeError: `spark` is not a session, or `query` is neither a DataFrame nor a str.
         ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
     """
+    if isinstance(spark, str) or (hasattr(query, "createDataFrame") and not hasattr(spark, "createDataFrame")):
+        raise TypeError("lineage(spark, query) takes the session first and the query second")
     context = context_of(spark)
     with as_probe_error():
         conf = dict(context.getConf().getAll())

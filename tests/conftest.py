@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib.util
+import logging
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ from openlineage_pyspark.facets.model.run import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
 
 HERE = Path(__file__).parent
 SPECIFICATION = HERE.parents[1] / "shared" / "spec"
@@ -61,6 +62,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     else:
         for item in on_marquez:
             item.add_marker(pytest.mark.skip(reason="it needs --marquez: a Marquez server is started, and PostgreSQL"))
+
+
+@pytest.fixture(autouse=True)
+def _own_log_lines() -> Iterator[None]:
+    """Take off the filter that a test put on the package's loggers: it stays for the rest of the process."""
+    yield
+    for name, logger in logging.Logger.manager.loggerDict.items():
+        if name.split(".")[0] == "openlineage_pyspark" and isinstance(logger, logging.Logger):
+            logger.filters.clear()
 
 
 @pytest.fixture(scope="session")

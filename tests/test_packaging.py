@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -126,6 +127,24 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
     inside = {path.relative_to(ROOT) for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()}
     sources = {path.as_posix() for path in inside if "__pycache__" not in path.parts}
     assert (package | around | sources) - held == set()
+
+
+def test_a_second_build_in_the_same_tree_leaves_out_what_was_deleted_since(tmp_path: Path) -> None:
+    """`pip install .` builds in the tree, and leaves the folder of the build there."""
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*NOT_OF_THE_TREE))
+    deleted = tree / "facets" / "deleted_since.py"
+    build = "from setuptools.build_meta import build_wheel; build_wheel('..')"
+    held = []
+    for exists in (True, False):
+        deleted.write_text("") if exists else deleted.unlink()
+        subprocess.run([sys.executable, "-I", "-c", build], cwd=tree, check=True, capture_output=True)
+        (wheel,) = tmp_path.glob("*.whl")
+        with zipfile.ZipFile(wheel) as opened:
+            held.append("openlineage_pyspark/facets/deleted_since.py" in opened.namelist())
+        wheel.unlink()
+
+    assert held == [True, False]
 
 
 @needs_wheel

@@ -59,7 +59,7 @@ _FLUSH = Option(
 
 class KafkaTransport(Transport):
     """
-    A Kafka topic; needs `pip install 'openlineage-pyspark[kafka]'`.
+    A Kafka topic; needs `pip install confluent-kafka`.
 
     `send` waits until the brokers have the event.
 
@@ -158,7 +158,7 @@ class KafkaTransport(Transport):
         try:
             from confluent_kafka import KafkaException, Producer
         except ImportError:
-            remedy = "Run pip install 'openlineage-pyspark[kafka]', or pip install confluent-kafka."
+            remedy = "Run pip install confluent-kafka."
             raise TransportConfigError("type", "is 'kafka', which needs the package confluent-kafka", remedy) from None
         try:
             return Producer({**self._properties, "logger": _AtDebug()})

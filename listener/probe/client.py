@@ -26,6 +26,7 @@ _RUN_BY_ANALYSIS = {
     "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
     "CompoundBody": "a script",
 }
+_EXPLAIN = "ExplainCommand"
 
 
 @attrs.frozen
@@ -259,17 +260,20 @@ def context_of(spark: Any) -> Any:
         spark: a `pyspark.sql.SparkSession`.
 
     Raises:
-        ProbeError: the session is a Spark Connect session, or is stopped.
+        TypeError: it is not a session.
+        ProbeError: it is a Spark Connect session, or is stopped.
     """
+    if not hasattr(spark, "createDataFrame"):
+        raise TypeError(f"expected a SparkSession, got {_type_of(spark)}")
     # A Spark Connect session raises for `sparkContext` and has no `_sc`.
     context = getattr(spark, "_sc", None)
     if context is None or getattr(context, "_gateway", None) is None:
         raise ProbeError(
-            "this session has no driver JVM at hand (Spark Connect): use one on the driver itself, "
+            "a Spark Connect session has no driver JVM: use a session on the driver itself, "
             "or configure the listener on the Connect server"
         )
     if context._jsc is None:
-        raise ProbeError("this session is stopped: use one that runs")
+        raise ProbeError("this session is stopped: create a new one with SparkSession.builder.getOrCreate()")
     return context
 
 
@@ -282,21 +286,30 @@ def analyzed_plan(spark: Any, query: Any) -> Any:
         query: a DataFrame, or the text of one statement, which may be a command.
 
     Raises:
-        ValueError: Spark would run the statement while analyzing it.
+        ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
         TypeError: `query` is neither a DataFrame nor a str.
     """
     if isinstance(query, str):
         state = spark._jsparkSession.sessionState()
         parsed = state.sqlParser().parsePlan(query)
-        statement = _RUN_BY_ANALYSIS.get(str(parsed.nodeName()))
+        kind = str(parsed.nodeName())
+        if kind == _EXPLAIN:
+            raise ValueError("lineage() does not support EXPLAIN: pass the statement without it")
+        statement = _RUN_BY_ANALYSIS.get(kind)
         if statement is not None:
             raise ValueError(f"lineage() does not support {statement}: Spark runs it while analyzing the statement")
         skip = spark._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
         return state.executePlan(parsed, skip).analyzed()
     frame = getattr(query, "_jdf", None)
     if frame is None:
-        raise TypeError(f"lineage() takes a DataFrame or the text of an SQL statement, not {type(query).__name__}")
+        raise TypeError(f"lineage() takes a DataFrame or the text of an SQL statement, not {_type_of(query)}")
     return frame.queryExecution().analyzed()
+
+
+def _type_of(value: object) -> str:
+    """Return the full name of a value's type: several libraries have a DataFrame."""
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _short(problem: Exception) -> str:

@@ -22,6 +22,11 @@ TRANSPORT = "transport."
 
 _READER = "reader"
 
+# A short number, also with a unit; a switch in other words.
+_HARMLESS_VALUE = re.compile(
+    r"-?[0-9]{1,12}(?:\.[0-9]{1,6})? ?[a-z]{0,3}|true|false|yes|no|on|off|none|null|enabled|disabled"
+)
+
 FREE_NAMES = frozenset({"config", "custom_headers", "headers", "properties", "transformerProperties", "urlParams"})
 """
 The transport options below which users choose the names, which may contain dots.
@@ -153,8 +158,7 @@ class Reading:
             return key.kind.convert(given.value)
         except (ValueError, TypeError):
             instead = f"the default, {key.default_text}, is used" if key.default_text else "it has no effect"
-            problem = f"holds {_kind_of(given.value)}, but {key.kind.name} is expected"
-            self.warnings.append(f"{given.label} {problem}; {instead}")
+            self.warnings.append(f"{given.label} {_is_or_is_not(given.value)}{key.kind.name}; {instead}")
             return key.default
 
     def transport(self) -> Mapping[str, Any]:
@@ -201,12 +205,20 @@ def _path(name: str) -> tuple[str, ...]:
     return (*parts[:free], *([".".join(parts[free:])] if parts[free:] else []))
 
 
+def _is_or_is_not(value: object) -> str:
+    """Return the beginning of the sentence about a wrong value, which is only shown if it can't be a secret."""
+    text = str(value).strip().lower()
+    if isinstance(value, str | int | float) and _HARMLESS_VALUE.fullmatch(text):
+        return f"is {text}; it must be "
+    return f"is {_kind_of(value)}; it must be "
+
+
 def _kind_of(value: object) -> str:
     """Describe the type of a value without showing it, because it may be a secret."""
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, str):
-        return "a number" if re.fullmatch("-?[0-9.]+", value.strip()) else "text"
+        return "a long number" if re.fullmatch("-?[0-9.]+", value.strip()) else "text that is not shown"
     if isinstance(value, int | float):
         return "a number"
     if isinstance(value, Mapping):

@@ -41,7 +41,7 @@ def load(spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequ
     """
     layers = read_sources(spark_conf, environ, search)
     reading = Reading(layers)
-    reading.warnings += _problems_of_names(layers)
+    reading.warnings += _problems_of_names(layers, has_transport=f"{TRANSPORT}type" in reading.given)
     read = {field: reader.read(reading, *reader.keys) for field, reader in readers(Settings).items()}
     return Settings(
         **read,
@@ -51,12 +51,12 @@ def load(spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequ
     )
 
 
-def _problems_of_names(layers: Sequence[Layer]) -> Iterator[str]:
+def _problems_of_names(layers: Sequence[Layer], *, has_transport: bool) -> Iterator[str]:
     """Yield a warning for each unknown key, and for each key that has no effect yet."""
     for layer in layers:
         for given in layer.given:
-            # The transport checks its own options.
-            if given.name.startswith(TRANSPORT):
+            # The transport checks its own options, if there is one.
+            if given.name.startswith(TRANSPORT) and has_transport:
                 continue
             key = find_key(given.name)
             if key is None:

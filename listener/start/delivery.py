@@ -21,7 +21,7 @@ NO_SPOOL = "none"
 """The value of `spark.openlineage.spool.path` that keeps events in memory only."""
 
 
-def open_delivery(settings: Settings) -> Delivery | FanOut:
+def open_delivery(settings: Settings, application: str = "") -> Delivery | FanOut:
     """
     Return the delivery of the configured transport; nothing is sent yet.
 
@@ -30,21 +30,23 @@ def open_delivery(settings: Settings) -> Delivery | FanOut:
 
     Args:
         settings: settings that name the `type` of a transport.
+        application: the application's name, for people who list spools; empty if it is not known.
 
     Raises:
         TransportConfigError: the transport is unknown, or an option can't be used.
     """
     transport = open_transport(str(settings.transport["type"]), settings.transport)
-    deliveries = [_delivery(settings, part) for part in independent_parts(transport)]
+    deliveries = [_delivery(settings, part, application) for part in independent_parts(transport)]
     return deliveries[0] if len(deliveries) == 1 else FanOut(deliveries)
 
 
-def _delivery(settings: Settings, transport: Transport) -> Delivery:
+def _delivery(settings: Settings, transport: Transport, application: str) -> Delivery:
     try:
         root = spool_root(settings, transport)
         if root is None:
             return Delivery(transport)
         spool = Spool.create(root, transport.destination)
+        spool.name_application(settings.app_name or application)
     except SpoolError as problem:
         LOG.warning("openlineage: no spool, so events are kept in memory only: %s", problem)
         return Delivery(transport, max_bytes=min(settings.spool_max_bytes, MEMORY_BYTES))

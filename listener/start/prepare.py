@@ -113,8 +113,8 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) ->
         LOG.warning("openlineage: %s", warning if warning.endswith("?") else f"{warning}.")
     if _JAVA_LISTENER in spark_conf.get("spark.extraListeners", ""):
         raise RegistrationError(
-            "spark.extraListeners names the Java listener, and the job is left to it; "
-            "take it out of spark.extraListeners to use this one"
+            "spark.extraListeners names the Java listener, so this one stays off; "
+            "remove it from spark.extraListeners to use this one"
         )
     if "type" not in settings.transport:
         # An environment variable or a file may be meant for another client.
@@ -122,7 +122,7 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) ->
         raise kind(f"no transport is configured; {_TO_DO}")
     try:
         with offered(lambda location: HadoopFiles(gateway, location)):
-            delivery = open_delivery(settings)
+            delivery = open_delivery(settings, spark_conf.get("spark.app.name", ""))
         limits = ProbeLimits(settings.plan_max_nodes, settings.plan_max_bytes, reads=settings.reads_enabled)
         prepared = Prepared(settings, Probe(gateway, limits, cached=settings.class_cache_enabled), delivery)
     except TransportConfigError as problem:

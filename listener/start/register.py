@@ -260,21 +260,33 @@ def register(spark: SparkSession, options: Mapping[str, str] | None = None) -> H
         A handle, whose `close` detaches the listener; if one is already attached, the existing handle.
 
     Raises:
-        RegistrationError: no transport is configured, the session is stopped or is a Spark Connect session, or the
-            probe can't be loaded into this JVM.
+        RegistrationError: no transport is configured, a key has no prefix, the session is stopped or is a Spark Connect
+            session, or the probe can't be loaded into this JVM.
+        TypeError: `spark` is not a session.
     """
     from openlineage_pyspark.listener.probe.client import as_probe_error, context_of
 
     try:
         context = context_of(spark)
         with as_probe_error():
-            conf = {**dict(context.getConf().getAll()), **(options or {})}
+            conf = {**dict(context.getConf().getAll()), **_with_prefix(options or {})}
     except ProbeError as problem:
         raise RegistrationError(str(problem)) from problem
     known = _handle_of(context)
     if known is not None:
-        LOG.warning("openlineage: a listener is already attached to this application; its handle is returned")
+        ignored = "; the new settings are ignored, close() it first to change them" if options else ""
+        LOG.warning("openlineage: a listener is already registered, its handle is returned%s", ignored)
         return known
     guard = Guard()
     preparation = Preparation(context._gateway, conf, guard)
     return _attach(context, context._jsc, preparation.result(), guard)
+
+
+def _with_prefix(options: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the options as they are; Spark has no properties without `spark.`, so that such a key would do nothing."""
+    from openlineage_pyspark.listener.settings.sources import PREFIX
+
+    for key in options:
+        if not key.startswith("spark."):
+            raise RegistrationError(f"{key} has no prefix; did you mean {PREFIX}{key}?")
+    return options

@@ -1,4 +1,4 @@
-"""The secrets in the configuration, and the filter that keeps them out of this package's logs."""
+"""The secrets in the configuration, and the filter of all log lines of this package: no secrets, and one prefix."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.facets.redaction.text import secrets_in
 from openlineage_pyspark.listener.guard import LOG
+
+PREFIX_OF_LOG = "openlineage: "
+"""The beginning of every log line of this package."""
 
 _SHORTEST = 6
 _MOST = 500
@@ -69,6 +72,9 @@ class _Redacting(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
         shown = self._redaction.text(text)
+        # `transport` knows nothing of the prefix; messages from before this filter is there already have it.
+        if not shown.startswith(PREFIX_OF_LOG):
+            shown = f"{PREFIX_OF_LOG}{shown}"
         if shown != text:
             record.msg, record.args = shown, None
         return True
@@ -79,7 +85,7 @@ _REDACTING = _Redacting()
 
 def hide_in_logs(known: Iterable[str]) -> None:
     """
-    Replace credentials by `***` in everything that this package logs from now on.
+    Replace credentials by `***` in everything that this package logs from now on, and begin each line with the prefix.
 
     Args:
         known: values that are secret wherever they occur, in addition to what is recognised as secret in a text.

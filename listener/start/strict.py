@@ -54,7 +54,8 @@ class Strict:
             return
         self._fails = outcome.event_type == "COMPLETE" and not is_interactive()
         status = f"the exit status is {EXIT_STATUS}" if self._fails else "the exit status stays"
-        lines = [f"strict: {len(self._faults)} lineage faults, {status}", *list(self._faults)[:_MOST]]
+        count = f"{len(self._faults)} lineage fault{'' if len(self._faults) == 1 else 's'}"
+        lines = [f"strict: {count}, {status}", *list(self._faults)[:_MOST]]
         if len(self._faults) > _MOST:
             lines.append(f"and {len(self._faults) - _MOST} more")
         # A stream may be missing or closed.

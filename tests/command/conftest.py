@@ -237,8 +237,10 @@ def run_of() -> Callable[..., list[Shipped]]:
 def leave() -> Callable[..., Spool]:
     """Give what leaves events behind as an application does that has ended, or as one that still runs."""
 
-    def left(root: Path, destination: str, *events: Shipped, owner_lives: bool = False) -> Spool:
+    def left(root: Path, destination: str, *events: Shipped, owner_lives: bool = False, name: str = "") -> Spool:
         spool = Spool.create(root, destination)
+        if name:
+            spool.name_application(name)
         for each in events:
             spool.append(each)
         if not owner_lives:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib import metadata
 
@@ -22,11 +23,11 @@ def test_a_job_that_will_have_lineage_is_found_to_be_well(doctor, machine):
     version = metadata.version("openlineage-pyspark")
     assert found["package"][0][1].startswith(f"openlineage-pyspark {version} with openlineage-python 1.")
     assert found["Spark"][0][1].startswith(f"{metadata.version('pyspark')}, ")
-    assert found["configuration"] == [(OK, "lineage is asked for, by transport file")]
+    assert found["configuration"] == [(OK, "lineage is switched on, with the transport file")]
     assert found["receiver"] == [(OK, f"file {machine}/lineage.ndjson can be written")]
     assert found["spool"] == [(NOTE, "off, as this transport needs none")]
     assert keys == [
-        ["spark.openlineage.transport.location", "<not shown>", "--conf"],
+        ["spark.openlineage.transport.location", "lineage.ndjson", "--conf"],
         ["spark.openlineage.transport.type", "file", "--conf"],
     ]
     assert shown.endswith("\n\nno problems\n")
@@ -37,9 +38,34 @@ def test_without_a_transport_there_is_no_lineage_and_the_remedy_is_said(doctor):
 
     assert code == 1
     assert found["configuration"] == [(PROBLEM, "no transport is set, so there is no lineage")]
-    assert "-> Set spark.openlineage.transport.type in spark-defaults.conf, openlineage.yml or by --conf" in shown
+    assert "-> Set spark.openlineage.transport.type in spark-defaults.conf, openlineage.yml or with --conf." in shown
     assert keys == [["none"]] or keys == []
     assert shown.endswith("\n\n1 problem\n")
+
+
+def test_programs_get_json(run, machine):
+    code, shown, errors = run("doctor", "--json", "-c", FILE[0], "-c", FILE[1])
+
+    assert (code, errors) == (0, "")
+    told = json.loads(shown)
+    assert {"level": "ok", "subject": "receiver", "found": f"file {machine}/lineage.ndjson can be written",
+            "remedy": ""} in told["found"]  # fmt: skip
+    assert {"name": "transport.type", "value": "file", "source": "--conf"} in told["keys"]
+
+
+def test_warnings_are_counted_too(run):
+    assert run("doctor", "-c", FILE[0], "-c", FILE[1], "-c", "spark.openlineage.namspace=x")[1].endswith(
+        "\n\nno problems, 1 warning\n"
+    )
+
+
+def test_at_80_columns_no_line_is_longer_and_no_word_is_lost(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    lines = run("doctor")[1].splitlines()
+
+    assert max(map(len, lines)) <= 80
+    assert "spark.openlineage.transport.type in" in " ".join(line.strip() for line in lines)
 
 
 def test_the_module_is_the_command(machine, process):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from openlineage_pyspark.command import doctor_delivery
 from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING
 from openlineage_pyspark.transport import Event
 from openlineage_pyspark.transport.spool.store import Spool
@@ -35,7 +36,7 @@ def test_each_key_is_told_with_its_source_and_the_strongest_one_holds(doctor, ma
         ["spark.openlineage.namespace", "from_defaults", str(defaults)],
         ["spark.openlineage.reads.enabled", "True", str(yml)],
         ["spark.openlineage.strict", "true", "--conf"],
-        ["spark.openlineage.transport.location", "<not shown>", str(yml)],
+        ["spark.openlineage.transport.location", "x.ndjson", str(yml)],
         ["spark.openlineage.transport.type", "file", str(yml)],
     ]
 
@@ -75,7 +76,7 @@ def test_a_key_in_an_option_that_takes_a_word_is_not_shown(doctor, receiver, nam
     assert CANARY not in output
     assert [f"spark.openlineage.transport.{name}", "<not shown>", "--conf"] in keys
     shown = "<not shown>" if name == "type" else "http"
-    assert found["configuration"] == [(OK, f"lineage is asked for, by transport {shown}")]
+    assert found["configuration"] == [(OK, f"lineage is switched on, with the transport {shown}")]
 
 
 def test_the_words_that_an_option_takes_are_shown(doctor, receiver):
@@ -86,6 +87,79 @@ def test_the_words_that_an_option_takes_are_shown(doctor, receiver):
         ("spark.openlineage.transport.auth.type", "api_key", "--conf"),
         ("spark.openlineage.transport.compression", "gzip", "--conf"),
     }
+
+
+def test_what_one_looks_for_is_shown_without_the_credentials_in_it(doctor, monkeypatch):
+    """Addresses, paths and tags; a login in any value is taken out."""
+    monkeypatch.setenv("MY_TOKEN", f"{CANARY}1")
+    _, _, keys, shown = doctor(
+        "spark.openlineage.transport.type=http",
+        f"spark.openlineage.transport.url=http://bo:{CANARY}@localhost:1/x?key={CANARY}",
+        "spark.openlineage.transport.endpoint=api/v2/lineage",
+        f"spark.openlineage.transport.urlParams.url={CANARY}",
+        "spark.openlineage.job.tags=team:sales;pii",
+        f"spark.openlineage.namespace=http://bo:{CANARY}@db/shop",
+        f"spark.openlineage.parentJobName=job-{CANARY}1",
+    )
+
+    assert CANARY not in shown
+    assert {key.removeprefix("spark.openlineage."): value for key, value, _ in keys} == {
+        "job.tags": "team:sales;pii",
+        "namespace": "http://***@db/shop",
+        "parentJobName": "job-***",
+        "transport.endpoint": "api/v2/lineage",
+        "transport.type": "http",
+        "transport.url": "http://localhost:1/x",
+        "transport.urlParams.url": "<not shown>",
+    }
+
+
+def test_a_misspelt_type_of_the_transport_is_told_the_nearest(doctor):
+    code, found, _, _ = doctor("spark.openlineage.transport.typ=file", FILE[1])
+
+    assert code == 1
+    assert found["configuration"] == [
+        (
+            WARNING,
+            (
+                "spark.openlineage.transport.typ is unknown and has no effect; "
+                "did you mean spark.openlineage.transport.type?"
+            ),
+        ),
+        (PROBLEM, "no transport is set, so there is no lineage"),
+    ]
+
+
+def test_a_key_without_its_prefix_is_told_the_whole_one(run, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run("doctor", "--conf", f"transport.url=http://bo:{CANARY}@host")
+
+    errors = capsys.readouterr().err
+    assert errors.endswith("begins with spark.; did you mean spark.openlineage.transport.url?\n")
+    assert CANARY not in errors
+
+
+def test_a_receiver_that_hangs_is_a_problem_before_the_jobs_own_timeout(doctor, receiver, monkeypatch):
+    monkeypatch.setattr(doctor_delivery, "_REACH_SECONDS", 0.2)
+    receiver.gate.clear()
+
+    code, found, _, _ = doctor(*over_http(receiver))
+
+    receiver.gate.set()
+    assert code == 1
+    assert found["receiver"] == [(PROBLEM, f"{receiver.url}/api/v1/lineage did not answer within 0 s")]
+
+
+def test_a_spool_that_can_not_be_made_is_a_problem(doctor, receiver, monkeypatch):
+    """Where not even the mode tells, as in a container without a home."""
+    monkeypatch.setenv("HOME", "/proc/nohome")
+
+    code, found, _, _ = doctor(*over_http(receiver))
+
+    assert code == 1
+    [(level, text)] = found["spool"]
+    assert level == PROBLEM
+    assert text.startswith("/proc/nohome/.local/state/openlineage-pyspark/spool can't be written (")
 
 
 def test_a_wrong_argument_is_not_repeated(run, capsys):
@@ -134,10 +208,10 @@ def test_a_job_that_has_the_java_listener_is_left_to_it(doctor):
 
     assert code == 1
     assert found["Java listener"] == [
-        (PROBLEM, "spark.extraListeners names it (--conf), and the job is left to it"),
+        (PROBLEM, "spark.extraListeners names it (--conf), so this listener stays off"),
         (NOTE, "spark.jars.packages brings its jar (--conf), which is not needed"),
     ]
-    assert f"-> Take {LISTENER} out of spark.extraListeners." in shown
+    assert f"-> Remove {LISTENER} from spark.extraListeners." in shown
 
 
 def over_http(receiver, *more):
@@ -155,7 +229,7 @@ def test_a_receiver_that_answers_is_asked_once_with_the_login_and_gets_no_event(
 
     assert code == 0
     asked = f"GET {receiver.url}/api/v1/lineage was answered with {status}"
-    assert found["receiver"] == [(OK, f"{asked}, so it is there and did not refuse the login")]
+    assert found["receiver"] == [(OK, f"{asked}: it is reachable and did not refuse the login")]
     assert [(method, path, headers["Authorization"], body) for method, path, headers, body in receiver.received] == [
         ("GET", "/api/v1/lineage", f"Bearer {CANARY}", b"")
     ]
@@ -164,9 +238,9 @@ def test_a_receiver_that_answers_is_asked_once_with_the_login_and_gets_no_event(
 @pytest.mark.parametrize(
     ("status", "remedy"),
     [
-        (401, "See transport.auth.type and the key or secret that goes with it."),
-        (403, "See transport.auth.type and the key or secret that goes with it."),
-        (503, "See the receiver's own log. With a spool, events wait until it takes them."),
+        (401, "Check transport.auth.type and the key or secret that belongs to it."),
+        (403, "Check transport.auth.type and the key or secret that belongs to it."),
+        (503, "Check the receiver's log. With a spool, events wait until it accepts them."),
     ],
 )
 def test_a_receiver_that_refuses_is_a_problem(doctor, receiver, status, remedy):
@@ -195,7 +269,7 @@ def test_nobody_at_the_address_is_a_problem(doctor, nobody):
 
     assert code == 1
     assert found["receiver"] == [(PROBLEM, f"{nobody}/api/v1/lineage can't be reached (Connection refused)")]
-    assert "-> See transport.url, the network and whether the receiver runs." in shown
+    assert "-> Check transport.url, the network and the receiver." in shown
 
 
 def test_each_part_of_a_composite_transport_is_asked(doctor, receiver):
@@ -252,10 +326,8 @@ def test_a_location_that_only_the_driver_can_reach_is_not_called_wrong(doctor, t
     assert code == 0
     assert "transport" not in found
     assert found["receiver"] == [(NOTE, f"file s3a://bucket/lineage {BY_DRIVER}")]
-    assert found["spool"] == [(WARNING, f"{root}: 1 events wait for the next driver's Hadoop client")]
-    assert (
-        "-> The next application ships them; from here, openlineage-pyspark replay --to URL does, elsewhere." in shown
-    )
+    assert found["spool"] == [(WARNING, f"{root}: 1 event waiting for the next driver's Hadoop client")]
+    assert "-> The next application sends them. To send them elsewhere: openlineage-pyspark replay --to URL" in shown
 
 
 def test_a_part_that_only_the_driver_can_reach_is_no_part_that_is_left_out(doctor, receiver):
@@ -287,7 +359,7 @@ def test_what_lies_in_the_spool_is_told_with_what_to_do(doctor, receiver, tmp_pa
     here = f"{receiver.url}/api/v1/lineage"
     conf = over_http(receiver, f"spark.openlineage.spool.path={root}")
 
-    assert doctor(*conf)[1]["spool"] == [(OK, f"{root}: nothing waits")]
+    assert doctor(*conf)[1]["spool"] == [(OK, f"{root}: no events are waiting")]
     assert not root.exists()
     spool_with(root, here)
     spool_with(root, "http://elsewhere/api/v1/lineage")
@@ -295,15 +367,15 @@ def test_what_lies_in_the_spool_is_told_with_what_to_do(doctor, receiver, tmp_pa
     assert (code, found["spool"]) == (
         0,
         [
-            (WARNING, f"{root}: 1 events wait that earlier applications left"),
-            (WARNING, f"{root}: 1 events wait for other receivers than this one"),
+            (WARNING, f"{root}: 1 event of earlier applications waiting"),
+            (WARNING, f"{root}: 1 event waiting for other receivers"),
         ],
     )
-    assert "-> The next application ships them, or do so now: openlineage-pyspark replay" in shown
+    assert "-> The next application sends them. To send them now: openlineage-pyspark replay" in shown
     spool_with(root, here, dead=True)
     code, found, _, _ = doctor(*conf)
     assert code == 1
-    assert found["spool"][-1] == (PROBLEM, f"{root}: 1 events were refused for good")
+    assert found["spool"][-1] == (PROBLEM, f"{root}: 1 event refused for good")
     assert receiver.events == []
 
 
@@ -315,4 +387,6 @@ def test_a_spool_that_is_switched_off_or_can_not_be_written_is_told(doctor, rece
     (machine / "file").write_text("")
     code, found, _, _ = doctor(*over_http(receiver, f"spark.openlineage.spool.path={machine}/file/spool"))
     assert code == 1
-    assert found["spool"] == [(PROBLEM, f"{machine}/file/spool can't be written: events are kept in memory only")]
+    assert found["spool"] == [
+        (PROBLEM, f"{machine}/file/spool can't be written (Not a directory): events are kept in memory only")
+    ]

@@ -50,14 +50,14 @@ def test_replay_ships_what_was_left_in_order_and_leaves_nothing(root, replay, re
     leave(root, address, *run_of("START", run_id="app"), *run_of("START", "RUNNING", "COMPLETE", parent="app"))
     leave(root, address, *run_of("START", "FAIL", run_id="b"))
 
-    assert replay() == (0, f"6 of 6 events are at {address}\n", "")
+    assert replay() == (0, f"6 of 6 events sent to {address}\n", "")
     sent = order(receiver)
     assert [kind for run_id, kind in sent if run_id == "a"] == ["START", "RUNNING", "COMPLETE"]
     assert [kind for run_id, kind in sent if run_id == "b"] == ["START", "FAIL"]
     assert sent.index(("app", "START")) < sent.index(("a", "START"))
     assert len(sent) == 6
     assert directories(root) == []
-    assert replay() == (0, f"nothing in {root} waits for {address}\n", "")
+    assert replay() == (0, f"no events in {root} wait for {address}\n", "")
     assert len(receiver.received) == 6
 
 
@@ -66,14 +66,14 @@ def test_the_installed_command_replays(root, receiver, address, installed, leave
 
     done = installed("replay", "--spool", str(root), "--to", receiver.url)
 
-    assert done == (0, f"2 of 2 events are at {address}\n", "")
+    assert done == (0, f"2 of 2 events sent to {address}\n", "")
     assert order(receiver) == [("a", "START"), ("a", "COMPLETE")]
 
 
 def test_what_a_running_application_has_is_its_own_to_ship(root, replay, receiver, address, leave, run_of):
     alive = leave(root, address, *run_of("START"), owner_lives=True)
 
-    assert replay() == (0, f"nothing in {root} waits for {address}\n", "")
+    assert replay() == (0, f"no events in {root} wait for {address}\n", "")
     assert receiver.received == []
     assert len(alive.waiting()) == 1
     alive.close()
@@ -86,10 +86,10 @@ def test_what_is_meant_for_another_receiver_stays_and_is_shipped_by_name(
 
     assert replay() == (
         1,
-        f"nothing in {root} waits for {address}\n2 wait in {root}: openlineage-pyspark spool ls\n",
+        f"no events in {root} wait for {address}\n2 still waiting in {root}: openlineage-pyspark spool ls\n",
         "",
     )
-    assert replay("--to", receiver.url) == (0, f"2 of 2 events are at {address}\n", "")
+    assert replay("--to", receiver.url) == (0, f"2 of 2 events sent to {address}\n", "")
     assert order(receiver) == [("a", "START"), ("a", "COMPLETE")]
 
 
@@ -99,7 +99,9 @@ def test_a_receiver_that_is_away_leaves_everything_where_it_is(root, run, nobody
     code, shown, _ = run("replay", "--spool", str(root), "--to", nobody, "--patience", "0.5")
 
     assert code == 1
-    assert shown == (f"0 of 2 events are at {nobody}/api/v1/lineage\n2 wait in {root}: openlineage-pyspark spool ls\n")
+    assert shown == (
+        f"0 of 2 events sent to {nobody}/api/v1/lineage\n2 still waiting in {root}: openlineage-pyspark spool ls\n"
+    )
     spool = Spool.take_over(directories(root)[0])
     assert [(each.run_id, each.event_type) for each in spool.waiting()] == [("a", "START"), ("a", "COMPLETE")]
     spool.close()
@@ -111,11 +113,11 @@ def test_what_the_receiver_refuses_is_told_and_tried_again_on_request(root, repl
 
     assert replay()[:2] == (
         1,
-        f"0 of 2 events are at {address}\n2 were refused for good: openlineage-pyspark spool ls --dead\n",
+        f"0 of 2 events sent to {address}\n2 refused for good: openlineage-pyspark spool ls --dead\n",
     )
     receiver.status = 201
-    assert replay() == (0, f"nothing in {root} waits for {address}\n", "")
-    assert replay("--dead") == (0, f"2 of 2 events are at {address}\n", "")
+    assert replay() == (0, f"no events in {root} wait for {address}\n", "")
+    assert replay("--dead") == (0, f"2 of 2 events sent to {address}\n", "")
     assert order(receiver)[2:] == [("a", "START"), ("a", "COMPLETE")]
 
 
@@ -140,7 +142,11 @@ def test_a_file_takes_them_too(root, run, tmp_path, leave, run_of):
     leave(root, "x", *run_of("START", "COMPLETE"))
     file = tmp_path / "out.ndjson"
 
-    assert run("replay", "--spool", str(root), "--to", f"file:{file}") == (0, f"2 of 2 events are at file {file}\n", "")
+    assert run("replay", "--spool", str(root), "--to", f"file:{file}") == (
+        0,
+        f"2 of 2 events sent to file {file}\n",
+        "",
+    )
     assert [json.loads(line)["eventType"] for line in file.read_text().splitlines()] == ["START", "COMPLETE"]
 
 
@@ -176,11 +182,11 @@ def test_a_file_may_be_named_from_where_one_is(root, run, machine, leave, run_of
 
     code, shown, _ = run("replay", "--spool", str(root), "--to", "file:out.ndjson")
 
-    assert (code, shown) == (0, f"1 of 1 events are at file {machine}/out.ndjson\n")
+    assert (code, shown) == (0, f"1 of 1 event sent to file {machine}/out.ndjson\n")
     assert json.loads((machine / "out.ndjson").read_text())["eventType"] == "START"
 
 
-BY_DRIVER = "written by the Hadoop client of a Spark driver: the next application ships what waits for it, or --to URL"
+BY_DRIVER = "written by a Spark driver's Hadoop client: the next application sends what waits for it, or --to URL"
 
 
 def test_what_waits_for_an_object_store_is_left_to_the_next_application(root, run, receiver, leave, run_of):
@@ -209,7 +215,7 @@ def test_of_several_receivers_those_are_replayed_to_that_can_be_reached_from_her
 
     assert run("replay", "--spool", str(root), *conf) == (
         1,
-        f"1 of 1 events are at {address}\n1 wait in {root}: openlineage-pyspark spool ls\n",
+        f"1 of 1 event sent to {address}\n1 still waiting in {root}: openlineage-pyspark spool ls\n",
         f"openlineage-pyspark: file s3a://bucket/lineage is {BY_DRIVER}\n",
     )
     assert order(receiver) == [("a", "START")]
@@ -240,7 +246,7 @@ def test_a_replay_that_gets_hold_of_nothing_ends_at_once(root, receiver, address
     code, shown, _ = installed("replay", "--spool", str(root), "--to", receiver.url, "--patience", "3600")
 
     assert (code, shown) == (
-        1, f"0 of 1 events are at {address}\n1 wait in {root}: openlineage-pyspark spool ls\n"
+        1, f"0 of 1 event sent to {address}\n1 still waiting in {root}: openlineage-pyspark spool ls\n"
     )  # fmt: skip
     assert receiver.received == []
 
@@ -262,7 +268,7 @@ def test_a_replay_waits_for_the_slower_of_two_receivers(root, run, receiver, sec
         "replay", "--spool", str(root), *composite(("http", "url", receiver.url), ("http", "url", second_receiver.url))
     )
 
-    assert shown.splitlines()[0] == f"2 of 2 events are at {' and '.join(sorted(addresses))}"
+    assert shown.splitlines()[0] == f"2 of 2 events sent to {' and '.join(sorted(addresses))}"
     assert code == 1
     assert [len(each.received) for each in (receiver, second_receiver)] == [1, 1]
 
@@ -285,7 +291,7 @@ def test_what_another_application_takes_up_meanwhile_is_told_and_left_to_it(root
         finally:
             replaying.kill()
 
-    assert shown == f"1 of 2 events are at {address}\n1 were taken over by another application meanwhile\n"
+    assert shown == f"1 of 2 events sent to {address}\n1 taken over by another application meanwhile\n"
     assert replaying.returncode == 0
     assert len(other.waiting()) == 1
     other.close()

@@ -6,6 +6,8 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 DIRECT = {"type": "DIRECT", "masking": False}
 INDIRECT = {"type": "INDIRECT", "masking": False}
 
@@ -15,13 +17,13 @@ def edge(name, field, **transformation):
     return {"namespace": "file", "name": name, "field": field, "transformations": [transformation]}
 
 
-def event(kind, second, run_id, job, **more):
+def event(kind, second, run_id, job_name, **more):
     """A run event with the parts that the command reads."""
     return {
         "eventType": kind,
         "eventTime": f"2026-01-01T00:00:{second:02d}Z",
         "run": {"runId": run_id, "facets": more.pop("run_facets", {})},
-        "job": {"namespace": "demo", "name": job},
+        "job": {"namespace": "demo", "name": job_name},
         "inputs": [{"namespace": "file", "name": "/d/landing/flights"}],
         "outputs": [],
         **more,
@@ -58,19 +60,19 @@ JOB = (
 )
 SHOWN = """\
 COLUMN LINEAGE
-paths are below /d in file
+paths are relative to file:/d/landing
 
-default.daily = warehouse/daily: 1,095 rows, COMPLETE
-  column       from                 how
-  day          landing/flights.day  IDENTITY
-  flights      landing/flights.id   AGGREGATION  count(id)
-  source       -                    no source column
-  (every row)  landing/flights.day  GROUP_BY
+default.daily: 1,095 rows, COMPLETE
+  column       from         how
+  day          flights.day  IDENTITY
+  flights      flights.id   AGGREGATION  count(id)
+  source       -            no source column
+  (every row)  flights.day  GROUP_BY
 
-RUNS
-  state      rows  seconds  job
-  COMPLETE      -      9.0  app
-  COMPLETE  1,095      2.0  app.ctas.daily
+RUNS on 2026-01-01, times in UTC
+  state     started   seconds   rows  run  job
+  COMPLETE  00:00:00      9.0      -  a    app
+  COMPLETE  00:00:01      2.0  1,095  b    app.ctas.daily
 """
 
 
@@ -110,15 +112,62 @@ def test_a_failed_run_is_shown_with_its_error_and_leaves_the_output_to_the_run_t
 
     lines = run("show", file)[1].splitlines()
 
-    assert [line for line in lines if "warehouse/daily" in line] == [
-        "default.daily = warehouse/daily: 5 rows, COMPLETE"
+    assert [line for line in lines if "default.daily" in line] == ["default.daily: 5 rows, COMPLETE"]
+    assert lines[lines.index("RUNS on 2026-01-01, times in UTC") + 1 :] == [
+        "  state     started   seconds  rows  run  job",
+        "  COMPLETE  00:00:01      0.0     5  a    first",
+        "  FAIL      00:00:02      0.0     0  b    second",
+        "                                            path exists at line 1",
     ]
-    assert lines[lines.index("RUNS") + 1 :] == [
-        "  state     rows  seconds  job",
-        "  COMPLETE     5      0.0  first",
-        "  FAIL         0      0.0  second",
-        "                             path exists at line 1",
+
+
+def test_a_run_without_an_end_is_called_so_and_an_end_that_is_sent_again_stays_one(written, run):
+    """A run that was killed is not mistaken for one that has just begun."""
+    ended = [event("START", 1, "0199-b", "ended"), event("COMPLETE", 2, "0199-b", "ended")]
+    file = written(event("START", 0, "0199-a", "killed"), event("RUNNING", 5, "0199-a", "killed"), *ended, ended[0])
+
+    assert run("show", file)[1].split("times in UTC\n")[1] == (
+        "  state     started   seconds  rows  run  job\n"
+        "  no end    00:00:00        -     -  a    killed\n"
+        "  COMPLETE  00:00:01      1.0     -  b    ended\n"
+    )
+
+
+def test_runs_of_several_days_show_the_day(written, run):
+    later = {**event("COMPLETE", 0, "b", "late"), "eventTime": "2026-02-03T04:05:06+01:00"}
+
+    lines = run("show", written(event("COMPLETE", 0, "a", "early"), later))[1].splitlines()
+
+    assert lines[-4:] == [
+        "RUNS, times in UTC",
+        "  state     started              seconds  rows  run  job",
+        "  COMPLETE  2026-01-01 00:00:00      0.0     -  a    early",
+        "  COMPLETE  2026-02-03 03:05:06      0.0     -  b    late",
     ]
+
+
+def test_a_source_is_called_by_its_table_and_two_tables_of_one_name_by_their_paths(written, run):
+    def table(path, name):
+        links = {"identifiers": [{"namespace": "x", "name": name, "type": "TABLE"}]}
+        return {"namespace": "file", "name": path, "facets": {"symlinks": links}}
+
+    lineage = {"fields": {"c": {"inputFields": [edge(path, "c", **DIRECT) for path in ("/w/a", "/w/b", "/x/b")]}}}
+    inputs = [table("/w/a", "db.a"), table("/w/b", "db.b"), table("/x/b", "db.b")]
+    file = written(event("COMPLETE", 1, "r", "j", inputs=inputs, outputs=[daily(1, **lineage)]))
+
+    lines = run("show", file)[1].splitlines()
+
+    assert lines[1:9] == [
+        "paths are relative to file:/",
+        "",
+        "default.daily: 1 row, COMPLETE",
+        "  column   from    how",
+        "  day      -       no source column",
+        "  flights  -       no source column",
+        "  source   -       no source column",
+        "  c        db.a.c  DIRECT",
+    ]
+    assert [line.split() for line in lines[9:11]] == [["w/b.c", "DIRECT"], ["x/b.c", "DIRECT"]]
 
 
 def other(name):
@@ -130,12 +179,19 @@ def other(name):
 def test_the_output_filter_takes_a_table_a_path_or_the_last_part_of_either_and_leaves_the_other_runs_out(written, run):
     file = written(*JOB, event("COMPLETE", 4, "c", "app.total", outputs=[other("/d/out/total")]))
 
+    # The other output makes the paths longer.
+    shown_alone = run("show", file)[1].split("\n\n")[1]
+    assert "flights      landing/flights.id   AGGREGATION" in shown_alone
     for name in ("default.daily", "daily", "warehouse/daily", "/d/warehouse/daily", "file//d/warehouse/daily", "*ily"):
         code, shown, errors = run("show", file, "--output", name)
         assert (code, errors) == (0, "")
         assert shown.split("\n\n")[1:] == [
-            SHOWN.split("\n\n")[1],
-            "RUNS\n  state      rows  seconds  job\n  COMPLETE  1,095      2.0  app.ctas.daily\n",
+            shown_alone,
+            (
+                "RUNS on 2026-01-01, times in UTC\n"
+                "  state     started   seconds   rows  run  job\n"
+                "  COMPLETE  00:00:01      2.0  1,095  b    app.ctas.daily\n"
+            ),
         ]
 
 
@@ -147,7 +203,7 @@ def test_the_column_filter_shows_that_column_of_the_outputs_that_have_it(written
     assert code == 0
     assert shown.split("\n\n")[1:-1] == [
         (
-            "default.daily = warehouse/daily: 1,095 rows, COMPLETE\n"
+            "default.daily: 1,095 rows, COMPLETE\n"
             "  column   from                how\n"
             "  flights  landing/flights.id  AGGREGATION  count(id)"
         )
@@ -157,15 +213,12 @@ def test_the_column_filter_shows_that_column_of_the_outputs_that_have_it(written
 def test_a_filter_that_fits_nothing_names_what_there_is(written, run):
     file = written(*JOB)
 
-    for arguments in (("--output", "dialy"), ("--column", "dya"), ("--output", "daily", "--column", "x")):
-        assert run("show", file, *arguments) == (
-            1,
-            "",
-            (
-                "openlineage-pyspark: no output of this name has such a column; "
-                "outputs with column lineage: default.daily = warehouse/daily\n"
-            ),
-        )
+    for arguments, answer in (
+        (("--output", "dialy"), "no output dialy; outputs with column lineage: default.daily"),
+        (("--column", "dya"), "no column dya; columns: day, flights, source"),
+        (("--output", "daily", "--column", "x"), "no column x; columns: day, flights, source"),
+    ):
+        assert run("show", file, *arguments) == (1, "", f"openlineage-pyspark: {answer}\n")
 
 
 def test_in_a_narrow_output_a_row_is_one_line_and_loses_its_middle_or_its_end(written, run, monkeypatch):
@@ -178,8 +231,19 @@ def test_in_a_narrow_output_a_row_is_one_line_and_loses_its_middle_or_its_end(wr
     lines = run("show", file)[1].splitlines()
 
     assert max(map(len, lines)) <= 120
-    assert [line for line in lines if "aaa...aaa" in line and "bbb...ccc" in line and line.endswith("…")]
-    assert [line for line in lines if line.startswith("  COMPLETE") and line.endswith("jjj...jjj" + "j" * 28)]
+    assert [line for line in lines if "aaa…aaa" in line and "bbb…ccc" in line and line.endswith("…")]
+    assert [line for line in lines if line.startswith("  COMPLETE") and line.endswith("jjj…")]
+
+
+def test_at_80_columns_names_of_an_ordinary_length_are_whole(written, run, monkeypatch):
+    source = edge("/d/landing/flights", "departure_delay", **DIRECT, subtype="AGGREGATION", description="avg(x) " * 9)
+    lineage = {"fields": {"mean_departure_delay": {"inputFields": [source]}}}
+    monkeypatch.setenv("COLUMNS", "80")
+
+    lines = run("show", written(event("COMPLETE", 1, "a", "app", outputs=[daily(5, **lineage)])))[1].splitlines()
+
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if "mean_departure_delay  flights.departure_delay  AGGREGATION  avg(x)" in line]
 
 
 def test_elsewhere_nothing_is_cut(written, run):
@@ -223,8 +287,102 @@ def test_a_line_that_is_no_event_is_named_and_the_others_are_shown(written, run)
 
     assert (code, shown) == (1, SHOWN)
     assert errors.splitlines()[:2] == [
-        f"openlineage-pyspark: {file}:5 has no 'job' where one must be; it is left out",
-        f"openlineage-pyspark: {file}:6 is not an OpenLineage event; it is left out",
+        f"openlineage-pyspark: {file}:5: the event has no job, skipped",
+        f"openlineage-pyspark: {file}:6: not an OpenLineage event, skipped",
     ]
-    assert errors.splitlines()[2].startswith(f"openlineage-pyspark: {file}:8 is not JSON: ")
+    assert errors.splitlines()[2].startswith(f"openlineage-pyspark: {file}:8: not JSON: ")
     assert len(errors.splitlines()) == 3
+
+
+def test_a_file_of_something_else_costs_a_few_lines(tmp_path, run):
+    path = tmp_path / "app.py"
+    path.write_text("import pyspark\n" * 90)
+
+    code, shown, errors = run("show", str(path))
+
+    assert (code, shown) == (1, "")
+    lines = errors.splitlines()
+    assert lines[0].startswith(f"openlineage-pyspark: {path}:1: not JSON: ")
+    assert lines[3] == "openlineage-pyspark: 87 more lines are skipped"
+    assert lines[4].startswith(f"openlineage-pyspark: no run events in {path}: ")
+    assert len(lines) == 5
+
+
+TABLE_WITHOUT_NAME = {"identifiers": [{"type": "TABLE", "name": 1}]}
+MALFORMED = {
+    "row count": {"outputs": [daily(float("inf"), **LINEAGE)]},
+    "run": {"run": []},
+    "run id, list": {"run": {"runId": []}},
+    "run id, object": {"run": {"runId": {}}},
+    "job": {"job": "x"},
+    "job name": {"job": {"namespace": "demo", "name": 7}},
+    "event type": {"eventType": {}},
+    "inputs": {"inputs": {"a": 1}},
+    "input": {"inputs": [None]},
+    "facets": {"outputs": [{"namespace": "file", "name": "x", "facets": []}]},
+    "symlink": {"outputs": [{"namespace": "f", "name": "x", "facets": {"symlinks": TABLE_WITHOUT_NAME}}]},
+    "schema": {"outputs": [daily(1, **LINEAGE) | {"facets": {"schema": {"fields": 1}, "columnLineage": LINEAGE}}]},
+    "fields": {"outputs": [daily(1, fields=[])]},
+    "field": {"outputs": [daily(1, fields={"day": []})]},
+    "input fields": {"outputs": [daily(1, fields={"day": {"inputFields": {}}})]},
+    "source": {"outputs": [daily(1, fields={"day": {"inputFields": [{"namespace": 1, "name": 2, "field": 3}]}})]},
+    "transformation": {"outputs": [daily(1, fields={"day": {"inputFields": [edge("x", "y", type=1)]}})]},
+    "description": {"outputs": [daily(1, fields={"day": {"inputFields": [edge("x", "y", **DIRECT, description=[])]}})]},
+    "dataset": {"outputs": [daily(1, fields={}, dataset=7)]},
+    "error": {"run_facets": {"errorMessage": "boom"}},
+    "message": {"run_facets": {"errorMessage": {"message": 5}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("more", MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_event_is_named_and_the_others_are_shown(written, run, more):
+    """Whatever stands where something else is required."""
+    wrong = json.dumps(event("COMPLETE", 3, "z", "wrong", **more)).replace("Infinity", "1e999")
+    file = written(*JOB)
+    with Path(file).open("a") as opened:
+        opened.write(f"{wrong}\n")
+
+    code, shown, errors = run("show", file)
+
+    assert (code, shown) == (1, SHOWN)
+    assert errors.startswith(f"openlineage-pyspark: {file}:5: ")
+    assert errors.endswith(", skipped\n")
+    assert len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize("time", [None, 5, "", "yesterday", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+def test_a_time_that_is_none_is_left_out(written, run, time):
+    code, shown, _ = run("show", written({**event("COMPLETE", 1, "a", "app"), "eventTime": time}))
+
+    assert (code, shown.splitlines()[-1]) == (0, "  COMPLETE  -              -     -  a    app")
+
+
+def test_programs_get_json(written, run):
+    code, shown, errors = run("show", written(*JOB), "--json", "--column", "flights")
+
+    assert (code, errors) == (0, "")
+    assert json.loads(shown) == {
+        "outputs": [
+            {
+                "namespace": "file", "name": "/d/warehouse/daily", "table": "default.daily", "run": "b",
+                "state": "COMPLETE", "rows": 1095, "views": [],
+                "columns": [
+                    {
+                        "column": "flights",
+                        "sources": [
+                            {
+                                "namespace": "file", "name": "/d/landing/flights", "field": "id",
+                                "kinds": ["AGGREGATION"], "expression": "count(id)",
+                            }
+                        ],
+                    }
+                ],
+            }
+        ],
+        "runs": [
+            {
+                "run": "b", "job": "app.ctas.daily", "state": "COMPLETE", "started": "2026-01-01T00:00:01+00:00",
+                "seconds": 2.0, "rows": 1095, "error": "",
+            }
+        ],
+    }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -11,29 +12,98 @@ from openlineage_pyspark.transport.spool.store import Spool
 
 
 def test_what_each_application_has_in_the_spool_is_listed(root, run, leave, run_of):
-    first = leave(root, "http://one/api", *run_of("START", "COMPLETE"))
+    first = leave(root, "http://one/api", *run_of("START", "COMPLETE"), name="Shop Report")
     second = leave(root, "http://two/api", *run_of("START"), owner_lives=True)
 
     code, shown, errors = run("spool", "ls", "--spool", str(root))
 
     second.close()
     assert (code, errors) == (0, "")
-    lines = [re.split(r"  +", re.sub(r"\d+ s ", "0 s ", line).strip()) for line in shown.splitlines()]
-    assert lines[:2] == [[str(root)], ["application", "owner", "waiting", "refused", "size", "oldest", "to"]]
     size = sum(len(each.body) for each in run_of("START", "COMPLETE"))
+    parts = [re.sub(r"  +", "  ", re.sub(r"\d+ s ", "0 s ", part)) for part in shown.split("\n\n")]
+    assert parts[0] == str(root)
     # Two of one second are in no order.
-    assert sorted(lines[2:], key=lambda line: line[-1]) == [
-        [first.directory.name, "gone", "2", "0", f"{size} bytes", "0 s", "http://one/api"],
-        [second.directory.name, "running", "1", "0", f"{len(run_of('START')[0].body)} bytes", "0 s", "http://two/api"],
+    assert sorted(part.rstrip() for part in parts[1:]) == [
+        (
+            "to http://one/api\n  waiting  refused  size  oldest  state  application, id\n"
+            f"  2  0  {size} bytes  0 s  ended  Shop Report\n  {first.directory.name}"
+        ),
+        (
+            "to http://two/api\n  waiting  refused  size  oldest  state  application, id\n"
+            f"  1  0  {len(run_of('START')[0].body)} bytes  0 s  running  {second.directory.name}"
+        ),
     ]
+
+
+def test_at_80_columns_the_receiver_and_the_id_are_whole(root, run, leave, run_of, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    receiver = f"https://lineage.example.com/{'tenant/' * 6}api/v1/lineage"
+    spool = leave(root, receiver, *run_of("START", "COMPLETE"), name="A report with a long name, of the shop and all")
+
+    lines = run("spool", "ls", "--spool", str(root))[1].splitlines()
+
+    assert f"to {receiver}" in "".join(line.strip() if at else line for at, line in enumerate(lines))
+    assert [line for line in lines if line.strip() == spool.directory.name]
+    assert max(len(line) for line in lines if "tenant" not in line and str(root) not in line) <= 80
+
+
+def test_programs_get_json(root, run, leave, run_of):
+    spool = leave(root, "http://one/api", *run_of("START"), name="for bo:pa55word@db://bo:pa55word@host/x")
+
+    code, shown, _ = run("spool", "ls", "--spool", str(root), "--json", "--dead")
+
+    assert code == 0
+    found = json.loads(shown)
+    [listed] = found["applications"]
+    assert isinstance(listed.pop("oldest"), float)
+    assert "pa55word@host" not in listed.pop("application")
+    assert found | {"applications": []} == {"spool": str(root), "applications": [], "damaged": []}
+    assert listed == {
+        "id": spool.directory.name, "to": "http://one/api", "running": False, "waiting": 1, "refused": 0,
+        "bytes": len(run_of("START")[0].body), "problem": "",
+    }  # fmt: skip
+
+
+def test_rm_says_what_it_would_delete_and_deletes_with_yes(root, run, leave, run_of):
+    spool = leave(root, "x", *run_of("START", "COMPLETE"))
+    other = leave(root, "x", *run_of("START"))
+    name = spool.directory.name
+
+    assert run("spool", "rm", name, "--spool", str(root)) == (
+        0,
+        f"would delete 2 waiting events and 0 refused events of {name}\nnothing was deleted: add --yes to delete\n",
+        "",
+    )
+    assert len(directories(root)) == 2
+    assert run("spool", "rm", name, "--yes", "--spool", str(root)) == (
+        0, f"deleted 2 waiting events and 0 refused events of {name}\n", "",
+    )  # fmt: skip
+    assert directories(root) == [other.directory]
+    assert [path.name for path in root.iterdir()] == [other.directory.name]
+
+
+def test_rm_keeps_what_a_running_application_has_and_names_what_is_not_there(root, run, leave, run_of):
+    spool = leave(root, "x", *run_of("START"), owner_lives=True)
+    name = spool.directory.name
+
+    assert run("spool", "rm", name, "../x", "--yes", "--spool", str(root)) == (
+        1,
+        "",
+        (
+            f"openlineage-pyspark: {name} is kept: the application is running\n"
+            f"openlineage-pyspark: {root} holds no application ../x: openlineage-pyspark spool ls lists the ids\n"
+        ),
+    )
+    assert directories(root) == [spool.directory]
+    spool.close()
 
 
 def test_an_empty_spool_and_one_that_is_not_there_yet_are_said_to_be_so(root, run):
     """An application makes the configured one when it needs it."""
-    assert run("spool", "ls", "-c", f"spark.openlineage.spool.path={root}") == (0, f"nothing in {root}\n", "")
+    assert run("spool", "ls", "-c", f"spark.openlineage.spool.path={root}") == (0, f"no events in {root}\n", "")
     assert not root.exists()
     root.mkdir()
-    assert run("spool", "ls", "--spool", str(root)) == (0, f"nothing in {root}\n", "")
+    assert run("spool", "ls", "--spool", str(root)) == (0, f"no events in {root}\n", "")
 
 
 @pytest.mark.parametrize("command", [("spool", "ls"), ("replay", "--to", "file:out.ndjson")])
@@ -41,7 +111,7 @@ def test_a_directory_that_is_named_and_not_there_is_a_wrong_command_line(root, r
     """It is a slip of the hand, and not an empty spool."""
     root.write_text("")
 
-    for wrong, why in ((root, "Not a directory"), (root.with_name("sp00l"), "it is not there")):
+    for wrong, why in ((root, "Not a directory"), (root.with_name("sp00l"), "there is no such directory")):
         with pytest.raises(SystemExit, match="2"):
             run(*command, "--spool", str(wrong))
         assert capsys.readouterr().err.endswith(f": error: argument --spool: {wrong} can't be read ({why})\n")
@@ -79,7 +149,7 @@ def test_without_a_directory_the_configured_one_is_looked_into_and_else_the_defa
     leave(root, "x", *run_of("START"))
     default = tmp_path / "home/.local/state/openlineage-pyspark/spool"
 
-    assert run("spool", "ls")[1] == f"nothing in {default}\n"
+    assert run("spool", "ls")[1] == f"no events in {default}\n"
     assert run("spool", "ls", "-c", f"spark.openlineage.spool.path={root}")[1].splitlines()[0] == str(root)
 
 
@@ -91,8 +161,8 @@ def test_refused_events_are_listed_with_what_was_answered(root, run, run_of):
     code, shown, _ = run("spool", "ls", "--spool", str(root), "--dead")
 
     assert code == 0
-    listed, dead = shown.split("\n\n")
-    assert re.split(r"  +", listed.splitlines()[2].strip())[2:4] == ["0", "1"]
+    _, listed, dead = shown.split("\n\n")
+    assert re.split(r"  +", listed.splitlines()[2].strip())[:2] == ["0", "1"]
     assert re.sub(r"\d+ s", "0 s", dead) == (
         f"refused, of {directories(root)[0].name}\n"
         "  event  since  run  why\n"
@@ -114,9 +184,9 @@ def test_a_damaged_spool_is_named_and_is_the_exit_code(root, run, leave, run_of)
     assert "can't be read: file is not a database" in shown
     directory.rename(directory.with_name(directory.name + UNREADABLE))
     code, shown, errors = run("spool", "ls", "--spool", str(root))
-    assert (code, shown) == (1, f"nothing in {root}\n")
+    assert (code, shown) == (1, f"no events in {root}\n")
     assert errors == (
-        f"openlineage-pyspark: {directory}{UNREADABLE} was damaged and set aside; nothing in it is sent any more\n"
+        f"openlineage-pyspark: {directory}{UNREADABLE} was damaged and set aside; its events are not sent any more\n"
     )
 
 

@@ -17,9 +17,9 @@ def test_a_sound_file_has_no_findings_and_what_was_checked_is_said(job, written,
         0,
         (
             "no findings in 4 events of 2 runs\n"
-            "  specification: only the shape of events; --spec DIR checks every facet\n"
+            "  specification: required fields and their types; for the full JSON Schemas use --spec DIR\n"
             "  order, completeness, names, column lineage, transformations: checked\n"
-            "  credentials: checked by what they look like; a password that is a plain word can't be seen\n"
+            "  credentials: checked by their form; a password that is a plain word can't be recognised\n"
         ),
         "",
     )
@@ -34,8 +34,8 @@ def test_with_the_specifications_folder_every_facet_is_checked(job, written, run
             "no findings in 4 events of 2 runs\n"
             f"  specification: {count} JSON Schemas of {specification_folder}\n"
             "  order, completeness, names, column lineage, transformations: checked\n"
-            "  credentials: checked by what they look like; a password that is a plain word can't be seen\n"
-            "  checked as any facet is, since the specification has none of these: pyspark_event (2), "
+            "  credentials: checked by their form; a password that is a plain word can't be recognised\n"
+            "  custom facets, checked for the common fields only: pyspark_event (2), "
             "spark_applicationDetails (2), spark_properties (2)\n"
         ),
         "",
@@ -71,10 +71,7 @@ def test_an_event_of_another_version_of_the_specification_is_no_finding(events, 
 NO_JSONSCHEMA = (
     2,
     "",
-    (
-        "openlineage-pyspark: validate needs jsonschema, which is not installed: "
-        "pip install 'openlineage-pyspark[validate]'\n"
-    ),
+    ("openlineage-pyspark: validate needs jsonschema, which is not installed: pip install 'jsonschema[format]'\n"),
 )
 
 
@@ -110,10 +107,10 @@ def test_lines_that_are_no_event_are_findings_and_the_rest_is_checked(events, wr
 
     assert code == 1
     assert shown.splitlines()[:4] == [
-        f"{file}:2: specification: the line is JSON, but no object",
-        f"{file}:3: specification: the line is not JSON: the key 'eventType' stands twice in an object",
-        f"{file}:6: specification: the line is not JSON: NaN is not a number in JSON",
-        "3 findings in 2 events of 1 runs",
+        f"{file}:2: specification: JSON, but not an object",
+        f"{file}:3: specification: not JSON: the key 'eventType' stands twice in an object",
+        f"{file}:6: specification: not JSON: NaN is not a number in JSON",
+        "3 findings in 2 events of 1 run",
     ]
 
 
@@ -129,7 +126,7 @@ def test_an_event_of_the_wrong_shape_is_found_and_keeps_its_place_in_the_run(eve
         f"{file}:1: specification: $.inputs[0].facets: [] is not of type 'object'",
         f"{file}:1: specification: $.outputs[0]: 'name' is a required property",
     ]
-    assert "  not checked: names and lineage of 1 events that break the specification" in shown.splitlines()
+    assert "  not checked: names and lineage of events that break the specification: 1" in shown.splitlines()
 
 
 def test_events_of_datasets_and_jobs_alone_are_counted_and_not_judged(events, written, run):
@@ -138,7 +135,7 @@ def test_events_of_datasets_and_jobs_alone_are_counted_and_not_judged(events, wr
     code, shown, _ = run("validate", file)
 
     assert code == 0
-    assert "  not checked: 1 events of a job or a dataset alone" in shown.splitlines()
+    assert "  not checked: 1 event of a job or a dataset alone" in shown.splitlines()
 
 
 def test_a_file_without_events_is_not_called_sound(written, run):
@@ -155,7 +152,7 @@ def test_events_that_were_sent_again_are_counted_and_not_judged(events, written,
     code, shown, errors = run("validate", first, second)
 
     assert (code, errors) == (0, "")
-    assert shown.splitlines()[0] == "no findings in 2 events of 1 runs"
+    assert shown.splitlines()[0] == "no findings in 2 events of 1 run"
     assert "  not checked: 3 repeats, which are allowed: the same event with the same id" in shown.splitlines()
 
 
@@ -189,8 +186,8 @@ def test_a_line_that_was_cut_off_before_it_was_sent_again_is_a_finding(events, w
     code, shown, _ = run("validate", file)
 
     assert code == 1
-    assert shown.splitlines()[0].startswith(f"{file}:2: specification: the line is not JSON: ")
-    assert shown.splitlines()[1] == "1 finding in 2 events of 1 runs"
+    assert shown.splitlines()[0].startswith(f"{file}:2: specification: not JSON: ")
+    assert shown.splitlines()[1] == "1 finding in 2 events of 1 run"
 
 
 def test_a_gzip_file_that_was_cut_off_is_found_and_what_is_there_is_checked(tmp_path, events, run):
@@ -202,8 +199,8 @@ def test_a_gzip_file_that_was_cut_off_is_found_and_what_is_there_is_checked(tmp_
     code, shown, _ = run("validate", str(path))
 
     assert code == 1
-    assert shown.splitlines()[0].startswith(f"{path}:3: specification: the line the gzip data is damaged or cut off")
-    assert shown.splitlines()[1] == "1 finding in 2 events of 1 runs"
+    assert shown.splitlines()[0].startswith(f"{path}:3: specification: the gzip data is damaged or cut off")
+    assert shown.splitlines()[1] == "1 finding in 2 events of 1 run"
 
 
 def test_files_are_checked_as_one_stream_and_findings_stand_in_their_order(events, written, run, findings):
@@ -226,3 +223,27 @@ def test_the_installed_command_checks_standard_input(events, installed):
 
     assert (code, errors) == (1, "")
     assert shown.splitlines()[0] == f"-:1: completeness: 0 terminal events [{JOB}, run {RUN}]"
+
+
+def test_programs_get_json(events, written, run):
+    file = written(events[0])
+
+    code, shown, errors = run("validate", file, "--json")
+
+    assert (code, errors) == (1, "")
+    found = json.loads(shown)
+    assert found["findings"] == [
+        {"file": file, "line": 1, "rule": "completeness", "problem": "0 terminal events", "run": RUN, "job": JOB}
+    ]
+    assert (found["events"], found["runs"], found["repeats"]) == (1, 1, 0)
+    assert found["remarks"][0].startswith("specification: ")
+
+
+def test_in_a_terminal_lines_are_wrapped_between_words(events, written, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+
+    lines = run("validate", written(*events))[1].splitlines()
+
+    assert max(map(len, lines)) <= 60
+    text = " ".join(line.strip() for line in lines)
+    assert "credentials: checked by their form; a password that is a plain word can't be recognised" in text

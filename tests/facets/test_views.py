@@ -6,6 +6,7 @@ from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.dataset import Catalog, Field
 from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, OperatorRef, Output, Plan, Value
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
+from openlineage_pyspark.facets.report import lineage_of
 
 VIEW = "org.apache.spark.sql.catalyst.plans.logical.View"
 RELATION = "org.apache.spark.sql.execution.datasources.LogicalRelation"
@@ -72,6 +73,20 @@ def test_what_is_not_known_to_be_a_permanent_view_is_none() -> None:
     """As a metric view is none, and one in a plan that was cut."""
     assert names(read(view("metrics", 1, kind="METRIC_VIEW"))) == [TABLE]
     assert names(read(view("cut", 1, temporary=None))) == [TABLE]
+
+
+def test_the_table_of_a_query_names_the_views_that_it_reads() -> None:
+    """No edge does."""
+    one, two = (lineage_of(read(*views)) for views in ((view("recent", 1),), (view("top", 1), view("inner", 2))))
+
+    assert str(one).splitlines() == [
+        "(query)",
+        "  reads the view shop.recent",
+        "  column  from            how",
+        "  id      shop.orders.id  IDENTITY",
+    ]
+    assert str(two).splitlines()[1] == "  reads the views shop.top, shop.inner"
+    assert "<p>reads the views shop.top, shop.inner</p>" in two._repr_html_()
 
 
 def test_views_can_be_left_out() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from openlineage_pyspark import lineage
@@ -54,25 +55,55 @@ def test_a_table_that_is_not_there_is_named(session):
 
 
 def test_what_is_neither_frame_nor_text_is_refused(session):
-    with pytest.raises(TypeError, match="takes a DataFrame or the text of an SQL statement, not list"):
-        lineage(session, ["SELECT 1"])
+    for wrong, kind in ((["SELECT 1"], "list"), (None, "NoneType"), (Path("q.sql"), r"pathlib.*Path")):
+        with pytest.raises(TypeError, match=f"takes a DataFrame or the text of an SQL statement, not {kind}"):
+            lineage(session, wrong)
+
+
+def test_wrong_arguments_are_told_apart(session):
+    for wrong in (("SELECT 1", session), (session.range(1), session)):
+        with pytest.raises(TypeError, match="takes the session first and the query second"):
+            lineage(*wrong)
+    with pytest.raises(TypeError, match="expected a SparkSession, got NoneType"):
+        lineage(None, "SELECT 1")
+
+
+def test_an_explain_is_refused_with_what_to_pass(session):
+    with pytest.raises(ValueError, match=r"does not support EXPLAIN: pass the statement without it"):
+        lineage(session, "EXPLAIN SELECT 1")
+
+
+@pytest.mark.parametrize("statement", ["SHOW TABLES", "SET x = 1", "CREATE TEMP VIEW tv AS SELECT id FROM emp"])
+def test_a_statement_that_writes_no_dataset_says_so(session, statement):
+    assert str(lineage(session, statement)).splitlines()[0] == "no lineage: this statement writes no dataset"
+
+
+def test_a_statement_that_writes_no_column_says_so(session):
+    assert str(lineage(session, "DROP TABLE former")).splitlines() == ["default.former", "  no column lineage"]
 
 
 def test_it_prints_as_a_table(session):
     found = lineage(session, "SELECT dept_id, sum(salary) AS total, 1 AS one FROM emp GROUP BY dept_id")
     assert str(found).splitlines() == [
-        "output  column      source  source column  kind         expression",
-        "------  ----------  ------  -------------  -----------  -------------------------------------",
-        "        dept_id     emp     dept_id        IDENTITY",
-        "        total       emp     salary         AGGREGATION  sum(spark_catalog.default.emp.salary)",
-        "        one                                (no source)",
-        "        (all rows)  emp     dept_id        GROUP_BY",
+        "(query)",
+        "  column       from                 how",
+        "  dept_id      default.emp.dept_id  IDENTITY",
+        "  total        default.emp.salary   AGGREGATION  sum(spark_catalog.default.emp.salary)",
+        "  one          -                    no source column",
+        "  (every row)  default.emp.dept_id  GROUP_BY",
     ]
+    assert repr(found) == str(found)
+
+
+def test_it_prints_whole_expressions(session):
+    """Its output may go into a file."""
+    query = "SELECT " + " + ".join(["salary"] * 20) + " AS much FROM emp"
+    assert str(lineage(session, query)).count("salary") == 21
 
 
 def test_it_shows_in_a_notebook_with_every_text_escaped(session):
     shown = lineage(session, "SELECT salary < 3 AS `<b>` FROM emp")._repr_html_()
-    assert shown.startswith("<table><thead><tr><th>output</th><th>column</th>")
+    assert shown.startswith("<table><caption>(query)</caption><thead><tr><th>column</th><th>from</th><th>how</th>")
     assert "<b>" not in shown
     assert "&lt;b&gt;" in shown
 

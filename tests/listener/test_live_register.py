@@ -29,6 +29,9 @@ def test_the_handle_does_what_it_says(by_hand: Any) -> None:
             "memory, noop."
         ),
         "refused: spark.openlineage.disabled is true",
+        "refused: transport.type has no prefix; did you mean spark.openlineage.transport.type?",
+        "wrong: expected a SparkSession, got NoneType",
+        "wrong: expected a SparkSession, got pyspark.core.context.SparkContext",
         "the same handle: True",
         "delivered by the flush: True",
         "events after the flush: 5",
@@ -36,12 +39,17 @@ def test_the_handle_does_what_it_says(by_hand: Any) -> None:
         "events after the closing: 6",
         "another handle: True",
         "events after the stop: 9",
-        "refused: this session is stopped: use one that runs",
+        "refused: this session is stopped: create a new one with SparkSession.builder.getOrCreate()",
     ]
 
 
 def test_registering_twice_costs_one_warning_and_nothing_else_is_said(by_hand: Any) -> None:
-    assert by_hand.said() == ["openlineage: a listener is already attached to this application; its handle is returned"]
+    assert by_hand.said() == [
+        (
+            "openlineage: a listener is already registered, its handle is returned; "
+            "the new settings are ignored, close() it first to change them"
+        )
+    ]
 
 
 def test_what_runs_between_registering_and_closing_is_heard_in_every_session(by_hand: Any) -> None:

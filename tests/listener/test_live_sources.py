@@ -180,6 +180,16 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
             )
         ],
     ),
+    "a misspelt type of the transport": (
+        {"transport.typ": "file", "transport.location": "typ.ndjson"},
+        [
+            (
+                "openlineage: spark.openlineage.transport.typ is unknown and has no effect; did you mean "
+                "spark.openlineage.transport.type?"
+            ),
+            f"{NO_LINEAGE}no transport is configured; {TO_DO}",
+        ],
+    ),
     "no transport": ({"namespace": "shop"}, [f"{NO_LINEAGE}no transport is configured; {TO_DO}"]),
     "a misspelt prefix": (
         {"spark.openlinage.transport.type": "file"},
@@ -196,7 +206,7 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
         },
         [
             (
-                f"{NO_LINEAGE}spark.extraListeners names the Java listener, and the job is left to it; take it out of "
+                f"{NO_LINEAGE}spark.extraListeners names the Java listener, so this one stays off; remove it from "
                 "spark.extraListeners to use this one"
             )
         ],
@@ -205,8 +215,11 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     "a URL where nobody listens": (
         {"transport.type": "http", "transport.url": URL, "spool.path": "spool"},
         [
-            f"delivery of OpenLineage events: {URL}/api/v1/lineage",
-            "OpenLineage events: 0 sent, 0 refused, 0 dropped, 4 left unsent; what is left or was refused stays in /",
+            f"openlineage: delivery of OpenLineage events: {URL}/api/v1/lineage",
+            (
+                "openlineage: OpenLineage events: 0 sent, 0 refused, 0 dropped, 4 left unsent; what is left or was "
+                "refused stays in /"
+            ),
         ],
     ),
 }

@@ -1,9 +1,16 @@
-"""What the package logs shows no secret of the configuration, from the moment that it is known."""
+"""What the package logs shows no secret of the configuration, and each line begins with the same word."""
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from openlineage_pyspark.listener.start.secrets import PREFIX_OF_LOG
+
+ROOT = Path(__file__).parents[2]
 
 PROGRAM = """
 import importlib, logging, pkgutil, sys
@@ -18,11 +25,12 @@ hide_in_logs(["second-canary"])
 open_transport("http", path)
 LOG.warning("%s and %s, password=%s", "first-canary", 1, "third-canary")
 LOG.warning("100%% of %s", "nothing")
+LOG.warning("openlineage: once")
 
 import openlineage_pyspark.facets, openlineage_pyspark.listener, openlineage_pyspark.transport
 for package in ("facets", "listener", "transport"):
     folder = sys.modules["openlineage_pyspark." + package]
-    for module in pkgutil.iter_modules(folder.__path__, folder.__name__ + "."):
+    for module in pkgutil.walk_packages(folder.__path__, folder.__name__ + "."):
         importlib.import_module(module.name)
 bare = [
     name for name, logger in logging.root.manager.loggerDict.items()
@@ -38,10 +46,56 @@ def test_every_logger_of_the_package_hides_what_is_known_and_what_is_named_a_sec
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=120)
     url, *rest = done.stdout.splitlines()
     assert url.startswith(
-        "openlineage_pyspark.transport.http.settings: spark.openlineage.transport.url has the path /***/*** and no"
+        "openlineage_pyspark.transport.http.settings: openlineage: spark.openlineage.transport.url has the path /***/"
     )
     assert rest == [
-        "openlineage_pyspark: *** and 1, password=***",
-        "openlineage_pyspark: 100% of nothing",
+        "openlineage_pyspark: openlineage: *** and 1, password=***",
+        "openlineage_pyspark: openlineage: 100% of nothing",
+        "openlineage_pyspark: openlineage: once",
         "[]",
     ]
+
+
+def calls(method: Callable[[ast.Call], bool]) -> list[tuple[str, ast.Call]]:
+    """Return the calls in the package that are meant, each with the path of its module."""
+    found = []
+    for folder in ("command", "facets", "listener", "transport"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+            found += [
+                (path.relative_to(ROOT).as_posix(), node)
+                for node in nodes
+                if isinstance(node, ast.Call) and method(node)
+            ]
+    return found
+
+
+def test_each_logger_is_one_that_the_filter_is_put_on() -> None:
+    """Those of `transport`, by their modules' names, and one for everything else; two belong to libraries."""
+    made = calls(lambda node: ast.unparse(node.func) == "logging.getLogger")
+
+    elsewhere = {(path, ast.unparse(node.args[0])) for path, node in made if not path.startswith("transport/")}
+    ours = {ast.unparse(node.args[0]) for path, node in made if path.startswith("transport/")}
+    assert elsewhere == {
+        ("command/doctor_delivery.py", "'openlineage_pyspark.transport'"),
+        ("facets/datasets/jdbc.py", "'sqlglot'"),
+        ("listener/guard.py", "'openlineage_pyspark'"),
+        ("listener/start/hook.py", "'openlineage_pyspark'"),
+    }
+    assert ours == {"__name__", "'urllib3.connectionpool'"}
+
+
+def test_what_may_be_logged_before_the_filter_is_there_has_the_prefix_itself() -> None:
+    """The line of the import hook, and those of the guard."""
+    levels = ("debug", "info", "warning", "error", "exception", "critical")
+    named = tuple(f"LOG.{level}" for level in levels)
+    logged = calls(lambda node: ast.unparse(node.func) in named)
+    logged += calls(lambda node: ast.unparse(node.func).startswith("logging.getLogger('openlineage_pyspark')."))
+
+    wrong = [(path, ast.unparse(node.args[0])) for path, node in logged if not _begins(node.args[0])]
+    assert len(logged) > 5
+    assert wrong == []
+
+
+def _begins(text: ast.expr) -> bool:
+    return isinstance(text, ast.Constant) and str(text.value).startswith(PREFIX_OF_LOG)

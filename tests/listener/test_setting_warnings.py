@@ -70,39 +70,50 @@ def test_a_key_that_is_known_and_not_done_warns_by_name(name: str):
 
 
 def test_transport_options_are_left_to_the_transport():
-    settings = from_conf(**{"transport.retry.total": "5", "transport.nonsense": "1"})
+    settings = from_conf(**{"transport.type": "http", "transport.retry.total": "5", "transport.nonsense": "1"})
     assert settings.warnings == ()
-    assert settings.transport == {"retry": {"total": "5"}, "nonsense": "1"}
+    assert settings.transport == {"type": "http", "retry": {"total": "5"}, "nonsense": "1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("transport.typ", "transport.type"), ("transport.tpye", "transport.type"), ("transport.ulr", "transport.url")],
+)
+def test_a_misspelt_transport_option_warns_where_no_transport_would_check_it(name: str, meant: str):
+    settings = from_conf(**{name: "file", "transport.location": "x"})
+    hint = f"did you mean spark.openlineage.{meant}?"
+    assert settings.warnings == (f"spark.openlineage.{name} is unknown and has no effect; {hint}",)
 
 
 def test_a_transport_option_with_options_below_it_warns():
-    settings = from_conf(**{"transport.auth": CANARY, "transport.auth.type": "api_key"})
-    assert settings.transport == {"auth": {"type": "api_key"}}
+    settings = from_conf(**{"transport.type": "http", "transport.auth": CANARY, "transport.auth.type": "api_key"})
+    assert settings.transport == {"type": "http", "auth": {"type": "api_key"}}
     assert settings.warnings == ("spark.openlineage.transport.auth has no effect: there are keys below it",)
 
 
-WHOLE = "a whole number from {} to 2147483647 is expected; the default, {}, is used"
-SIZE = "a number of bytes from 1 to 2147483647, such as 1048576, 512k or 32m is expected"
+WHOLE = "it must be a whole number from {} to 2147483647; the default, {}, is used"
+SIZE = "it must be a number of bytes from 1 to 2147483647, such as 1048576, 512k or 32m"
 PATTERN = "a regular expression with a group `(?<remove>...)`"
 TRIMMERS = "a list of DateTrimmer, KeyValueTrimmer, MultiDirDateTrimmer, YearMonthTrimmer"
 WRONG = [
-    ("disabled", "ja", "text, but true or false is expected; the default, false, is used"),
-    ("plan.maxNodes", "many", f"text, but {WHOLE.format(1, 100000)}"),
-    ("plan.maxNodes", "0", f"a number, but {WHOLE.format(1, 100000)}"),
-    ("plan.maxNodes", "9" * 5000, f"a number, but {WHOLE.format(1, 100000)}"),
-    ("flush.timeoutInMillis", "-1", f"a number, but {WHOLE.format(0, 10000)}"),
-    ("plan.maxBytes", "4g", f"text, but {SIZE}; the default, 33554432, is used"),
-    ("applicationRunId", "run-1", "text, but a UUID is expected; it has no effect"),
-    ("dataset.removePath.pattern", "/[0-9]+", f"text, but {PATTERN} is expected; it has no effect"),
-    ("dataset.removePath.pattern", "(?<remove>", f"text, but {PATTERN} is expected; it has no effect"),
-    ("dataset.disabledTrimmers", "DateTrimer", f"text, but {TRIMMERS} is expected; it has no effect"),
+    ("disabled", "ja", "text that is not shown; it must be true or false; the default, false, is used"),
+    ("disabled", "yes", "yes; it must be true or false; the default, false, is used"),
+    ("plan.maxNodes", "many", f"text that is not shown; {WHOLE.format(1, 100000)}"),
+    ("plan.maxNodes", "0", f"0; {WHOLE.format(1, 100000)}"),
+    ("plan.maxNodes", "9" * 5000, f"a long number; {WHOLE.format(1, 100000)}"),
+    ("flush.timeoutInMillis", "-1", f"-1; {WHOLE.format(0, 10000)}"),
+    ("plan.maxBytes", "4g", f"4g; {SIZE}; the default, 33554432, is used"),
+    ("applicationRunId", "run-1", "text that is not shown; it must be a UUID; it has no effect"),
+    ("dataset.removePath.pattern", "/[0-9]+", f"text that is not shown; it must be {PATTERN}; it has no effect"),
+    ("dataset.removePath.pattern", "(?<remove>", f"text that is not shown; it must be {PATTERN}; it has no effect"),
+    ("dataset.disabledTrimmers", "DateTrimer", f"text that is not shown; it must be {TRIMMERS}; it has no effect"),
 ]
 
 
 @pytest.mark.parametrize(("name", "value", "warning"), WRONG)
 def test_a_value_of_the_wrong_kind_warns_and_the_default_holds(name: str, value: str, warning: str):
     settings = from_conf(**{name: value})
-    assert settings.warnings == (f"spark.openlineage.{name} holds {warning}",)
+    assert settings.warnings == (f"spark.openlineage.{name} is {warning}",)
     assert attributes(settings) == attributes(load({}, {}, ()))
 
 
@@ -125,9 +136,9 @@ def test_values_that_yaml_makes_something_else_of_warn_by_their_kind(tmp_path: P
     assert (settings.namespace, settings.app_name, settings.job_documentation) == ("default", None, None)
     assert settings.warnings == (
         f"reads.enabled.x in {path} is unknown and has no effect; did you mean reads.enabled?",
-        f"namespace in {path} holds true or false, but text is expected; the default, default, is used",
-        f"appName in {path} holds a date, but text is expected; it has no effect",
-        f"job.documentation in {path} holds a list, but text is expected; it has no effect",
+        f"namespace in {path} is true; it must be text; the default, default, is used",
+        f"appName in {path} is a date; it must be text; it has no effect",
+        f"job.documentation in {path} is a list; it must be text; it has no effect",
     )
 
 

@@ -226,8 +226,8 @@ def test_a_context_that_is_not_understood_warns_and_leaves_it_to_the_six_keys(co
     settings = from_conf({**PARENT_KEYS, "context": context})
     assert (settings.parent, settings.root) == (PARENT, PARENT)
     (warning,) = settings.warnings
-    assert warning.startswith("spark.openlineage.context holds text, but JSON, as ")
-    assert warning.endswith(" is expected; it has no effect")
+    assert warning.startswith("spark.openlineage.context is text that is not shown; it must be JSON, as ")
+    assert warning.endswith("; it has no effect")
 
 
 def test_a_root_without_parent_is_kept():

@@ -58,7 +58,7 @@ def test_a_script_that_fails_keeps_its_status(tmp_path: Path, ending: str, statu
     code, printed, lines = run(tmp_path, f"strict.blame(['one'])\n{ending}")
 
     assert (code, printed) == (status, LAST)
-    assert lines[-2:] == ["openlineage: strict: 1 lineage faults, the exit status stays", "openlineage: one"]
+    assert lines[-2:] == ["openlineage: strict: 1 lineage fault, the exit status stays", "openlineage: one"]
 
 
 def test_a_forked_process_that_ends_is_judged_by_nobody(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ print("child", os.waitpid(child, 0)[1])
 
     assert code == 70
     assert "child 0\n" in printed
-    assert lines == ["openlineage: strict: 1 lineage faults, the exit status is 70", "openlineage: one"]
+    assert lines == ["openlineage: strict: 1 lineage fault, the exit status is 70", "openlineage: one"]
 
 
 @pytest.mark.parametrize("stream", ["sys.stderr = None", "sys.stderr.close()", "sys.stdout.close()"])

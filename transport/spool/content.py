@@ -29,6 +29,7 @@ class Content:
         size: the bytes of the bodies of both.
         oldest: when the oldest of both arrived, in seconds since the epoch; None if there are none.
         problem: why it can't be read; empty if it can.
+        application: the name of the application that owns it; empty if it is not known.
     """
 
     directory: Path
@@ -39,6 +40,7 @@ class Content:
     size: int = 0
     oldest: float | None = None
     problem: str = ""
+    application: str = ""
 
 
 @attrs.frozen
@@ -65,14 +67,16 @@ def content(directory: Path) -> Content:
     try:
         with contextlib.closing(_read_only(directory)) as connection:
             row = connection.execute(
-                "SELECT (SELECT value FROM about WHERE name = 'destination'), count(*) FILTER (WHERE kind = 'w'),"
+                "SELECT (SELECT value FROM about WHERE name = 'application'),"
+                " (SELECT value FROM about WHERE name = 'destination'), count(*) FILTER (WHERE kind = 'w'),"
                 " count(*) FILTER (WHERE kind = 'd'), coalesce(sum(size), 0), min(since) FROM"
                 " (SELECT 'w' AS kind, length(body) AS size, since FROM waiting"
                 "  UNION ALL SELECT 'd', length(body), since FROM dead)"
             ).fetchone()
     except sqlite3.Error as exc:
         return Content(directory, in_use=in_use, problem=str(exc))
-    return Content(directory, row[0] or "", in_use, *row[1:])
+    application, destination, waiting, dead, size, oldest = row
+    return Content(directory, destination or "", in_use, waiting, dead, size, oldest, application=application or "")
 
 
 def dead_letters(directory: Path) -> list[DeadLetter]:

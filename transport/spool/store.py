@@ -153,6 +153,11 @@ class Spool:
             raise SpoolError(f"{directory} can't be locked ({exc.strerror})") from exc
         return cls(directory) if free else None
 
+    def name_application(self, name: str) -> None:
+        """Write down which application this spool belongs to, for people who list spools."""
+        with contextlib.suppress(SpoolError):
+            self._do("INSERT OR REPLACE INTO about VALUES ('application', ?)", name)
+
     def append(self, event: Event) -> int:
         """
         Write an event, in one transaction; from then on it survives the end of this process.

@@ -19,6 +19,8 @@ def register(session, options):
         return openlineage_pyspark.register(session, options)
     except openlineage_pyspark.RegistrationError as problem:
         print("refused:", problem)
+    except TypeError as problem:
+        print("wrong:", str(problem).replace("pyspark.context", "pyspark.core.context"))
 
 
 spark = SparkSession.builder.appName("by hand").getOrCreate()
@@ -26,6 +28,9 @@ spark.range(1).write.parquet("before")
 register(spark, {})
 register(spark, {"spark.openlineage.transport.type": "filo"})
 register(spark, {**TO_FILE, "spark.openlineage.disabled": "true"})
+register(spark, {"transport.type": "console"})
+register(None, TO_FILE)
+register(spark.sparkContext, TO_FILE)
 
 handle = register(spark, TO_FILE)
 print("the same handle:", register(spark, TO_FILE) is handle)
