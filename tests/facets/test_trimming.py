@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import attrs
 import pytest
 from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, TRIMMERS, Trimming, java_pattern
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, OperatorRef, Output, Plan, Value
+from openlineage_pyspark.facets.model.run import RunInput
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset, lineage_of_plan
+from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.listener.runs.job_names import label_of
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.model.run import RunState
 
 RELATION = "org.apache.spark.sql.execution.datasources.LogicalRelation"
 WRITE = "org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand"
@@ -185,3 +193,13 @@ def test_without_trimmers_each_directory_is_a_dataset() -> None:
     assert [(d.identifier.name, d.locations) for d in found.inputs] == [("/in/2025-07-21", ()), ("/in/day=1", ())]
     assert [o.write.dataset.identifier.name for o in found.outputs] == ["/out/2025-07-22"]
     assert [o.write.label for o in found.outputs] == ["out_2025-07-22"]
+
+
+def test_a_secret_in_a_part_of_a_dataset_is_hidden(full_run: tuple[RunState, RunState]) -> None:
+    """A partition has it in its value."""
+    parts = ("/in/password=s3cr3t", "/in/k9-known-value/2026-01-01", "/in/day=1")
+    dataset = Dataset(Identifier("file", "/in"), locations=parts)
+    state = attrs.evolve(full_run[1], inputs=(RunInput(dataset),))
+
+    (read,) = redacted(state, Redaction(known=("k9-known-value",))).inputs
+    assert read.dataset.locations == ("/in/password=***", "/in/***/2026-01-01", "/in/day=1")
