@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.facets.report import EVERY_ROW, Names, kind_of
+from openlineage_pyspark.facets.report import EVERY_ROW, VIEW_TYPE, Names, kind_of
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class ReportedDataset:
 
     Args:
         dataset: its identity.
-        table: the name of the table that is stored there; None if the event names none.
+        table: the name of the view that it is, or of the table that is stored there; None if the event names none.
+        is_view: whether it is a view.
         other_names: the names of all its symlinks.
         rows: how many rows were written; None if the event does not say.
         columns: for an output, each column with its sources, in the order of the schema, EVERY_ROW last; None if the
@@ -56,6 +57,7 @@ class ReportedDataset:
 
     dataset: Identifier
     table: str | None = None
+    is_view: bool = False
     other_names: tuple[str, ...] = ()
     rows: int | None = None
     columns: tuple[tuple[str, tuple[SourceColumn, ...]], ...] | None = None
@@ -174,9 +176,13 @@ def names_of(runs: Iterable[Run]) -> Names:
 def _dataset(document: EventJson) -> ReportedDataset:
     links = _groups(_group(_facets(document), "symlinks", optional=True), "identifiers")
     tables = [_text(link, "name") for link in links if link.get("type") == _TABLE]
+    kind = _group(_facets(document), "datasetType", optional=True)
+    is_view = _text(kind, "datasetType", default="") == VIEW_TYPE
+    name = _text(document, "name")
     return ReportedDataset(
-        dataset=Identifier(_text(document, "namespace"), _text(document, "name")),
-        table=tables[0] if tables else None,
+        dataset=Identifier(_text(document, "namespace"), name),
+        table=name if is_view else tables[0] if tables else None,
+        is_view=is_view,
         other_names=tuple(_text(link, "name") for link in links),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.event_file import EventFileError, read_lines
 from openlineage_pyspark.command.event_runs import latest_outputs, names_of, runs_of, state_of
-from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how
+from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_views
 
 if TYPE_CHECKING:
     import argparse
@@ -137,9 +137,15 @@ def _show(
         rows = "rows unknown" if output.rows is None else counted(output.rows, "row")
         screen.line()
         screen.heading(f"{names.of(output.dataset)}: {rows}, {each.state}")
+        for line in reads_views(names.of(read.dataset) for read in _views(each)):
+            screen.line(f"  {line}")
         _show_columns(screen, output, names, column)
     screen.line()
     _show_runs(screen, runs)
+
+
+def _views(run: Run) -> Iterator[ReportedDataset]:
+    return (read for read in run.last.inputs if read.is_view)
 
 
 def _shown_datasets(outputs: Iterable[tuple[Run, ReportedDataset]]) -> Iterator[Identifier]:
@@ -205,6 +211,7 @@ def _document(
                 "run": each.last.run_id,
                 "state": each.state,
                 "rows": output.rows,
+                "views": [{"namespace": v.dataset.namespace, "name": v.dataset.name} for v in _views(each)],
                 "columns": [
                     {"column": None if column == EVERY_ROW else column, "sources": [*map(_source, edges)]}
                     for column, edges in output.columns or ()

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 
 import attrs
 from openlineage_pyspark.facets.commands import inserts, registry
-from openlineage_pyspark.facets.commands.target import Scoped, UnnamedTarget, Write
+from openlineage_pyspark.facets.commands.target import Scoped, UnnamedTarget, Write, trimmed
 from openlineage_pyspark.facets.datasets import plugins, resolve
 from openlineage_pyspark.facets.datasets.files import infers_schema
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, SOURCES, Column, Relation, Session
+from openlineage_pyspark.facets.datasets.tables import permanent_view
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Kind, OutputColumn, compose, transformation
 from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, AttributeRef, Operator, Plan, Value
@@ -126,7 +127,7 @@ class _Analysis:
     def plan_lineage(self, *, is_command: bool) -> PlanLineage:
         plan = self.plan
         sinks = registry.sinks(plan) or ((plan.root,) if is_command else ())
-        found = [registry.write(plan, plan.operators[at], self.session) for at in sinks]
+        found = [trimmed(registry.write(plan, plan.operators[at], self.session), self.session) for at in sinks]
         writes = tuple(each for write in found if isinstance(write, Write) for each in write.each)
         unknown = False
         for at, target in zip(sinks, found, strict=True):
@@ -251,6 +252,10 @@ class _Analysis:
                 known = RULES.namesake(operator.class_name)
                 what = _namesake("an operator", known) or "an operator without a rule"
                 self._remark(operator, f"{what}: every column in is taken to be in every column out")
+            view = permanent_view(self.plan, operator, self.session) if self.session.views else None
+            if view is not None:
+                # Its columns have no edges: those of the tables behind it are the whole truth already.
+                self._add(view)
             if not here.passes_through and not here.computes:
                 found = self._relation(at)
                 for dataset in found.datasets:
@@ -258,12 +263,16 @@ class _Analysis:
 
     def _add(self, dataset: Dataset) -> None:
         known = self.datasets.get(dataset.identifier)
-        if known is None or len(known.fields) < len(dataset.fields):
+        if known is None:
             self.datasets[dataset.identifier] = dataset
+        elif len(known.fields) < len(dataset.fields):
+            self.datasets[dataset.identifier] = dataset.joined(known)
         elif known.fields != dataset.fields:
             names = {f.name for f in known.fields}
             more = tuple(f for f in dataset.fields if f.name not in names)
-            self.datasets[dataset.identifier] = attrs.evolve(known, fields=(*known.fields, *more))
+            self.datasets[dataset.identifier] = attrs.evolve(known.joined(dataset), fields=(*known.fields, *more))
+        else:
+            self.datasets[dataset.identifier] = known.joined(dataset)
 
     def _relation(self, at: int) -> Relation:
         known = self._relations.get(at)
@@ -273,6 +282,7 @@ class _Analysis:
         found = self._from_memory(operator)
         if found is None:
             found = resolve.relation(self.plan, operator, self.session)
+            found = None if found is None else found.trimmed(self.session.trimming)
         if found is None:
             if operator.output:
                 what = _namesake("a source", SOURCES.namesake(operator.class_name)) or "a source without a resolver"

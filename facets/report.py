@@ -24,6 +24,9 @@ NO_SOURCE = "no source column"
 QUERY = "(query)"
 """The title of a query that writes nothing."""
 
+VIEW_TYPE = "VIEW"
+"""The type of a view (DatasetTypeDatasetFacet)."""
+
 _TABLE = "TABLE"
 _IDENTITY = "IDENTITY"
 _NOTHING = "no lineage: this statement writes no dataset"
@@ -97,8 +100,10 @@ class Lineage:
     def __str__(self) -> str:
         names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
         lines = [names.remark(namespace) for namespace in names.used(self._identifiers())]
+        views = reads_views(names.of(dataset.identifier) for dataset in self.inputs if dataset.type == VIEW_TYPE)
         for dataset, lineage in self.outputs:
-            lines += [names.of(dataset.identifier) if dataset is not None else QUERY, *_lines(lineage, names)]
+            title = names.of(dataset.identifier) if dataset is not None else QUERY
+            lines += [title, *(f"  {line}" for line in views), *_lines(lineage, names)]
         if not self.outputs:
             lines += [_NOTHING, *(f"  reads {names.of(dataset.identifier)}" for dataset in self.inputs)]
         return "\n".join([*lines, *map(_remark, self.gaps)])
@@ -111,10 +116,12 @@ class Lineage:
         """Return the tables that a notebook shows."""
         names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
         parts = [f"<p>{html.escape(names.remark(each))}</p>" for each in names.used(self._identifiers())]
+        views = reads_views(names.of(dataset.identifier) for dataset in self.inputs if dataset.type == VIEW_TYPE)
         head = "".join(f"<th>{name}</th>" for name in HEADINGS)
         for dataset, lineage in self.outputs:
             title = html.escape(names.of(dataset.identifier) if dataset is not None else QUERY)
             body = "".join(f"<tr>{_html_cells(row)}</tr>" for row in rows_of(lineage, names))
+            parts += [f"<p>{html.escape(line)}</p>" for line in views]
             parts.append(
                 f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
             )
@@ -138,11 +145,11 @@ class Names:
     """
     Short names for datasets, as people know them.
 
-    A table is called by its name in the catalog, unless another dataset has the same one. Any other path is relative to
-    the deepest directory that contains all such paths of its namespace.
+    A table or view is called by its name in the catalog, unless another dataset has the same one. Any other path is
+    relative to the deepest directory that contains all such paths of its namespace.
 
     Args:
-        tables: each dataset with the name of the table that is stored there, or None.
+        tables: each dataset with the name of the view that it is, or of the table that is stored there; else None.
     """
 
     def __init__(self, tables: Mapping[Identifier, str | None]) -> None:
@@ -160,6 +167,7 @@ class Names:
         tables: dict[Identifier, str | None] = {}
         for dataset in datasets:
             table = next((link.name for link in dataset.symlinks if link.type == _TABLE), None)
+            table = dataset.identifier.name if dataset.type == VIEW_TYPE else table
             tables[dataset.identifier] = table or tables.get(dataset.identifier)
         return cls(tables)
 
@@ -209,6 +217,12 @@ def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, st
             expressions = (t.description for t in edge.transformations if t.subtype != _IDENTITY)
             expression = next((text for text in expressions if text), "")
             yield "" if place else column, f"{names.of(edge.dataset)}.{edge.field}", how(kinds, expression)
+
+
+def reads_views(names: Iterable[str]) -> list[str]:
+    """Return the line that names the views that are read, which no edge names; nothing if there is none."""
+    known = [*dict.fromkeys(names)]
+    return [f"reads the view{'s' if len(known) > 1 else ''} {', '.join(known)}"] if known else []
 
 
 def kind_of(subtype: str, *, masked: bool) -> str:

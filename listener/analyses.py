@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.tables import key_of
+from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.plan import Plan
@@ -27,13 +28,17 @@ _MOST_REMEMBERED = 50_000
 _MOST_TABLES = 2_000
 
 
-def session_of(plan: Plan, metastore: str | None) -> Session:
+def session_of(
+    plan: Plan, metastore: str | None, trimming: Trimming = DEFAULT_TRIMMING, *, views: bool = True
+) -> Session:
     """
     Return the session settings that dataset names depend on.
 
     Args:
         plan: the decoded plan, which includes its session.
         metastore: `hive.metastore.uris`; used only if the session's catalog is Hive's.
+        trimming: what is left out of the names of datasets.
+        views: whether permanent views that are read count as inputs.
     """
     catalog = plan.session.get("catalog") or "in-memory"
     return Session(
@@ -41,21 +46,29 @@ def session_of(plan: Plan, metastore: str | None) -> Session:
         metastore if catalog == "hive" else None,
         catalog,
         case_sensitive=plan.case_sensitive,
+        trimming=trimming,
+        views=views,
     )
 
 
 class Analyses:
     """Analyzes the plans of one application, in order."""
 
-    def __init__(self, metastore: str | None, guard: Guard) -> None:
+    def __init__(
+        self, metastore: str | None, guard: Guard, trimming: Trimming = DEFAULT_TRIMMING, *, views: bool = True
+    ) -> None:
         """
         Start with nothing remembered.
 
         Args:
             metastore: `hive.metastore.uris`, for sessions whose catalog is Hive's.
             guard: catches faults in the analysis of a plan.
+            trimming: what is left out of the names of datasets.
+            views: whether permanent views that are read count as inputs.
         """
         self._metastore = metastore
+        self._trimming = trimming
+        self._views = views
         self._guard = guard
         # Only for executions that have not ended.
         self._open: dict[int, PlanLineage] = {}
@@ -107,7 +120,8 @@ class Analyses:
     def _lineage(self, encoded: EncodedPlan, *, is_command: bool) -> PlanLineage:
         plan = encoded.decode()
         memory = Memory(self._datasets, self._sources, self._rows)
-        session = attrs.evolve(session_of(plan, self._metastore), tables=self._tables)
+        session = session_of(plan, self._metastore, self._trimming, views=self._views)
+        session = attrs.evolve(session, tables=self._tables)
         return lineage_of_plan(plan, session, memory, is_command=is_command)
 
     def _learn(self, plan_lineage: PlanLineage) -> None:

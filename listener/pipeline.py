@@ -89,7 +89,7 @@ class Pipeline:
         self._open: dict[str, Event] = {}
         self._nested = NestedRecordBuffer()
         self._messages: dict[str, str] = {}
-        self._analyses = Analyses(application.metastore, guard)
+        self._analyses = Analyses(application.metastore, guard, application.trimming, views=application.views)
         self._runs = Runs(application)
 
     def take(self, text: str) -> None:

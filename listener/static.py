@@ -45,11 +45,14 @@ def lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
         raise TypeError("lineage(spark, query) takes the session first and the query second")
     context = context_of(spark)
     with as_probe_error():
-        probe = _probe(context._gateway, dict(context.getConf().getAll()))
+        conf = dict(context.getConf().getAll())
+        probe = _probe(context._gateway, conf)
         encoded = probe.encode(analyzed_plan(spark, query), spark._jsparkSession)
         metastore = context_facts(context._jsc).metastore
+        settings = load(conf, os.environ, default_search())
     plan = decode_plan(encoded)
-    return lineage_of(lineage_of_plan(plan, session_of(plan, metastore)))
+    session = session_of(plan, metastore, settings.trimming, views=settings.views_enabled)
+    return lineage_of(lineage_of_plan(plan, session))
 
 
 def _probe(gateway: Any, conf: Mapping[str, str]) -> Probe:

@@ -164,6 +164,22 @@ def table_label(dataset: Dataset, name: str | None) -> str:
     return (name or dataset.identifier.name).replace(".", "_")
 
 
+def trimmed(target: Target, session: Session) -> Target:
+    """Return a target with trimmed names, and a label that is made of them."""
+    if not isinstance(target, Write):
+        return target
+    trimming = session.trimming
+    dataset, was = trimming.dataset(target.dataset), target.renamed_from
+    return attrs.evolve(
+        target,
+        dataset=dataset,
+        sources=tuple(map(trimming.dataset, target.sources)),
+        further=tuple(map(trimming.dataset, target.further)),
+        renamed_from=None if was is None else trimming.trimmed(was),
+        label=path_label(dataset) if target.label == path_label(target.dataset) else target.label,
+    )
+
+
 def label_of(dataset: Dataset) -> str:
     """Return the output's part of a job's name: the table's name if it has one, else the end of its path."""
     return table_label(dataset, dataset.symlinks[0].name) if dataset.symlinks else path_or_name(dataset)

@@ -18,14 +18,12 @@ def at_location(path: str, fields: tuple[Field, ...] = (), file_format: str | No
     Return the dataset at a path.
 
     Args:
-        path: the path of a file or a directory; `key=value` directories at its end are left out.
+        path: the path of a file or a directory.
         fields: the schema.
         file_format: for example `parquet`.
     """
     layer, format_ = storage_of(file_format)
-    return Dataset(
-        naming.location(naming.table_root(path)), fields, storage_layer=layer, file_format=format_, type="FILE"
-    )
+    return Dataset(naming.location(path), fields, storage_layer=layer, file_format=format_, type="FILE")
 
 
 @source({_DATASOURCES: "LogicalRelation"})

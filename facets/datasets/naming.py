@@ -15,7 +15,6 @@ from openlineage_pyspark.facets.urls import HOST_AND_PORT, jdbc_parts, without_l
 
 _STORES_WITHOUT_SLASH = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "wasb": "wasbs", "wasbs": "wasbs"}
 _AZURE = {"abfs": "abfss", "abfss": "abfss", "wasb": "wasbs", "wasbs": "wasbs"}
-_PARTITION = re.compile(r"[^/=]+=[^/]*")
 _PARAMETERS = re.compile(r"\?[^?/=]*=.*", re.DOTALL)
 _JDBC = {
     "postgresql": ("postgres", 5432),
@@ -64,14 +63,6 @@ def uri_location(uri: str) -> Identifier:
     """Return the identifier of the dataset at a URI from a catalog, whose path is percent-encoded."""
     encoded = location(uri)
     return Identifier(encoded.namespace, unquote(encoded.name))
-
-
-def table_root(path: str) -> str:
-    """Return a path without the `key=value` directories at its end: the table, not one of its partitions."""
-    kept = path.rstrip("/").split("/")
-    while len(kept) > 1 and _PARTITION.fullmatch(kept[-1]):
-        kept.pop()
-    return "/".join(kept)
 
 
 def parent(path: str) -> str:
@@ -124,10 +115,18 @@ def kafka_namespace(servers: str) -> str:
 
 
 def warehouse_namespace(warehouse: str) -> str:
-    """Return the namespace of tables in a session catalog without a metastore: the location of its warehouse."""
+    """
+    Return the namespace of tables in a session catalog without a metastore: the location of its warehouse.
+
+    A local one is written `file:///path`. The Java integration writes `file:/path`, at whose colon Marquez ends the
+    namespace, so that it finds no table (`NodeId.parts`).
+
+    Args:
+        warehouse: the location, as a Hadoop path or URI.
+    """
     identifier = location(warehouse)
     return (
-        f"file:{identifier.name}"
+        f"file://{identifier.name}"
         if identifier.namespace == "file"
         else f"{identifier.namespace}/{identifier.name.lstrip('/')}"
     )

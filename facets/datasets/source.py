@@ -28,6 +28,7 @@ from collections.abc import Callable, Mapping
 
 import attrs
 from openlineage_pyspark.facets.class_rules import ClassRules
+from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.plan import Operator, Plan
 from openlineage_pyspark.facets.model.schema import FILE_METADATA
@@ -44,6 +45,8 @@ class Session:
         catalog: the value of `spark.sql.catalogImplementation`.
         tables: `table_key` -> table of a catalog that the application has used so far; None if the plan is not run.
         case_sensitive: the value of `spark.sql.caseSensitive`; without it, names are in lower case.
+        trimming: what is left out of the names of datasets; resolvers need not apply it.
+        views: whether permanent views that are read count as inputs.
     """
 
     warehouse: str | None = None
@@ -51,6 +54,8 @@ class Session:
     catalog: str = "in-memory"
     tables: Mapping[str, Dataset] | None = attrs.field(default=None, eq=False, repr=False)
     case_sensitive: bool = False
+    trimming: Trimming = DEFAULT_TRIMMING
+    views: bool = True
 
 
 @attrs.frozen
@@ -83,6 +88,21 @@ class Relation:
     datasets: tuple[Dataset, ...] = ()
     columns: Mapping[int, tuple[Column, ...]] = attrs.Factory(dict)
     opaque: str | None = None
+
+    def trimmed(self, trimming: Trimming) -> Relation:
+        """Return the relation with trimmed names; datasets that have the same name then become one."""
+        datasets: dict[Identifier, Dataset] = {}
+        for dataset in map(trimming.dataset, self.datasets):
+            known = datasets.get(dataset.identifier)
+            datasets[dataset.identifier] = dataset if known is None else known.joined(dataset)
+        if datasets.keys() == {dataset.identifier for dataset in self.datasets}:
+            return self
+        names = {dataset.identifier: trimming.trimmed(dataset.identifier) for dataset in self.datasets}
+        columns = {
+            id_: tuple(dict.fromkeys(attrs.evolve(c, dataset=names.get(c.dataset, c.dataset)) for c in columns))
+            for id_, columns in self.columns.items()
+        }
+        return Relation(tuple(datasets.values()), columns, self.opaque)
 
 
 NO_DATASETS = Relation()

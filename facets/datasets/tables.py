@@ -5,7 +5,7 @@ from __future__ import annotations
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink
-from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
+from openlineage_pyspark.facets.model.plan import VIEW, Described, Operator, Plan
 from openlineage_pyspark.facets.model.schema import fields_of, schema_fields
 
 
@@ -160,6 +160,18 @@ def in_session_catalog(plan: Plan, operator: Operator, session: Session) -> Rela
 def hive_table(plan: Plan, operator: Operator, session: Session) -> Relation | None:
     """Resolve a table that is read by Hive's classes."""
     return _relation(plan, operator, operator.described("tableMeta"), session)
+
+
+def permanent_view(plan: Plan, operator: Operator, session: Session) -> Dataset | None:
+    """
+    Return the dataset of a permanent view that a query reads; None for any other operator.
+
+    Spark's analyzed plan keeps a `View` above the view's query, of temporary views too, which are no datasets.
+    """
+    view = operator.described("desc") if operator.class_name == VIEW else None
+    if view is None or view.text("kind") != "VIEW" or operator.arguments.get("isTempView") is not False:
+        return None
+    return catalog_table(view, session, fields_of(plan, operator))
 
 
 def _relation(plan: Plan, operator: Operator, table: Described | None, session: Session) -> Relation | None:

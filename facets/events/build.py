@@ -97,7 +97,7 @@ def _remarks(state: RunState, options: EventOptions, contributions: tuple[Contri
 def _input(read: RunInput, options: EventOptions, contributions: tuple[Contribution, ...]) -> InputDataset:
     identifier = read.dataset.identifier
     about = dataset_facets(read.dataset)
-    of_input = input_facets(read.statistics)
+    of_input = input_facets(read.statistics, read.dataset.locations)
     custom = [c.facets.inputs.get(identifier, {}) for c in contributions]
     about, of_input = _with_custom(about, of_input, custom, InputDatasetFacet)
     return InputDataset(
@@ -117,7 +117,7 @@ def _output(written: RunOutput, options: EventOptions, contributions: tuple[Cont
         lineage = column_lineage_facet(written.lineage, options)
         if lineage is not None:
             about["columnLineage"] = lineage
-    of_output = output_facets(written.statistics)
+    of_output = output_facets(written.statistics, written.dataset.locations)
     custom = [c.facets.outputs.get(identifier, {}) for c in contributions]
     about, of_output = _with_custom(about, of_output, custom, OutputDatasetFacet)
     return OutputDataset(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from openlineage.client.facet_v2 import (
+    base_subset_dataset,
     catalog_dataset,
     dataset_type_dataset,
     datasource_dataset,
@@ -85,28 +86,46 @@ def lifecycle_facet(
     )
 
 
-def input_facets(statistics: Statistics | None) -> dict[str, InputDatasetFacet]:
+def input_facets(statistics: Statistics | None, locations: tuple[str, ...] = ()) -> dict[str, InputDatasetFacet]:
     """
-    Return `inputStatistics` by its name, if Spark reported anything.
+    Return `inputStatistics` if Spark reported anything, and `subset` if only parts are read, by their names.
 
     Args:
         statistics: how much this run read of the dataset.
+        locations: the parts that it reads; empty for the whole.
     """
-    facet = input_statistics_input_dataset.InputStatisticsInputDatasetFacet
-    numbers = _numbers(statistics)
-    return {"inputStatistics": facet(**numbers, producer=PRODUCER)} if numbers else {}
+    facets: dict[str, InputDatasetFacet] = {}
+    if numbers := _numbers(statistics):
+        facet = input_statistics_input_dataset.InputStatisticsInputDatasetFacet
+        facets["inputStatistics"] = facet(**numbers, producer=PRODUCER)
+    if locations:
+        facets["subset"] = base_subset_dataset.InputSubsetInputDatasetFacet(
+            inputCondition=_at(locations), producer=PRODUCER
+        )
+    return facets
 
 
-def output_facets(statistics: Statistics | None) -> dict[str, OutputDatasetFacet]:
+def output_facets(statistics: Statistics | None, locations: tuple[str, ...] = ()) -> dict[str, OutputDatasetFacet]:
     """
-    Return `outputStatistics` by its name, if Spark reported anything.
+    Return `outputStatistics` if Spark reported anything, and `subset` if only parts are written, by their names.
 
     Args:
         statistics: how much this run wrote to the dataset.
+        locations: the parts that it writes; empty for the whole.
     """
-    facet = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet
-    numbers = _numbers(statistics)
-    return {"outputStatistics": facet(**numbers, producer=PRODUCER)} if numbers else {}
+    facets: dict[str, OutputDatasetFacet] = {}
+    if numbers := _numbers(statistics):
+        facet = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet
+        facets["outputStatistics"] = facet(**numbers, producer=PRODUCER)
+    if locations:
+        facets["subset"] = base_subset_dataset.OutputSubsetOutputDatasetFacet(
+            outputCondition=_at(locations), producer=PRODUCER
+        )
+    return facets
+
+
+def _at(locations: tuple[str, ...]) -> base_subset_dataset.LocationSubsetCondition:
+    return base_subset_dataset.LocationSubsetCondition(locations=list(locations))
 
 
 def _numbers(statistics: Statistics | None) -> dict[str, int | None]:

@@ -32,7 +32,7 @@ _SHORTEST_ERROR = 1_000
 _GONE = object()
 
 _CONFIGURATION = frozenset({"spark_properties", "spark_applicationDetails", "ownership", "tags", "sourceCodeLocation"})
-_DETAILS = frozenset({"dataSource", "catalog", "storage", "datasetType", "symlinks"})
+_DETAILS = frozenset({"dataSource", "catalog", "storage", "datasetType", "symlinks", "subset"})
 _ESSENTIAL = frozenset({"parent", "errorMessage", "extractionError", "jobType", "pyspark_event"})
 OWN = (
     _CONFIGURATION
@@ -201,7 +201,8 @@ def _remarks(event: Node) -> Iterator[Edit]:
 
 def _dataset_details(event: Node) -> Iterator[Edit]:
     for dataset in _datasets(event):
-        yield from _of_names(dataset.get("facets", {}), _DETAILS)
+        for key in ("facets", "inputFacets", "outputFacets"):
+            yield from _of_names(dataset.get(key, {}), _DETAILS)
 
 
 def _unused_fields(event: Node) -> Iterator[Edit]:

@@ -74,6 +74,7 @@ class Dataset:
         file_format: for example `parquet`.
         type: TABLE, VIEW, FILE, TOPIC or STREAM (DatasetTypeDatasetFacet).
         description: the table's comment.
+        locations: the parts of it that a run reads or writes (its `subset` facet), sorted; empty for the whole.
     """
 
     identifier: Identifier
@@ -84,6 +85,14 @@ class Dataset:
     file_format: str | None = None
     type: str | None = None
     description: str | None = None
+    locations: tuple[str, ...] = ()
+
+    def joined(self, other: Dataset) -> Dataset:
+        """Return the dataset with the parts of another description of it too."""
+        if self.locations == other.locations:
+            return self
+        both = tuple(sorted({*self.locations, *other.locations})) if self.locations and other.locations else ()
+        return attrs.evolve(self, locations=both)
 
     @property
     def is_named_by_catalog(self) -> bool:

@@ -22,6 +22,7 @@ PROJECT = f"{_LOGICAL}Project"
 SUBQUERY_ALIAS = f"{_LOGICAL}SubqueryAlias"
 UNION = f"{_LOGICAL}Union"
 UNION_LOOP = f"{_LOGICAL}UnionLoop"
+VIEW = f"{_LOGICAL}View"
 WITH_CTE = f"{_LOGICAL}WithCTE"
 
 K = TypeVar("K")

@@ -120,7 +120,10 @@ def _engine(engine: Engine, redaction: Redaction) -> Engine:
 
 def _dataset(dataset: Dataset, redaction: Redaction) -> Dataset:
     fields = tuple(_field(field, redaction) for field in dataset.fields)
-    return attrs.evolve(dataset, fields=fields, description=_comment(dataset.description, redaction))
+    # A partition may be a value that is secret.
+    locations = tuple(dict.fromkeys(map(redaction.text, dataset.locations)))
+    comment = _comment(dataset.description, redaction)
+    return attrs.evolve(dataset, fields=fields, description=comment, locations=locations)
 
 
 def _field(field: Field, redaction: Redaction) -> Field:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 
 import attrs
+from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Outcome, Parent, RunReference, RunState
 
 
@@ -26,8 +27,11 @@ class Application:
         reads: whether executions without an output become runs.
         rdds: whether RDD-only jobs become runs.
         source_location: URI of the user's script.
+        append_command: whether job names have the command.
         append_dataset_name: whether job names end with the name of the dataset they write.
         replace_dots: whether `_` replaces the dots in job names.
+        trimming: what is left out of the names of datasets.
+        views: whether permanent views that are read count as inputs.
     """
 
     id: str
@@ -42,8 +46,11 @@ class Application:
     reads: bool = False
     rdds: bool = True
     source_location: str | None = None
+    append_command: bool = True
     append_dataset_name: bool = True
     replace_dots: bool = False
+    trimming: Trimming = DEFAULT_TRIMMING
+    views: bool = True
 
     def started_state(self) -> RunState:
         """Return the START state of the application's own run."""

@@ -196,13 +196,16 @@ class Runs:
     def _open(self, execution: Execution, plan_lineage: PlanLineage) -> OpenRun:
         word = plan_lineage.command or ("query" if plan_lineage.columns is not None else "command")
         key = str(execution.id)
-        job = self._job(word, label_of(plan_lineage), "SQL_JOB", sql=execution.sql)
+        job = self._job(word, label_of(plan_lineage, self._application.trimming), "SQL_JOB", sql=execution.sql)
         run = self._runs[key] = OpenRun(key, self._run_id(f"execution {key}"), job, plan_lineage)
         return run
 
     def _job(self, word: str, label: str, type_: str, processing: str = "BATCH", sql: str | None = None) -> Job:
         app = self._application
-        name = job_name([app.name, word, label if app.append_dataset_name else ""], replace_dots=app.replace_dots)
+        label = label if app.append_dataset_name else ""
+        # Without either, the job would have the application's name.
+        parts = [app.name, word if app.append_command or not label else "", label]
+        name = job_name(parts, replace_dots=app.replace_dots)
         return Job(app.namespace, name, type_, processing, sql, app.source_location)
 
     def _run_id(self, identity: str) -> str:
@@ -296,7 +299,7 @@ class Runs:
 
     def _stream_job(self, query: str, parts: list[PlanLineage], sql: str | None) -> Job:
         started = self._streams.get(query)
-        label = stream_label(started.name if started is not None else None, parts)
+        label = stream_label(started.name if started is not None else None, parts, self._application.trimming)
         return self._job("streaming_query", label, "SQL_JOB", "STREAMING", sql)
 
     def _nested_in_stream(self, query: str, plan_lineage: PlanLineage, execution: Execution) -> list[RunState]:
@@ -318,11 +321,12 @@ class Runs:
         return [self._state(run, "START", execution.time if started is None else started.time)]
 
     def _start_rdd_job(self, record: RddJobStarted) -> list[RunState]:
-        plan_lineage = rdd_job(record)
+        plan_lineage = rdd_job(record, self._application.trimming)
         if not self._application.rdds or not (record.writes or plan_lineage.inputs):
             return []
         key = f"job {record.job}"
-        job = self._job(plan_lineage.command or "rdd", label_of(plan_lineage), "RDD_JOB")
+        label = label_of(plan_lineage, self._application.trimming)
+        job = self._job(plan_lineage.command or "rdd", label, "RDD_JOB")
         run = self._runs[key] = OpenRun(key, self._run_id(key), job, plan_lineage)
         run.started = True
         return [self._state(run, "START", record.time)]

@@ -97,7 +97,8 @@ class Counted:
         datasets: dict[Identifier, None] = {}
         for part in parts:
             owner.update(part.scanned)
-            datasets.update((dataset.identifier, None) for dataset in part.inputs)
+            # A view holds no rows.
+            datasets.update((dataset.identifier, None) for dataset in part.inputs if dataset.type != "VIEW")
         only = next(iter(datasets)) if len(datasets) == 1 else None
         for scan in metrics.scans:
             found = next((owner[i] for i in scan.attributes if i in owner), None if scan.attributes else only)
@@ -133,7 +134,8 @@ def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[RunInput,
     datasets: dict[Identifier, Dataset] = {}
     for part in parts:
         for dataset in part.inputs:
-            datasets.setdefault(dataset.identifier, dataset)
+            known = datasets.get(dataset.identifier)
+            datasets[dataset.identifier] = dataset if known is None else known.joined(dataset)
     read = counted.read
     return tuple(
         RunInput(dataset, Statistics(*read[identifier]) if identifier in read else None)
@@ -159,7 +161,10 @@ def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: boo
                 made = RunOutput(write.dataset)
             else:
                 made = RunOutput(write.dataset, write.lifecycle, write.renamed_from, None, output.lineage)
-            found.setdefault(write.dataset.identifier, made)
+            known = found.setdefault(write.dataset.identifier, made)
+            if known is not made:
+                whole = known.dataset.joined(write.dataset)
+                found[write.dataset.identifier] = attrs.evolve(known, dataset=whole)
     for identifier, made in list(found.items()):
         written = counted.total if len(found) == 1 else counted.written.get(identifier, Written())
         # The rows of an RDD have no columns, and so no column lineage.
@@ -250,8 +255,10 @@ class OpenRun:
 
     def grow(self, plan_lineage: PlanLineage) -> None:
         """Add the lineage of a nested write, unless an identical one is there already."""
-        written = (output.write.dataset.identifier for output in plan_lineage.outputs)
-        said = frozenset(("out", i) for i in written) | {("in", d.identifier) for d in plan_lineage.inputs}
+        written = (output.write.dataset for output in plan_lineage.outputs)
+        said = frozenset(("out", d.identifier, d.locations) for d in written) | {
+            ("in", d.identifier, d.locations) for d in plan_lineage.inputs
+        }
         if said in self._known:
             return
         if len(self.nested) >= MOST_PARTS:
@@ -287,6 +294,10 @@ class OpenRun:
         """
         counted = Counted() if event_type == "START" else self.counted
         remarks = dict.fromkeys(n for part in self.parts for n in part.gaps)
+        inputs = inputs_of(self.parts, counted)
+        if self.job.processing_type == "STREAMING":
+            # Later batches may read other parts than those that the first one read.
+            inputs = tuple(attrs.evolve(r, dataset=attrs.evolve(r.dataset, locations=())) for r in inputs)
         return RunState(
             event_type=event_type,
             event_time=time,
@@ -294,7 +305,7 @@ class OpenRun:
             job=self.job,
             engine=engine,
             parent=parent,
-            inputs=inputs_of(self.parts, counted),
+            inputs=inputs,
             outputs=outputs_of(
                 self.parts, counted if failure is None else Counted(), completed=event_type == "COMPLETE"
             ),

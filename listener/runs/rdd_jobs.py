@@ -10,6 +10,8 @@ from __future__ import annotations
 from openlineage_pyspark.facets.commands.target import Write, path_label
 from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.rdd import rdd_sources
+from openlineage_pyspark.facets.datasets.source import Relation
+from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
@@ -19,17 +21,19 @@ _NO_DIRECTORY = "an output format without a directory: what it writes is not kno
 _LATE = "the job was over before it was looked at: what it writes is not known, and what it reads only by name"
 
 
-def rdd_job(record: RddJobStarted) -> PlanLineage:
+def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> PlanLineage:
     """
     Return what an RDD-only job reads and writes.
 
     Args:
         record: the record of its start.
+        trimming: what is left out of the names of datasets.
 
     Returns:
         Its datasets, without columns. An input file is reported as its directory, as in the Java integration.
     """
-    inputs, unknown = rdd_sources(record.sources)
+    found, unknown = rdd_sources(record.sources)
+    inputs = Relation(found).trimmed(trimming).datasets
     path, format_ = record.path, record.format
     remarks = []
     if unknown:
@@ -39,7 +43,7 @@ def rdd_job(record: RddJobStarted) -> PlanLineage:
     outputs: tuple[WrittenDataset, ...] = ()
     if path is not None:
         short = simple_name(format_).removesuffix("OutputFormat").lower() if format_ else None
-        dataset = at_location(path, (), short or None)
+        dataset = trimming.dataset(at_location(path, (), short or None))
         outputs = (WrittenDataset(Write(dataset, label=path_label(dataset)), None),)
     word = "save_rdd" if record.writes else "read_rdd"
     return PlanLineage(inputs, outputs, command=word, gaps=tuple(remarks), operators=1)

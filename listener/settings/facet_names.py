@@ -27,6 +27,7 @@ FACETS = (
     "spark_properties",
     "sql",
     "storage",
+    "subset",
     "symlinks",
     "tags",
 )
@@ -43,7 +44,6 @@ FACETS_NOT_YET = (
     "spark.logicalPlan",
     "spark_jobDetails",
     "spark_unknown",
-    "subset",
     "version",
 )
 """Facets of the Java integration that these events never contain."""

@@ -7,10 +7,12 @@ docs/configuration.md and the samples in conf/ all follow from it. Transport opt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import attrs
+from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, TRIMMERS, Trimming
 from openlineage_pyspark.facets.events.options import EventOptions, Tag
 from openlineage_pyspark.facets.model.run import RunReference
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
@@ -21,9 +23,11 @@ from openlineage_pyspark.listener.settings.kinds import (
     DISK_SIZE,
     LIST,
     MILLISECONDS,
+    PATTERN,
     SIZE,
     TAGS,
     TEXT,
+    TRIMMER_NAMES,
     UUID,
     parse_tag,
     whole_number,
@@ -153,6 +157,16 @@ def _tags(reading: Reading, listed: Key[tuple[str, ...]], single: Key[str | None
                 problem = f"tag {position} is not written as key, key:value or key:value:source"
                 reading.warnings.append(f"{given.label}: {problem}, and {what}")
     return tuple(tags.values())
+
+
+def _trimming(
+    reading: Reading,
+    off: Key[tuple[str, ...]],
+    also_off: Key[tuple[str, ...]],
+    pattern: Key[re.Pattern[str] | None],
+) -> Trimming:
+    disabled = {*reading.value(off), *reading.value(also_off)}
+    return Trimming(tuple(name for name in TRIMMERS if name not in disabled), reading.value(pattern))
 
 
 @attrs.frozen(kw_only=True)
@@ -286,6 +300,49 @@ class Settings:
         ),
         by=_tags,
         default=(),
+    )
+    trimming: Trimming = derived(  # noqa: RUF009
+        Key(
+            "dataset.disabledTrimmers",
+            TRIMMER_NAMES,
+            default=(),
+            example="DateTrimmer;YearMonthTrimmer",
+            text="The trimmers of dates and partitions that are not applied to the names of datasets, with or without"
+            " their package in Java.",
+        ),
+        Key(
+            "dataset.disabled_trimmers",
+            TRIMMER_NAMES,
+            default=(),
+            source=PYTHON,
+            example="DateTrimmer;YearMonthTrimmer",
+            text="The same in openlineage-python.",
+        ),
+        Key(
+            "dataset.removePath.pattern",
+            PATTERN,
+            default=None,
+            example="(?<remove>/[0-9]{4}-[0-9]{2}-[0-9]{2})",
+            text="A regular expression; what its group `remove` finds first is cut from the names of datasets.",
+        ),
+        by=_trimming,
+        default=DEFAULT_TRIMMING,
+    )
+    views_enabled: bool = key(
+        "views.enabled",
+        BOOLEAN,
+        default=True,
+        source=OURS,
+        text="Counts permanent views that are read as inputs, besides the tables behind them; `false` leaves the tables"
+        " alone, as in the Java integration.",
+    )
+    append_command: bool = key(
+        "jobName.appendCommand",
+        BOOLEAN,
+        default=True,
+        source=OURS,
+        text="Has the name of the command in the name of a job; `false` gives `<application>.<output>`, so that all"
+        " commands that write to an output are one job.",
     )
     append_dataset_name: bool = key(
         "jobName.appendDatasetName",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 import attrs
+from openlineage_pyspark.facets.datasets.trimming import TRIMMERS, java_pattern
 from openlineage_pyspark.facets.events.options import Tag
 from openlineage_pyspark.facets.model.run import RunReference
 from openlineage_pyspark.transport import values
@@ -130,6 +131,14 @@ def _to_tags(value: object) -> tuple[str, ...]:
     return _to_list(value) if isinstance(value, list | tuple) else values.items(_to_text(value), r"(?<!\\);")
 
 
+def _to_trimmers(value: object) -> tuple[str, ...]:
+    """Return the names of trimmers, which may have the package of openlineage-java or openlineage-python."""
+    names = tuple(name.rpartition(".")[2] for name in _to_list(value))
+    if not TRIMMERS.keys() >= set(names):
+        raise ValueError("no trimmer")
+    return names
+
+
 def _to_uuid(value: object) -> str:
     return str(uuid.UUID(_to_text(value)))
 
@@ -167,6 +176,12 @@ MILLISECONDS: Kind[float] = Kind(
 """Durations: values in seconds, written as whole milliseconds."""
 SIZE: Kind[int] = Kind("a number of bytes from 1 to 2147483647, such as 1048576, 512k or 32m", _to_size)
 DISK_SIZE: Kind[int] = Kind("a number of bytes, such as 512m or 20g", _to_disk_size)
+PATTERN: Kind[re.Pattern[str]] = Kind(
+    "a regular expression with a group `(?<remove>...)`",
+    lambda value: java_pattern(_to_text(value)),
+    lambda pattern: pattern.pattern,
+)
+TRIMMER_NAMES: Kind[tuple[str, ...]] = Kind(f"a list of {', '.join(TRIMMERS)}", _to_trimmers)
 LIST: Kind[tuple[str, ...]] = Kind("a list, as a,b or [a;b]", _to_list)
 TAGS: Kind[tuple[str, ...]] = Kind("tags, as key:value:source;key:value;label", _to_tags)
 CONTEXT: Kind[ParentContext] = Kind(

@@ -105,8 +105,11 @@ def application_of(facts: ContextFacts, settings: Settings, attempt: int = 1) ->
         reads=settings.reads_enabled,
         rdds=not settings.rdd_events_disabled,
         source_location=script_location(),
+        append_command=settings.append_command,
         append_dataset_name=settings.append_dataset_name,
         replace_dots=settings.replace_dot_with_underscore,
+        trimming=settings.trimming,
+        views=settings.views_enabled,
     )
 
 

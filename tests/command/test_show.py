@@ -365,7 +365,7 @@ def test_programs_get_json(written, run):
         "outputs": [
             {
                 "namespace": "file", "name": "/d/warehouse/daily", "table": "default.daily", "run": "b",
-                "state": "COMPLETE", "rows": 1095,
+                "state": "COMPLETE", "rows": 1095, "views": [],
                 "columns": [
                     {
                         "column": "flights",

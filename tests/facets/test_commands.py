@@ -202,7 +202,7 @@ def test_a_table_that_a_catalog_makes_is_what_the_table_is_called_later_too():
     (later,) = lineage_of_plan(plan, Session("file:/warehouse")).inputs
     links = [(link.namespace, link.name) for link in later.symlinks]
     assert (later.identifier.namespace, later.identifier.name) == ("s3://lake", "db/t")
-    assert links == [("file:/warehouse", "db.t"), (first.namespace, first.name)]
+    assert links == [("file:///warehouse", "db.t"), (first.namespace, first.name)]
 
 
 def test_a_table_that_is_made_in_a_database_has_the_name_that_reading_it_gives():

@@ -48,6 +48,24 @@ def test_a_full_event_is_as_in_the_golden_file(full_run, golden):
     golden("facets/full_event.json", text + "\n")
 
 
+def test_the_parts_that_a_run_reads_and_writes_are_in_a_facet(full_run, specification, violations):
+    def part(each, path):
+        return attrs.evolve(each, dataset=attrs.evolve(each.dataset, locations=(path,)))
+
+    state = full_run[1]
+    inputs = (part(state.inputs[0], "/in/2026-01-01"), *state.inputs[1:])
+    state = attrs.evolve(state, inputs=inputs, outputs=tuple(part(o, "/out/2026-01-01") for o in state.outputs))
+    event = as_json(state)
+
+    assert specification.violations([event]) == violations([as_json(full_run[0]), event]) == []
+    found = [dataset["inputFacets"].get("subset", {}) for dataset in event["inputs"] if "inputFacets" in dataset]
+    assert found[0]["inputCondition"] == {"type": "location", "locations": ["/in/2026-01-01"]}
+    assert [facet for facet in found[1:] if facet] == []
+    assert [dataset["outputFacets"]["subset"]["outputCondition"] for dataset in event["outputs"]] == [
+        {"type": "location", "locations": ["/out/2026-01-01"]} for _ in state.outputs
+    ]
+
+
 def test_the_producer_is_this_package_at_its_version(full_run):
     event = as_json(full_run[1])
     version = metadata.version("openlineage-pyspark")

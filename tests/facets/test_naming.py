@@ -58,24 +58,6 @@ def test_credentials_in_a_locations_authority_do_not_survive(path, namespace):
 
 
 @pytest.mark.parametrize(
-    ("path", "root"),
-    [
-        ("/data/orders/day=1", "/data/orders"),
-        ("/data/orders/day=2024-01-01/hour=3", "/data/orders"),
-        ("/data/orders/day=1/", "/data/orders"),
-        ("s3://shop/orders/city=New%20York", "s3://shop/orders"),
-        ("/data/orders/name=__HIVE_DEFAULT_PARTITION__", "/data/orders"),
-        ("/data/orders/empty=", "/data/orders"),
-        ("/data/a=b/orders", "/data/a=b/orders"),
-        ("/data/orders", "/data/orders"),
-        ("file:/data/orders/day=1", "file:/data/orders"),
-    ],
-)
-def test_partition_directories_at_the_end_belong_to_the_table(path, root):
-    assert naming.table_root(path) == root
-
-
-@pytest.mark.parametrize(
     ("path", "parent"),
     [("/a/b", "/a"), ("/a/b/", "/a"), ("s3://shop/a/b.csv", "s3://shop/a"), ("/a", "/")],
 )
@@ -227,8 +209,10 @@ def test_a_metastore_is_named_by_its_first_server():
 @pytest.mark.parametrize(
     ("warehouse", "namespace"),
     [
-        ("file:/data/warehouse", "file:/data/warehouse"),
-        ("file:///data/warehouse/", "file:/data/warehouse"),
+        ("file:/data/warehouse", "file:///data/warehouse"),
+        ("file:///data/warehouse/", "file:///data/warehouse"),
+        ("/data/warehouse", "file:///data/warehouse"),
+        ("file:/", "file:///"),
         ("s3a://shop/warehouse", "s3://shop/warehouse"),
         ("hdfs://nn:8020/user/hive/warehouse", "hdfs://nn:8020/user/hive/warehouse"),
         ("s3a://AKIA:s3cr3t@shop/warehouse", "s3://shop/warehouse"),

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import datetime
+
+import attrs
 import pytest
 from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
-from openlineage_pyspark.facets.model.run import Failure
+from openlineage_pyspark.facets.model.run import Engine, Failure, Job, Parent, RunReference
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import Metrics, ScanMetrics, TaskMetrics
-from openlineage_pyspark.listener.runs.open_run import Counted, end_type, inputs_of, outputs_of
+from openlineage_pyspark.listener.runs.open_run import Counted, OpenRun, end_type, inputs_of, outputs_of
 
 ORDERS = Dataset(Identifier("file", "/orders"))
 RATES = Dataset(Identifier("file", "/rates"))
 TOTALS = Dataset(Identifier("file", "/totals"))
+PARENT = Parent(RunReference("id", "shop", "shop"))
 NO_COLUMNS = ColumnLineage((), ())
 JOIN = PlanLineage(inputs=(ORDERS, RATES), scanned={1: ORDERS.identifier, 2: RATES.identifier})
 COPY = PlanLineage(inputs=(ORDERS,), scanned={1: ORDERS.identifier})
@@ -41,6 +45,43 @@ def test_a_scan_without_columns_counts_for_the_only_input() -> None:
     metrics = Metrics(scans=(scan((), 4),))
     assert read(COPY, metrics) == [("/orders", Statistics(4))]
     assert read(JOIN, metrics) == [("/orders", None), ("/rates", None)]
+
+
+def test_a_view_beside_the_only_table_that_is_read_counts_nothing() -> None:
+    view = Dataset(Identifier("file:///warehouse", "shop.recent"), type="VIEW")
+    part = PlanLineage(inputs=(view, ORDERS))
+    assert read(part, Metrics(tasks=TaskMetrics(rows_read=5)), Metrics(scans=(scan((), 4),))) == [
+        ("shop.recent", None),
+        ("/orders", Statistics(9)),
+    ]
+
+
+def test_the_parts_of_a_dataset_that_several_plans_read_and_write_add_up() -> None:
+    days = [attrs.evolve(ORDERS, locations=(f"/orders/2026-01-0{day}",)) for day in (2, 1)]
+    parts = [PlanLineage(inputs=(day,), outputs=(WrittenDataset(Write(day), None),)) for day in days]
+
+    def locations(parts: list[PlanLineage]) -> list[tuple[str, ...]]:
+        inputs, outputs = inputs_of(parts, Counted()), outputs_of(parts, Counted(), completed=True)
+        return [dataset.locations for dataset in (*(i.dataset for i in inputs), *(o.dataset for o in outputs))]
+
+    assert locations(parts) == [("/orders/2026-01-01", "/orders/2026-01-02")] * 2
+    assert locations([*parts, PlanLineage(inputs=(ORDERS,))])[0] == ()
+
+
+@pytest.mark.parametrize(("processing", "locations"), [("BATCH", ("/orders/2026-01-01",)), ("STREAMING", ())])
+def test_a_stream_does_not_say_which_parts_its_first_batch_read(processing: str, locations: tuple[str, ...]) -> None:
+    part = PlanLineage(inputs=(attrs.evolve(ORDERS, locations=("/orders/2026-01-01",)),))
+    run = OpenRun("1", "id", Job("shop", "shop.copy", "SQL_JOB", processing), part)
+    state = run.state("START", datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc), Engine("4.3"), PARENT)
+    assert [each.dataset.locations for each in state.inputs] == [locations]
+
+
+def test_nested_writes_to_other_parts_of_a_dataset_are_other_writes() -> None:
+    days = [attrs.evolve(TOTALS, locations=(f"/totals/2026-01-0{day}",)) for day in (1, 1, 2)]
+    run = OpenRun("1", "id", Job("shop", "shop.copy", "SQL_JOB"), PlanLineage())
+    for day in days:
+        run.grow(PlanLineage(outputs=(WrittenDataset(Write(day), None),)))
+    assert len(run.nested) == 2
 
 
 def test_a_scan_of_unknown_columns_or_without_rows_counts_for_nothing() -> None:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from openlineage_pyspark.facets.datasets.trimming import Trimming
 from openlineage_pyspark.listener.guard import Guard
 from support.assembled import Assembled
 
@@ -116,6 +117,39 @@ def test_a_job_of_rdds_has_inputs_an_output_and_what_was_counted() -> None:
     assert (output.dataset.identifier.name, output.dataset.file_format, output.lineage) == ("/data/out", "text", None)
     assert (output.statistics.rows, output.statistics.bytes) == (4, 80)
     assert state.gaps == ()
+
+
+def test_a_job_that_reads_and_writes_another_directory_each_day_stays_the_same() -> None:
+    def told_of(day: str, path: str) -> tuple[str, list[tuple[str, tuple[str, ...]]]]:
+        (state,) = runs().feed(rdd_start(path=f"file:{path.format(day)}", sources=[f"file:/in/{day}"]))
+        datasets = [*(read.dataset for read in state.inputs), *(written.dataset for written in state.outputs)]
+        return state.job.name, [(dataset.identifier.name, dataset.locations) for dataset in datasets]
+
+    name, datasets = told_of("2026-01-02", "/srv/out/{}")
+    assert told_of("2026-01-03", "/srv/out/{}")[0] == name
+    assert datasets == [("/in", ("/in/2026-01-02",)), ("/srv/out", ("/srv/out/2026-01-02",))]
+    # A date in the middle of a path is part of the dataset, and still not of the job.
+    name, (_, output) = told_of("2026-01-02", "/srv/{}/out")
+    assert told_of("2026-01-03", "/srv/{}/out")[0] == name
+    assert output == ("/srv/2026-01-02/out", ())
+    whole = runs(trimming=Trimming(())).feed(rdd_start(path="file:/srv/out/2026-01-02"))
+    assert [written.dataset.identifier.name for written in whole[0].outputs] == ["/srv/out/2026-01-02"]
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({}, "app.save_rdd.data_out"),
+        ({"append_command": False}, "app.data_out"),
+        ({"append_dataset_name": False}, "app.save_rdd"),
+        ({"append_command": False, "append_dataset_name": False}, "app.save_rdd"),
+        ({"append_command": False, "replace_dots": True}, "app_data_out"),
+    ],
+)
+def test_the_parts_of_a_job_s_name_can_be_chosen(options: dict[str, Any], name: str) -> None:
+    """It never has the application's name alone, which is that of another job."""
+    (state,) = runs(**options).feed(rdd_start())
+    assert state.job.name == name
 
 
 def test_an_end_of_a_job_that_is_no_run_gives_nothing() -> None:

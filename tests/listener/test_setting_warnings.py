@@ -53,7 +53,7 @@ def test_the_nearest_key_is_written_as_in_the_place_of_the_unknown_one(tmp_path:
 @pytest.mark.parametrize(
     "name",
     [
-        "dataset.removePath.pattern",
+        "dataset.extraTrimmers",
         "dataset.namespaceResolvers.kafka.type",
         "circuitBreaker.type",
         "circuitBreaker.memoryThreshold",
@@ -93,6 +93,8 @@ def test_a_transport_option_with_options_below_it_warns():
 
 WHOLE = "it must be a whole number from {} to 2147483647; the default, {}, is used"
 SIZE = "it must be a number of bytes from 1 to 2147483647, such as 1048576, 512k or 32m"
+PATTERN = "a regular expression with a group `(?<remove>...)`"
+TRIMMERS = "a list of DateTrimmer, KeyValueTrimmer, MultiDirDateTrimmer, YearMonthTrimmer"
 WRONG = [
     ("disabled", "ja", "text that is not shown; it must be true or false; the default, false, is used"),
     ("disabled", "yes", "yes; it must be true or false; the default, false, is used"),
@@ -102,6 +104,9 @@ WRONG = [
     ("flush.timeoutInMillis", "-1", f"-1; {WHOLE.format(0, 10000)}"),
     ("plan.maxBytes", "4g", f"4g; {SIZE}; the default, 33554432, is used"),
     ("applicationRunId", "run-1", "text that is not shown; it must be a UUID; it has no effect"),
+    ("dataset.removePath.pattern", "/[0-9]+", f"text that is not shown; it must be {PATTERN}; it has no effect"),
+    ("dataset.removePath.pattern", "(?<remove>", f"text that is not shown; it must be {PATTERN}; it has no effect"),
+    ("dataset.disabledTrimmers", "DateTrimer", f"text that is not shown; it must be {TRIMMERS}; it has no effect"),
 ]
 
 
@@ -119,6 +124,7 @@ def attributes(settings: Settings) -> tuple[object, ...]:
         settings.plan_max_bytes,
         settings.flush_timeout,
         settings.application_run_id,
+        settings.trimming,
     )
 
 

@@ -1,8 +1,10 @@
 """What the configuration of an application becomes, from each place in which it can be set."""
 
 import json
+import re
 
 import pytest
+from openlineage_pyspark.facets.datasets.trimming import Trimming
 from openlineage_pyspark.facets.events.options import Tag
 from openlineage_pyspark.facets.model.run import RunReference
 from openlineage_pyspark.listener.settings.settings import Settings, load
@@ -55,6 +57,9 @@ def test_without_configuration_the_defaults_hold_and_nothing_warns():
         job_owners=(),
         job_tags=(),
         run_tags=(),
+        trimming=Trimming(("DateTrimmer", "KeyValueTrimmer", "MultiDirDateTrimmer", "YearMonthTrimmer"), None),
+        views_enabled=True,
+        append_command=True,
         append_dataset_name=True,
         replace_dot_with_underscore=False,
         job_documentation=None,
@@ -92,6 +97,11 @@ def test_every_key_of_the_spark_configuration_is_read():
             "job.owners.team": "Some Team",
             "job.tags": "a:1",
             "run.tags": "b:2",
+            "dataset.disabledTrimmers": "io.openlineage.client.dataset.partition.trimmer.DateTrimmer;YearMonthTrimmer",
+            "dataset.disabled_trimmers": "openlineage.client.dataset.trimmers.KeyValueTrimmer",
+            "dataset.removePath.pattern": "(.*)(?<remove>/v[0-9]+)",
+            "views.enabled": "false",
+            "jobName.appendCommand": "false",
             "jobName.appendDatasetName": "false",
             "jobName.replaceDotWithUnderscore": "true",
             "filter.rddEventsDisabled": "true",
@@ -122,6 +132,9 @@ def test_every_key_of_the_spark_configuration_is_read():
     assert settings.job_owners == (("team", "Some Team"),)
     assert settings.job_tags == (Tag("a", "1", "CONFIG"),)
     assert settings.run_tags == (Tag("b", "2", "CONFIG"),)
+    assert settings.trimming == Trimming(("MultiDirDateTrimmer",), re.compile("(.*)(?P<remove>/v[0-9]+)"))
+    assert not settings.views_enabled
+    assert not settings.append_command
     assert not settings.append_dataset_name
     assert settings.replace_dot_with_underscore
     assert settings.job_documentation == "Loads a day."
