@@ -102,6 +102,38 @@ def test_no_flipped_byte_raises_loses_an_event_unsaid_or_changes_one(
     assert outcomes == {"set aside", "sent 3", "left"}
 
 
+@pytest.mark.slow
+def test_no_flipped_byte_of_the_log_of_a_killed_application_loses_an_event_unsaid(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    spool = Spool.create(tmp_path / "origin", HERE)
+    for event in EVENTS:
+        spool.append(event)
+    files = {name: (spool.directory / name).read_bytes() for name in (DATABASE, f"{DATABASE}-wal")}
+    spool.close()
+    log = files[f"{DATABASE}-wal"]
+    frame = 24 + int.from_bytes(log[8:12], "big")
+    places = [
+        place for place, byte in enumerate(log) if place < 32 or (place - 32) % frame < 24 or (byte and place % 31 == 0)
+    ]
+    root = tmp_path / "root"
+    outcomes = set()
+    for place in [None, *places]:
+        shutil.rmtree(root, ignore_errors=True)
+        directory = root / spool.directory.name
+        directory.mkdir(parents=True, mode=0o700)
+        broken = bytearray(log)
+        if place is not None:
+            broken[place] ^= (0x01, 0xFF)[place % 2]
+        (directory / DATABASE).write_bytes(files[DATABASE])
+        (directory / f"{DATABASE}-wal").write_bytes(broken)
+        caplog.clear()
+        result = outcome(directory, RecoveryScope(root))
+        assert result in (("sent 3",) if place is None else ("sent 3", "set aside")), place
+        outcomes.add(result)
+    assert outcomes == {"sent 3", "set aside"}
+
+
 def test_a_damaged_directory_does_not_keep_healthy_ones_from_being_sent(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

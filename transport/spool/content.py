@@ -103,6 +103,8 @@ def content(directory: Path) -> Content:
                 " (SELECT 'w' AS kind, length(body) AS size, since FROM waiting"
                 "  UNION ALL SELECT 'd', length(body), since FROM dead)"
             ).fetchone()
+            if (waiting or dead) and "destination" not in found:
+                raise ValueError("it does not say where its events go")
             oldest, newest = (None if time is None else as_time(time) for time in times)
             size = int(size)
     except FAULTS as exc:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from openlineage_pyspark.transport.spool.place import DATABASE
 
@@ -22,6 +23,7 @@ Python decodes sqlite's message, which may quote broken bytes (UnicodeDecodeErro
 
 # What the environment does to a healthy database; Python 3.10 has no codes for these, only the texts of sqlite.
 _PASSING = re.compile(r"locked|busy|\bfull\b|I/O|unable to open|readonly|interrupted|out of memory|authoriz")
+_LOG_MAGIC, _LOG_HEADER, _FRAME_HEADER = 0x377F0682, 32, 24
 _MAGIC = b"SQLite format 3\0"
 
 
@@ -69,6 +71,50 @@ def _has_sound_header(path: Path) -> bool:
         and int.from_bytes(header[44:48], "big") <= 4
         and int.from_bytes(header[56:60], "big") <= 3
     )
+
+
+def committed_frames(path: Path) -> int:
+    """
+    Return how many frames a write-ahead log has up to its last commit, by the headers of the frames alone.
+
+    SQLite ends a log at the first frame whose checksum is wrong, without a word: if it counts fewer frames, what
+    follows a damaged byte is lost (https://www.sqlite.org/fileformat.html#walformat).
+
+    Args:
+        path: of the database's log, which nobody writes to.
+
+    Raises:
+        ValueError: the header of the log is damaged.
+    """
+    try:
+        log = path.open("rb")
+    except OSError:
+        return 0
+    with log:
+        header = log.read(_LOG_HEADER)
+        if len(header) < _LOG_HEADER:
+            return 0
+        if int.from_bytes(header[:4], "big") & ~1 != _LOG_MAGIC or not _has_sound_checksum(header):
+            raise ValueError("the header of its log is damaged")
+        size, salts = int.from_bytes(header[8:12], "big"), header[16:24]
+        frames = commits = 0
+        while len(frame := log.read(_FRAME_HEADER)) == _FRAME_HEADER:
+            frames += 1
+            # A frame of an earlier use of the file has two other salts; one with one other salt is damaged.
+            if any(frame[4:8]) and (frame[8:12] == salts[:4] or frame[12:16] == salts[4:]):
+                commits = frames
+            log.seek(size, os.SEEK_CUR)
+    return commits
+
+
+def _has_sound_checksum(header: bytes) -> bool:
+    order: Literal["big", "little"] = "big" if header[3] & 1 else "little"
+    words = [int.from_bytes(header[at : at + 4], order) for at in range(0, 24, 4)]
+    one = two = 0
+    for first, second in zip(words[::2], words[1::2], strict=True):
+        one = (one + first + two) & 0xFFFFFFFF
+        two = (two + second + one) & 0xFFFFFFFF
+    return header[24:32] == one.to_bytes(4, "big") + two.to_bytes(4, "big")
 
 
 def checksum(row: Sequence[Any]) -> int:

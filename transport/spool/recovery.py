@@ -89,6 +89,9 @@ class Recovery:
         """Return whether to open a directory; delete it if it is for others and too old."""
         if self._scope.any_destination or seen.is_meant_for(self._destination, self._sender):
             return True
+        if not seen.destination:
+            # Its owner was stopped at its very first step, or it is damaged: opening it shows which.
+            return True
         if seen.destination == self._destination and seen.waiting:
             self._tell_of_other_sender(seen)
         retention = self._scope.retention

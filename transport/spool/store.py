@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 from openlineage_pyspark.transport.event import Event
-from openlineage_pyspark.transport.spool.damage import FAULTS, checksum, is_damage, reason_of
+from openlineage_pyspark.transport.spool.damage import FAULTS, checksum, committed_frames, is_damage, reason_of
 from openlineage_pyspark.transport.spool.place import (
     DATABASE,
     UNREADABLE,
@@ -125,6 +125,8 @@ class Spool:
             self._dead_bytes = _dead_bytes(self._connection)
             found = about(self._connection)
             self.destination, self.sender = found.get("destination", ""), found.get("sender")
+            if checked and "destination" not in found and _is_used(self._connection):
+                raise ValueError("it does not say where its events go")
         except FAULTS as exc:
             aside = is_damage(exc, directory) and _set_aside(directory)
             release(directory)
@@ -471,11 +473,12 @@ def _open(path: Path, *, checked: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         connection.text_factory = strict_text
+        frames = committed_frames(path.with_name(f"{path.name}-wal")) if checked else 0
         connection.execute("PRAGMA journal_mode = WAL")
         # A commit survives the end of the process at once, and a loss of power once the log is checkpointed.
         connection.execute("PRAGMA synchronous = NORMAL")
         if checked:
-            _check(connection)
+            _check(connection, frames)
         connection.executescript(_SCHEMA)
         for table in ("waiting", "dead"):
             if "checksum" not in _columns(connection, table):
@@ -491,14 +494,27 @@ def strict_text(value: bytes) -> str:
     return value.decode()
 
 
-def _check(connection: sqlite3.Connection) -> None:
-    """Raise ValueError if a database is damaged in a way that would hide events: a page, or the name of a table."""
+def _check(connection: sqlite3.Connection, frames: int) -> None:
+    """
+    Raise ValueError if a database is damaged in a way that would hide events.
+
+    Args:
+        connection: to the database.
+        frames: how many frames its log should have.
+    """
+    [(busy, found, _)] = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+    if not busy and 0 <= found < frames:
+        raise ValueError("its log is damaged")
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if tables and not tables >= _TABLES:
         raise ValueError("a table is missing")
     [(answer,)] = connection.execute("PRAGMA quick_check(1)").fetchall()
     if answer != "ok":
         raise ValueError("a page is damaged")
+
+
+def _is_used(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT 1 FROM waiting UNION ALL SELECT 1 FROM dead LIMIT 1").fetchall())
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
