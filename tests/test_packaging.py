@@ -185,6 +185,21 @@ def test_an_interpreter_starts_without_any_of_our_modules() -> None:
     assert modules & HEAVY == set()
 
 
+@needs_wheel
+def test_the_application_ends_after_functions_of_atexit_that_are_older_than_any_import_of_ours() -> None:
+    code = """
+import atexit
+atexit.register(print, "early")
+from openlineage_pyspark.listener.start import hook, register
+register.finish = lambda: print("end")
+hook.leave_last()
+atexit.register(print, "late")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "late\nearly\nend\n"
+
+
 @pytest.mark.spark
 @needs_wheel
 def test_an_import_of_pyspark_brings_the_activation_and_nothing_heavy_of_ours() -> None:

@@ -158,13 +158,24 @@ def _prefer_lasting_archive() -> None:
 
 def leave_last() -> None:
     """
-    Register the `atexit` function with which strict mode ends the process. Repeated calls do nothing.
+    Register `leave` with `atexit`, unless the `.pth` file has done so. Repeated calls do nothing.
 
-    `atexit` functions run in reverse order of registration, and this one is registered before any of the user's.
+    `atexit` functions run in reverse order of registration. The `.pth` file is read before anything of the user's runs;
+    without it, functions that the user registers before this call run after the end of the application was told.
     """
-    if not _LEAVING:
-        _LEAVING.append(_leave)
-        atexit.register(_leave)
+    if not _LEAVING and not any(getattr(finder, "leaves", False) for finder in sys.meta_path):
+        _LEAVING.append(leave)
+        atexit.register(leave)
+
+
+def leave() -> None:
+    """End the application, as the last of all `atexit` functions; in strict mode, end the process if that is due."""
+    registration = sys.modules.get("openlineage_pyspark.listener.start.register")
+    if registration is not None:
+        registration.finish()
+    strict = sys.modules.get("openlineage_pyspark.listener.start.strict")
+    if strict is not None:
+        strict.STRICT.leave()
 
 
 def means_lineage(key: str) -> bool:
@@ -176,12 +187,6 @@ def _asked_for(conf: dict[str, str]) -> bool:
     if any(map(means_lineage, conf)) or any(key.startswith("OPENLINEAGE") for key in os.environ):
         return True
     return os.path.exists("openlineage.yml") or os.path.exists(os.path.expanduser("~/.openlineage/openlineage.yml"))  # noqa: PTH110, PTH111 - pathlib costs an import
-
-
-def _leave() -> None:
-    strict = sys.modules.get("openlineage_pyspark.listener.start.strict")
-    if strict is not None:
-        strict.STRICT.leave()
 
 
 def _stopped(context: Any) -> None:

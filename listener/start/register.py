@@ -7,7 +7,6 @@ thread only has to put a compiled probe on the listener bus. `register` does the
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 import threading
@@ -235,13 +234,15 @@ def _attach(context: Any, java_context: Any, prepared: Prepared, guard: Guard) -
 def _watch() -> None:
     """Watch for the end of the process. Repeated calls do nothing."""
     if not _WATCHING:
-        end = ScriptEnd()
-        _WATCHING.append(end)
+        _WATCHING.append(ScriptEnd())
         leave_last()
-        atexit.register(lambda: _finish(end.outcome()))
 
 
-def _finish(outcome: Outcome) -> None:
+def finish() -> None:
+    """End what is listened to, at the end of the script."""
+    if not _WATCHING:
+        return
+    outcome = _WATCHING[0].outcome()
     try:
         for handle in _HANDLES[:]:
             Guard().run("ending", handle._end, outcome)

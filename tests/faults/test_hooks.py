@@ -26,3 +26,6 @@ def test_hooks_of_the_users_own_are_called_with_the_same_and_in_the_same_order(f
     ]
     assert pair.heard.stdout.splitlines()[4].startswith("listener ")
     assert [event["eventType"] for event in pair.heard.application()] == ["START", "FAIL"]
+    written = [event["outputs"][0]["name"].rpartition("/")[2] for event in pair.heard.queries()]
+    assert written == ["out", "out", "late", "late"]
+    assert pair.heard.events()[-1] == pair.heard.application()[-1]

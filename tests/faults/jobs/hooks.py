@@ -38,6 +38,7 @@ def excepthook_of_threads(told):
 
 
 def last():
+    spark.range(4).write.json("late")
     print("atexit, before the session", sys.excepthook is hook, signal.getsignal(signal.SIGTERM) is terminated)
 
 
