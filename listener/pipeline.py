@@ -126,7 +126,7 @@ class Pipeline:
     def _remember(self, failure: Failure) -> None:
         """Keep the messages that may quote rows: what the script itself raises at the end may repeat them."""
         for message, shown in shown_messages(failure, self._messages).items():
-            if message != shown and len(self._messages) < _MOST_MESSAGES:
+            if len(self._messages) < _MOST_MESSAGES:
                 self._messages[message] = shown
 
     def _contribution(self, provider: Provider, state: RedactedState) -> Contribution:
