@@ -8,7 +8,8 @@ Always removed:
 - what follows the name of a secret in free text (`password=...`), private keys, tokens in the form of a well-known
   service, and the secret values that the configuration holds: `text`;
 - comments in SQL, strings that a name, an assignment, a comparison or a function says are secret: `sql`;
-- statements, plans and lines of source code quoted in error messages: `errors`.
+- statements, plans and lines of source code quoted in error messages: `errors`;
+- values of rows in error messages, unless `row_values` asks for them: `rows`.
 
 With `mask_literals` also every literal in SQL (as `?`), all comments on tables and columns, and everything in a message
 that could be a literal.

@@ -26,10 +26,12 @@ _SHORT = 8
 _MARK = re.compile("\0\\d+\0")
 
 # Parameters of conditions whose values are names or types, by the ends of their own names, and by their names.
-_NAME_ENDS = tuple("Name Names Type Class Path Paths Column Columns Col Cols Config Location".split())
+_NAME_ENDS = tuple(
+    "Name Names Type Class Path Paths Column Columns Col Cols Config Location _name _type _version".split()
+)
 _NAMES = frozenset(
-    "alternative arg_name arg_type class clazz cls col column columns config configKey data_type database expected_type"
-    " failFastMode fileToRead func function identifier mapKeyDedupPolicy method obj_type path suggestion table"
+    "alternative class clazz cls col column columns config configKey database"
+    " failFastMode fileToRead func function identifier mapKeyDedupPolicy method path suggestion table"
     " tableIdentifier tableIdentWithDB type".split()
 )
 # Names of fields that are part of the data, as in JSON.
@@ -220,7 +222,7 @@ def _is_name(condition: str, parameter: str, value: str) -> bool:
         return True
     if parameter.startswith("field") and condition.split(".", maxsplit=1)[0] in _FIELDS_OF_DATA:
         return False
-    return parameter in _NAMES or parameter == "path" or parameter.endswith(_NAME_ENDS)
+    return parameter in _NAMES or (parameter.endswith(_NAME_ENDS) and parameter != "obj_name")
 
 
 def _without_parameters(raised: Raised) -> str:
