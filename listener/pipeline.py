@@ -111,10 +111,16 @@ class Pipeline:
         """Return the run states that a record produces, in order."""
         return [state for step in self._nested.in_order(record) for state in self._after(step)]
 
-    def abandon(self, time: datetime.datetime) -> list[RunState]:
-        """Return the states that wait for records that will never come, and the ends of all open runs."""
+    def abandon(self, time: datetime.datetime, lost: int = 0) -> list[RunState]:
+        """
+        Return the states that wait for records that will never come, and the ends of all open runs.
+
+        Args:
+            time: when the application ended (timezone-aware).
+            lost: how many records the probe dropped.
+        """
         late = [state for step in self._nested.release_all() for state in self._after(step)]
-        return [*late, *self._runs.abandon(time, self.dropped)]
+        return [*late, *self._runs.abandon(time, self.dropped, lost)]
 
     def _after(self, step: Step) -> list[RunState]:
         plan_lineage = self._analyses.of(step, wanted=self._runs.wants_plan(step))
@@ -157,7 +163,7 @@ class Pipeline:
     def _remember(self, failure: Failure) -> None:
         """Keep the messages that may quote rows: what the script itself raises at the end may repeat them."""
         for message, shown in shown_messages(failure, self._messages).items():
-            if message != shown and len(self._messages) < _MOST_MESSAGES:
+            if len(self._messages) < _MOST_MESSAGES:
                 self._messages[message] = shown
 
     def _contribution(self, provider: Provider, state: RedactedState) -> Contribution:

@@ -196,17 +196,17 @@ class Worker:
         self._guard.run("waiting for Spark's last events", self._settle, max(0.0, patience))
         while time.monotonic() < self._deadline and self._take(0):
             pass
+        self._lost = self._guard.run("counting lost records", self._probe.lost) or 0
         self._guard.run("ending the runs that are open", self._abandon)
         if not self._finished:
             self._finished = True
             self._guard.run("describing the application", self._end_application)
 
     def _abandon(self) -> None:
-        for state in self._pipeline.abandon(self._end_time()):
+        for state in self._pipeline.abandon(self._end_time(), self._lost):
             self._pipeline.ship(state)
 
     def _end_application(self) -> None:
-        self._lost = self._guard.run("counting lost records", self._probe.lost) or 0
         losses, metrics = self._losses(), self.metrics()
         members = attrs.evolve(metrics, receivers=tuple(map(self._shown, metrics.receivers))).members()
         ended = self._application.ended_state(self._outcome, self._end_time(), losses, self._records, members)

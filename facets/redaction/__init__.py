@@ -10,7 +10,8 @@ Always removed:
   `text`;
 - comments in SQL, values of options and properties: `sql`; strings that a name, an assignment, a comparison or a
   function says are secret: `conditions`;
-- statements, plans and lines of source code quoted in error messages: `errors`.
+- statements, plans and lines of source code quoted in error messages: `errors`;
+- values of rows in error messages, unless `row_values` asks for them: `rows`.
 
 With `mask_literals` also every literal in SQL (as `?`), all comments on tables and columns, and everything in a message
 that could be a literal.

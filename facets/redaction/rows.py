@@ -26,11 +26,13 @@ _SHORT = 8
 _MARK = re.compile("\0\\d+\0")
 
 # Parameters of conditions whose values are names or types, by the ends of their own names, and by their names.
-_NAME_ENDS = tuple("Name Names Type Class Path Paths Column Columns Col Cols Config Location".split())
+_NAME_ENDS = tuple(
+    "Name Names Type Class Path Paths Column Columns Col Cols Config Location _name _type _version".split()
+)
 _NAMES = frozenset(
-    "alternative arg_name arg_type class clazz cls col column columns config configKey data_type database func function"
-    " expected_type fileToRead identifier mapKeyDedupPolicy method obj_type path suggestion table tableIdentifier"
-    " tableIdentWithDB type".split()
+    "alternative class clazz cls col column columns config configKey database"
+    " failFastMode fileToRead func function identifier mapKeyDedupPolicy method path suggestion table"
+    " tableIdentifier tableIdentWithDB type".split()
 )
 # Names of fields that are part of the data, as in JSON.
 _FIELDS_OF_DATA = frozenset(("CANNOT_PARSE_JSON_FIELD", "MALFORMED_RECORD_IN_PARSING"))
@@ -142,7 +144,20 @@ def shown_messages(failure: Failure, known: Mapping[str, str] | None = None) -> 
     for raised in order:
         if raised.message:
             shown[raised.message] = _shown_message(raised, {**(known or {}), **shown})
+        shown = {**dict.fromkeys(_quoted_values(raised), REDACTED), **shown}
     return shown
+
+
+def _quoted_values(raised: Raised) -> Iterator[str]:
+    """Yield the values that a condition quotes and that are no mere words: other messages may repeat them."""
+    if not (raised.of_rows and raised.template):
+        return
+    for name, value in raised.parameters:
+        bare = value.strip("'\"` ")
+        is_long = _SHORT <= len(bare) <= _LONGEST_NAME and "\n" not in bare
+        is_name = _is_name(raised.condition or "", name, value) or _HARMLESS.fullmatch(bare) is not None
+        if is_long and not is_name and not bare.replace("_", "").isalpha():
+            yield bare
 
 
 def is_script(failure: Failure) -> bool:
@@ -207,7 +222,7 @@ def _is_name(condition: str, parameter: str, value: str) -> bool:
         return True
     if parameter.startswith("field") and condition.split(".", maxsplit=1)[0] in _FIELDS_OF_DATA:
         return False
-    return parameter in _NAMES or parameter == "path" or parameter.endswith(_NAME_ENDS)
+    return parameter in _NAMES or (parameter.endswith(_NAME_ENDS) and parameter != "obj_name")
 
 
 def _without_parameters(raised: Raised) -> str:
@@ -234,18 +249,20 @@ def _shown_text(text: str, shown: Mapping[str, str], *, of_rows: bool = False, h
     """
     places: list[str] = []
     marked = _marked(text.replace("\0", ""), shown, places)
-    lines = _without_states_of_data(marked).split("\n")
+    lines = _without_texts_of_conditions(marked, shown).split("\n")
     made = "\n".join(_shown_lines(lines, of_rows=of_rows, headed=headed))
     return _MARK.sub(lambda found: places[int(found.group()[1:-1])], made)
 
 
 def _marked(text: str, shown: Mapping[str, str], places: list[str]) -> str:
     """Put marks in place of the known messages, longest first; append what each mark stands for to `places`."""
-    for message in sorted(filter(None, shown), key=len, reverse=True):
-        if message not in text:
+    for known in sorted(shown, key=len, reverse=True):
+        # An exception of Python's does not end in a line break.
+        message = known.rstrip("\n")
+        if not message or message not in text:
             continue
         mark = f"\0{len(places)}\0"
-        places.append(shown[message])
+        places.append(shown[known])
         if len(message) >= _SHORT:
             text = text.replace(message, mark)
         else:
@@ -253,21 +270,31 @@ def _marked(text: str, shown: Mapping[str, str], places: list[str]) -> str:
     return text
 
 
-def _without_states_of_data(text: str) -> str:
-    """Remove the texts of conditions about values: what stands between a condition and its SQLSTATE."""
+def _without_texts_of_conditions(text: str, shown: Mapping[str, str]) -> str:
+    """Remove the texts of conditions about values: up to the SQLSTATE or, where it is missing, all that follows."""
     parts: list[str] = []
     done = 0
-    begin: int | None = None
+    begin: re.Match[str] | None = None
     for found in _CONDITION_OR_STATE.finditer(text):
         if found["condition"] is not None:
-            begin = found.end() if begin is None else begin
+            begin = begin or found
             continue
         if begin is not None and found.group().removeprefix("SQLSTATE: ").startswith(_STATES_OF_DATA):
-            marks = " ".join(_MARK.findall(text[begin : found.start()]))
-            parts += [text[done:begin], f" {REDACTED} {marks} " if marks else f" {REDACTED} "]
+            marks = " ".join(_MARK.findall(text[begin.end() : found.start()]))
+            parts += [text[done : begin.end()], f" {REDACTED} {marks} " if marks else f" {REDACTED} "]
             done = found.start()
         begin = None
-    return "".join([*parts, text[done:]])
+    return "".join([*parts, _without_beginnings(text[done:], shown)])
+
+
+def _without_beginnings(text: str, shown: Mapping[str, str]) -> str:
+    """Remove what follows the condition of a known message, of which the text has the beginning alone."""
+    for message, instead in shown.items():
+        condition = _CONDITION.match(message) if message != instead else None
+        begin = text.find(message[: condition.end() + _SHORT]) if condition is not None else -1
+        if condition is not None and begin >= 0:
+            text = f"{text[: begin + condition.end()]} {WITHHELD}"
+    return text
 
 
 def _shown_lines(lines: list[str], *, of_rows: bool, headed: bool) -> Iterator[str]:

@@ -35,6 +35,11 @@ final class Executions {
     return record.end();
   }
 
+  /** Lets the plan come with the end of an execution, since the record of its start is lost. */
+  void forget(long id) {
+    sent.remove(Long.valueOf(id));
+  }
+
   /** Returns the record of an execution's end. `totals`: what the execution's tasks counted, or null. */
   String end(SparkListenerSQLExecutionEnd event, long[] totals) throws IOException {
     Long id = Long.valueOf(event.executionId());

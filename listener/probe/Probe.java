@@ -73,7 +73,8 @@ public final class Probe extends SparkListener {
   public void onOtherEvent(SparkListenerEvent event) {
     try {
       if (event instanceof SparkListenerSQLExecutionStart) {
-        put(executions.start((SparkListenerSQLExecutionStart) event));
+        SparkListenerSQLExecutionStart start = (SparkListenerSQLExecutionStart) event;
+        if (!records.add(executions.start(start))) executions.forget(start.executionId());
       } else if (event instanceof SparkListenerSQLExecutionEnd) {
         SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
         put(executions.end(end, totals.remove(end.executionId())));

@@ -34,13 +34,15 @@ final class RecordQueue {
     droppedBefore = dropped.getCount();
   }
 
-  void add(String record) {
+  /** Returns whether there was room for the record; if not, it is counted as lost. */
+  boolean add(String record) {
     if (waiting.get() + record.length() > maxWaiting) {
       lost.incrementAndGet();
-      return;
+      return false;
     }
     waiting.addAndGet(record.length());
     records.add(record);
+    return true;
   }
 
   /** Makes a waiting `take` return at once. */

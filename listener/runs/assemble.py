@@ -104,19 +104,22 @@ class Runs:
                 return self._end_rdd_job(step)
         return []
 
-    def abandon(self, time: datetime.datetime, dropped: int = 0) -> list[RunState]:
+    def abandon(self, time: datetime.datetime, dropped: int = 0, lost: int = 0) -> list[RunState]:
         """
         End the runs that are still open when the application ends, since no further record will end them.
 
         Args:
             time: when the application ended (timezone-aware).
             dropped: how many events Spark dropped; the ends of these runs may be among them.
+            lost: how many records the probe dropped; likewise.
         """
         open_runs = list(self._runs.values())
         self._runs.clear()
+        causes = [f"Spark dropped {dropped} events of the listener's queue"] if dropped else []
+        causes += [f"the probe dropped {lost} records that nobody took in time"] if lost else []
         message = "the application ended before this run did"
-        if dropped:
-            message = f"the end of this run was not reported: Spark dropped {dropped} events of the listener's queue"
+        if causes:
+            message = f"the end of this run was not reported: {' and '.join(causes)}"
         failure = Failure(message, "JAVA")
         return [self._state(run, "ABORT", time, failure) for run in open_runs if run.started]
 

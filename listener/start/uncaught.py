@@ -21,6 +21,8 @@ _PYSPARK = "pyspark."
 _STACKS = ("_stackTrace", "stackTrace")
 _CONDITIONS = ("_errorClass", "error_class")
 _PARAMETERS = ("_messageParameters", "message_parameters")
+# Where PySpark, in the driver's Python, converts the rows that a frame is made of, or that are collected.
+_CONVERSIONS = ("/pyspark/sql/types.py", "/pyspark/sql/pandas/", "/pyspark/sql/conversion.py")
 # What PySpark makes of exceptions that Spark raises on the driver alone.
 _OF_ANALYSIS = ("AnalysisException", "ParseException")
 
@@ -71,13 +73,14 @@ def _raised(problem: BaseException, between: str) -> Raised:
     if not frames.endswith("\n"):
         frames += "\n"
     is_of_pyspark = type(problem).__module__.startswith(_PYSPARK)
+    converts = any(path in frames for path in _CONVERSIONS)
     return Raised(
         class_name,
         message,
         frames,
-        of_rows=is_of_pyspark and _quotes_rows(problem),
+        of_rows=converts or (is_of_pyspark and _quotes_rows(problem)),
         condition=_text(problem, _CONDITIONS) if is_of_pyspark else None,
-        parameters=_parameters(problem) if is_of_pyspark else (),
+        parameters=_parameters(problem) if is_of_pyspark and converts else (),
     )
 
 

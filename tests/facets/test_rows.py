@@ -87,7 +87,7 @@ def test_of_a_condition_of_sparks_the_text_stays_and_of_its_parameters_the_names
     ],
 )
 def test_a_parameter_is_shown_if_it_is_a_name(parameter: str, value: str, shown: str) -> None:
-    raised = attrs.evolve(CAST, template=f"It is <{parameter}>.", parameters=((parameter, value),), message=value)
+    raised = attrs.evolve(CAST, template=f"It is <{parameter}>.", parameters=((parameter, value),))
 
     assert without_rows(of(raised)).message == f"[CAST_INVALID_INPUT] It is {shown}. SQLSTATE: 22018"
 
@@ -274,6 +274,28 @@ def test_what_the_script_repeats_of_an_earlier_failure_shows_its_text_without_va
     assert found.message == f"RuntimeError: no load of people: {CAST_SHOWN}!"
     assert SSN not in str(found.stack_trace)
     assert f"captured.NumberFormatException: {CAST_SHOWN}\n" in str(found.stack_trace)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"no load: {CAST.message[:45]}", f"no load: [CAST_INVALID_INPUT] {WITHHELD}"),
+        (f"no load of {SSN}", "no load of ***"),
+        ("[CAST_INVALID_INPUT] is what it says", "[CAST_INVALID_INPUT] is what it says"),
+    ],
+)
+def test_a_part_of_an_earlier_message_shows_no_value(text: str, shown: str) -> None:
+    found = without_rows(script(Raised("RuntimeError", text, SCRIPT)), shown_messages(of(CAST)))
+
+    assert found.message == f"RuntimeError: {shown}"
+
+
+def test_a_message_that_lost_its_last_line_break_is_known() -> None:
+    raised = attrs.evolve(CAST, message=f"{CAST.message}\n")
+
+    found = without_rows(script(Raised("a.B", CAST.message, SCRIPT, of_rows=True)), shown_messages(of(raised)))
+
+    assert found.message == f"a.B: {CAST_SHOWN}"
 
 
 def test_a_condition_that_nothing_is_known_of_keeps_its_name_and_its_state() -> None:

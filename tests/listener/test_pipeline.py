@@ -18,6 +18,7 @@ from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.records import InvalidRecordError
 from openlineage_pyspark.listener.runs.application import Application
+from openlineage_pyspark.listener.start.uncaught import failed_outcome
 from openlineage_pyspark.transport import Event
 from openlineage_pyspark.transport.event import dataset_keys
 
@@ -208,6 +209,30 @@ def test_what_the_probe_says_of_itself_is_counted() -> None:
 
     assert dict(found.guard.caught) == {"the probe (onJobEnd): RuntimeError": 1}
     assert (found.pipeline.dropped, found.submitted.events) == (7, [])
+
+
+@pytest.mark.parametrize(
+    ("row_values", "shown"), [(False, "no load: [X_Y] of ***"), (True, f"no load: [X_Y] of {CANARY}")]
+)
+def test_what_the_script_repeats_of_a_failed_query_shows_no_value(*, row_values: bool, shown: str) -> None:
+    """Though the query itself, which only reads, has no event."""
+    found = way(options=EventOptions(redaction=Redaction(row_values=row_values)))
+    message = f"[X_Y] of {CANARY}"
+    raised = {
+        "class": "a.B", "message": message, "frames": "", "ofRows": True, "condition": "X_Y", "template": "of <value>",
+        "parameters": {"value": CANARY},
+    }  # fmt: skip
+    error = {"class": "a.B", "message": message, "stack": "", "raised": [raised]}
+    found.take(start(1), end(1, error=error))
+    found.pipeline.ship(failing_application(f"no load: {message}"))
+
+    (body,) = found.submitted.bodies
+    assert body["run"]["facets"]["errorMessage"]["message"] == f"RuntimeError: {shown}"
+
+
+def failing_application(message: str) -> RunState:
+    application = Application("app-1", NOW, "team", "app", RUN, RUN, Engine("4.3.0"))
+    return application.ended_state(failed_outcome("FAIL", RuntimeError(message)), NOW, (), 0)
 
 
 def test_a_plan_that_no_run_needs_is_not_read() -> None:

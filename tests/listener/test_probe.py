@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -443,14 +445,51 @@ def test_what_waits_for_python_takes_a_sixteenth_of_the_drivers_heap_at_most(spa
     jvm = spark._jvm
     most = jvm.java.lang.Runtime.getRuntime().maxMemory() // 16
     probe = Probe(spark.sparkContext._gateway, ProbeLimits(max_waiting=1 << 60))
-    # All of the text but its first line stands in the record once.
-    text = "\n" + "x" * (most // 2 - 1000)
-    event = terminated(jvm, text)
+    # All of the text but its first line stands in the record once, as far as it is sent.
+    event = terminated(jvm, "\n" + "x" * 50_000)
+    fitting = most // 40_500
 
-    for _ in range(3):
+    for _ in range(fitting):
         probe._java.onOtherEvent(event)
-
-    assert probe.lost() == 1
-    assert len(probe.take(0)) == 1
+    assert probe.lost() == 0
+    for _ in range(fitting // 50):
+        probe._java.onOtherEvent(event)
+    assert probe.lost() > 0
+    lost = probe.lost()
+    while probe.take(0):
+        pass
     probe._java.onOtherEvent(event)
-    assert probe.lost() == 1
+    assert probe.lost() == lost
+
+
+def test_a_plan_whose_start_found_no_room_comes_with_the_end(spark, tmp_path):
+    context, go = spark.sparkContext, str(tmp_path / "go")
+
+    def waits(_value):
+        while not os.path.exists(go):  # noqa: PTH110
+            time.sleep(0.05)
+        return go
+
+    probe = Probe(context._gateway, ProbeLimits(max_waiting=41_000))
+    probe.attach(context._jsc)
+    probe._java.onOtherEvent(terminated(spark._jvm, "\n" + "x" * 50_000))
+    slow = spark.createDataFrame(context.parallelize([1], 1).map(lambda value: (waits(value),)), "a STRING")
+
+    with ThreadPoolExecutor(1) as thread:
+        written = thread.submit(slow.write.parquet, str(tmp_path / "out"))
+        while not context.statusTracker().getActiveJobsIds():
+            time.sleep(0.05)
+        probe.settle(context._jsc, 60)
+        lost = probe.lost()
+        (before,) = probe.take(0)
+        Path(go).touch()
+        written.result()
+    probe.settle(context._jsc, 60)
+    records = [json.loads(record) for record in probe.take(0)]
+    probe.detach(context._jsc)
+
+    assert lost == 1
+    assert json.loads(before)["k"] == "stream"
+    assert [(record["k"], record["class"].rsplit(".", 1)[-1], "plan" in record) for record in records] == [
+        ("end", "InsertIntoHadoopFsRelationCommand", True)
+    ]

@@ -74,17 +74,26 @@ def test_a_plan_that_python_can_not_read_costs_its_lineage_and_never_its_run() -
 
 
 @pytest.mark.parametrize(
-    ("dropped", "message"),
+    ("dropped", "lost", "message"),
     [
-        (0, "the application ended before this run did"),
-        (4, "the end of this run was not reported: Spark dropped 4 events of the listener's queue"),
+        (0, 0, "the application ended before this run did"),
+        (4, 0, "the end of this run was not reported: Spark dropped 4 events of the listener's queue"),
+        (0, 2, "the end of this run was not reported: the probe dropped 2 records that nobody took in time"),
+        (
+            4,
+            2,
+            (
+                "the end of this run was not reported: Spark dropped 4 events of the listener's queue"
+                " and the probe dropped 2 records that nobody took in time"
+            ),
+        ),
     ],
 )
-def test_a_run_without_an_end_is_aborted_with_the_application(dropped: int, message: str) -> None:
+def test_a_run_without_an_end_is_aborted_with_the_application(dropped: int, lost: int, message: str) -> None:
     found = runs()
     found.feed(rdd_start())
     found.pipeline.take(json.dumps({"k": "dropped", "count": dropped}))
-    (state,) = found.abandon()
+    (state,) = found.abandon(lost)
 
     assert (state.event_type, state.failure.message) == ("ABORT", message)
     assert found.abandon() == []

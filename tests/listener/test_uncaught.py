@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable
 
 import pytest
-from openlineage_pyspark.facets.model.run import Engine
+from openlineage_pyspark.facets.model.run import Engine, Failure
 from openlineage_pyspark.facets.redaction.rows import WITHHELD, without_rows
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.start.uncaught import failed_outcome
@@ -108,6 +108,20 @@ EVALUATION = "\tat org.apache.spark.sql.catalyst.expressions.Cast.eval(Cast.scal
 )
 def test_pysparks_stack_of_the_jvm_tells_where_it_was_raised(problem: Exception, *, of_rows: bool) -> None:
     assert [raised.of_rows for raised in failed_outcome("FAIL", problem).raised] == [of_rows]
+
+
+@pytest.mark.parametrize(
+    ("file", "shown"),
+    [
+        ("/lib/pyspark/sql/pandas/conversion.py", f"ValueError: {WITHHELD}"),
+        ("/lib/pyspark/sql/dataframe.py", "ValueError: 123-45-6789"),
+    ],
+)
+def test_what_fails_where_pyspark_converts_rows_quotes_none(file: str, shown: str) -> None:
+    code = compile("raise ValueError('123-45-6789')", file, "exec")
+    outcome = failed_outcome("FAIL", caught(lambda: exec(code)))  # noqa: S102
+
+    assert without_rows(Failure(outcome.message, "PYTHON", outcome.stack_trace, outcome.raised)).message == shown
 
 
 def test_the_end_of_the_application_quotes_no_row() -> None:

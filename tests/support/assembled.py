@@ -31,6 +31,6 @@ class Assembled:
         """Return the states that a record makes known."""
         return self.pipeline.states(parse(json.dumps(record)))
 
-    def abandon(self) -> list[RunState]:
+    def abandon(self, lost: int = 0) -> list[RunState]:
         """Return the states that the end of the application makes known."""
-        return self.pipeline.abandon(NOW)
+        return self.pipeline.abandon(NOW, lost)
