@@ -142,17 +142,20 @@ class _Bracket:
     condition: _Condition = attrs.Factory(_Condition)
 
 
-def secret_literals(tokens: Sequence[Token], *, all_strings: bool = False) -> frozenset[int]:
+def secret_literals(
+    tokens: Sequence[Token], *, all_strings: bool = False, columns: Sequence[str] = ()
+) -> frozenset[int]:
     """
     Return the indexes of the literals that belong to a secret.
 
     Args:
         tokens: the tokens of a SQL text, without white space and comments.
         all_strings: whether the whole text is the value of a secret.
+        columns: the columns of the table that the text writes, for an `INSERT` that does not name them.
     """
     if all_strings:
         return frozenset(at for at, token in enumerate(tokens) if token.kind is TokenKind.STRING)
-    reading = _Reading(tokens)
+    reading = _Reading(tokens, _indexes(columns))
     reading.read()
     return frozenset(reading.found)
 
@@ -160,8 +163,9 @@ def secret_literals(tokens: Sequence[Token], *, all_strings: bool = False) -> fr
 class _Reading:
     """One pass over the tokens, with a stack of open brackets."""
 
-    def __init__(self, tokens: Sequence[Token]) -> None:
+    def __init__(self, tokens: Sequence[Token], columns: frozenset[int]) -> None:
         self.found: set[int] = set()
+        self._columns_of_table = columns
         self._tokens = tokens
         self._stack = [_Bracket(names=None)]
         self._binds = False
@@ -281,7 +285,7 @@ class _Reading:
         is_call = bool(closed.function) and closed.function not in _NO_CALL
         if closed.has_secret and is_call and (closed.lambdas or _COMPARING.match(closed.function)):
             self._hide(closed.strings)
-        if closed.names and any(map(is_secret, closed.names)) and closed.opening == "(":
+        if closed.names and closed.opening == "(" and closed.function != "partition":
             self._columns(closed.names)
         if closed.is_query:
             top.rows = closed.rows
@@ -299,7 +303,7 @@ class _Reading:
     def _columns(self, names: list[str]) -> None:
         """Note which columns are secret: for the rows that follow, or those that stood before."""
         top = self._top
-        indexes = frozenset(index for index, name in enumerate(names) if is_secret(name))
+        indexes = _indexes(names)
         if top.clause == "WITH":
             top.columns_of_cte = indexes
         elif top.awaits_columns:
@@ -378,6 +382,8 @@ class _Reading:
         top.index = 0
         top.names = None
         top.clause = "BIND" if word == "USING" and self._binds else word
+        if word == "INSERT":
+            top.columns = self._columns_of_table
         if word in _AWAIT_COLUMNS:
             top.awaits_columns = True
         elif word in ("SELECT", "VALUES", "FROM", "SET", "WHERE"):
@@ -449,6 +455,11 @@ class _Reading:
                 self._hide(condition.numbers)
         if condition.has_secret:
             self._hide(operand.strings)
+
+
+def _indexes(columns: Sequence[str]) -> frozenset[int]:
+    """Return the indexes of the columns whose names say that they are secret."""
+    return frozenset(index for index, name in enumerate(columns) if is_secret(name))
 
 
 def _is_path(value: str) -> bool:

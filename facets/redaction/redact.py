@@ -7,7 +7,7 @@ stay too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
@@ -41,9 +41,9 @@ class Redaction:
         """Redact free text: a comment, a property's value, a remark."""
         return redact_text(text, self.known)
 
-    def sql(self, text: str) -> SqlText:
-        """Redact a statement in SQL; the result also holds the removed values."""
-        return self._without_numbers(redact_sql(text, self.text, mask=self.mask_literals))
+    def sql(self, text: str, columns: Sequence[str] = ()) -> SqlText:
+        """Redact a statement that writes some columns; the result also holds the removed values."""
+        return self._without_numbers(redact_sql(text, self.text, mask=self.mask_literals, columns=columns))
 
     def expression(self, text: str, *, secret: bool = False, hidden: frozenset[str] = frozenset()) -> str:
         """Redact an expression; of a secret column it hides all strings, and the strings `hidden` of any other."""
@@ -75,7 +75,8 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
         redaction: the options.
         earlier: messages of earlier exceptions, and what is shown in their place (`rows.shown_messages`).
     """
-    sql = redaction.sql(state.job.sql) if state.job.sql else SqlText("")
+    written = [field.name for output in state.outputs[:1] for field in output.dataset.fields]
+    sql = redaction.sql(state.job.sql, written) if state.job.sql else SqlText("")
     expressions = _expressions(state, redaction, sql)
     outputs = [
         attrs.evolve(

@@ -10,7 +10,7 @@ parsed by `sqlglot` are shown too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 from openlineage_pyspark.facets.redaction.conditions import secret_literals
@@ -58,6 +58,7 @@ def redact_sql(
     *,
     mask: bool = False,
     secret: bool = False,
+    columns: Sequence[str] = (),
     hidden: frozenset[str] = frozenset(),
 ) -> SqlText:
     """
@@ -68,12 +69,13 @@ def redact_sql(
         redact: removes the credentials from the value of a string.
         mask: whether to replace every literal by `?`.
         secret: whether the whole text is the value of a secret, so that all strings in it are hidden.
+        columns: the columns of the table that it writes.
         hidden: strings to hide wherever they occur.
     """
     if not mask and not secret and _MARK.search(text) is None:
         return SqlText(text)
     reading = _SqlRedactor(text, redact, mask=mask)
-    reading.read(secret=secret, hidden=hidden)
+    reading.read(secret=secret, columns=columns, hidden=hidden)
     return SqlText(without_credentials("".join(reading.shown)), frozenset(reading.hidden))
 
 
@@ -100,11 +102,12 @@ class _SqlRedactor:
         silent = (TokenKind.SPACE, TokenKind.COMMENT)
         self._places = [place for place, token in enumerate(self.all) if token.kind not in silent]
 
-    def read(self, *, secret: bool, hidden: frozenset[str]) -> None:
+    def read(self, *, secret: bool, columns: Sequence[str], hidden: frozenset[str]) -> None:
         """Redact all tokens."""
         self._hidden_before = hidden
         if not self._mask:
-            self._secret = secret_literals([self.all[place] for place in self._places], all_strings=secret)
+            significant = [self.all[place] for place in self._places]
+            self._secret = secret_literals(significant, all_strings=secret, columns=columns)
         at, begins = 0, True
         while at < len(self._places):
             token = self._token(at)

@@ -85,7 +85,8 @@ def without_values(text: str, values: Sequence[str]) -> str:
         if len(value) >= _WHOLE_WORD and not value.isdigit():
             text = text.replace(value, REDACTED)
         else:
-            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", REDACTED, text)
+            before, after = (r"\b" if edge.isalnum() else "" for edge in (value[0], value[-1]))
+            text = re.sub(f"{before}{re.escape(value)}{after}", REDACTED, text)
     return text
 
 

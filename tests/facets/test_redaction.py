@@ -138,6 +138,31 @@ def test_of_a_column_called_after_a_secret_every_string_that_flows_into_it_is_hi
     assert described(state, "name", "SELECT 1", direct, indirect) == ["concat(id, 'x')", "(kind = 'y')"]
 
 
+@pytest.mark.parametrize(
+    ("sql", "shown"),
+    [
+        ("INSERT INTO t VALUES ('a', 'x'), ('b', 'y')", "INSERT INTO t VALUES ('a', '***'), ('b', '***')"),
+        (
+            "INSERT OVERWRITE t PARTITION (d) SELECT 'a', lower('x')",
+            "INSERT OVERWRITE t PARTITION (d) SELECT 'a', lower('***')",
+        ),
+        ("INSERT INTO t (password, name) VALUES ('x', 'a')", "INSERT INTO t (password, name) VALUES ('***', 'a')"),
+        ("INSERT INTO t (id, name) VALUES ('b', 'a')", "INSERT INTO t (id, name) VALUES ('b', 'a')"),
+        (
+            "CREATE TABLE t AS SELECT 'a' AS name, 'b' AS password",
+            "CREATE TABLE t AS SELECT 'a' AS name, '***' AS password",
+        ),
+    ],
+)
+def test_what_is_inserted_into_a_secret_column_is_hidden_also_without_a_list_of_columns(
+    state: RunState, sql: str, shown: str
+) -> None:
+    table = Dataset(SOURCE, (Field("name", "string"), Field("password", "string")))
+    given = attrs.evolve(state, job=attrs.evolve(state.job, sql=sql), outputs=(RunOutput(table),))
+
+    assert redacted(given, Redaction()).job.sql == shown
+
+
 @pytest.mark.parametrize("marker", [":p", "?"])
 def test_of_a_statement_with_parameters_only_strings_of_its_text_are_shown(state: RunState, marker: str) -> None:
     """A bound value is in the plan like any other literal."""
