@@ -47,7 +47,7 @@ rows.write.format("jdbc").option("url", URL).option("dbtable", "orders").mode("o
 spark.sql(f"CREATE TABLE dim USING jdbc OPTIONS (url '{URL}', dbtable 'orders')")
 jdbc = spark.read.format("jdbc").option("url", URL)
 read("jdbc", "format", jdbc.option("dbtable", "orders").load())
-read("jdbc", "query", jdbc.option("query", "SELECT id, amount FROM orders").load())
+read("jdbc", "query", jdbc.option("query", 'SELECT "id", "amount" FROM orders').load())
 read("jdbc", "sql", spark.sql("SELECT * FROM dim"))
 read("jdbc", "frame", spark.table("dim"))
 spark.sql("INSERT INTO dim SELECT * FROM rows")
