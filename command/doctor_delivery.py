@@ -335,7 +335,8 @@ def _of_contents(root: Path, held: Sequence[Content], parts: Sequence[Transport]
         yield Diagnosis(PROBLEM, "spool", f"{root}: {counted(dead, 'event')} refused for good", remedy)
     damaged = unreadable(root)
     if damaged:
-        yield Diagnosis(PROBLEM, "spool", f"{root}: damaged and set aside: {', '.join(damaged)}", "Delete it.")
+        remedy = "To delete it: openlineage-pyspark spool rm ID --yes"
+        yield Diagnosis(PROBLEM, "spool", f"{root}: damaged and set aside: {', '.join(damaged)}", remedy)
 
 
 def _why_unwritable(root: Path) -> str:

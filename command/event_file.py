@@ -114,7 +114,7 @@ def _object(pairs: list[tuple[str, Any]]) -> EventJson:
     made = dict(pairs)
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice in an object")
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice in an object")
     return made
 
 

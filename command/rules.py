@@ -209,7 +209,7 @@ def _names(event: EventJson) -> Iterator[str]:
         identities += [(kind, dataset) for dataset in datasets]
         times = Counter((dataset["namespace"], dataset["name"]) for dataset in datasets)
         for name in sorted(name for name, count in times.items() if count > 1):
-            yield f"{kind}: {name} stands there more than once"
+            yield f"{kind}: {name} occurs more than once"
         for dataset in datasets:
             links = dataset.get("facets", {}).get("symlinks", {}).get("identifiers", [])
             identities += [(f"symlink of {dataset['name']}", link) for link in links]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-import textwrap
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -35,14 +35,15 @@ class Column:
         title: its header.
         least: the width in characters below which it is not narrowed in a terminal.
         right: whether it is right-aligned.
-        wrap: whether a long cell goes on in the next line; otherwise it is cut in the middle, or in the table's last
-            column at its end.
+        wrap: whether a long cell goes on in the next line; otherwise it is cut.
+        cut_end: whether it is cut at its end, not in the middle.
     """
 
     title: str
     least: int = 8
     right: bool = False
     wrap: bool = False
+    cut_end: bool = False
 
 
 class Screen:
@@ -95,7 +96,7 @@ class Screen:
             justify: Literal["left", "right"] = "right" if column.right else "left"
             table.add_column(column.title, justify=justify, no_wrap=not column.wrap, width=width)
         for row in cells:
-            table.add_row("", *(map(_cell, row, columns, widths, [column is columns[-1] for column in columns])))
+            table.add_row("", *map(_cell, row, columns, widths))
         self._print(table)
 
     def _widths(self, columns: Sequence[Column], rows: Sequence[Sequence[str]], indent: int) -> list[int]:
@@ -111,8 +112,7 @@ class Screen:
     def _write(self, text: str, style: str, indent: int) -> None:
         shown = printable(text)
         if self._limited and len(shown) + indent > self.console.width:
-            width = max(20, self.console.width - indent - 2)
-            parts = textwrap.wrap(shown, width, break_on_hyphens=False) or [""]
+            parts = wrapped(shown, max(20, self.console.width - indent - 2))
         else:
             parts = [shown]
         for number, part in enumerate(parts):
@@ -137,11 +137,11 @@ def _narrow(widths: list[int], leasts: Sequence[int], free: int) -> None:
         widths[max(able, key=lambda at: widths[at])] -= 1
 
 
-def _cell(text: str, column: Column, width: int, is_last: bool) -> Text:  # noqa: FBT001 - called by `map`
+def _cell(text: str, column: Column, width: int) -> Text:
     style = _STYLES.get(text, "")
     if column.wrap:
-        return Text(text, style=style, overflow="fold")
-    return Text(text if is_last else shorten(text, width), style=style, no_wrap=True, overflow="ellipsis")
+        return Text("\n".join(wrapped(text, width)), style=style, overflow="fold")
+    return Text(text if column.cut_end else shorten(text, width), style=style, no_wrap=True, overflow="ellipsis")
 
 
 def printable(text: str) -> str:
@@ -153,6 +153,24 @@ def printable(text: str) -> str:
     )
 
 
+def wrapped(text: str, width: int) -> list[str]:
+    """Return a text as lines: broken between words, and within a word that is too long after a sign such as `/`."""
+    lines = [""]
+    for word in text.split(" "):
+        for place, piece in enumerate([word] if cell_len(word) <= width else _pieces(word, width)):
+            longer = f"{lines[-1]} {piece}" if lines[-1] and not place else f"{lines[-1]}{piece}"
+            if cell_len(longer) <= width:
+                lines[-1] = longer
+            else:
+                lines.append(piece)
+    return lines
+
+
+def _pieces(word: str, width: int) -> list[str]:
+    parts = re.findall(r"[^/.,_=&?-]*[/.,_=&?-]+|[^/.,_=&?-]+", word)
+    return [part[at : at + width] for part in parts for at in range(0, len(part), width)]
+
+
 def shorten(text: str, width: int) -> str:
     """Cut a text to a width in characters, with an ellipsis in the middle: both ends of a name tell the most."""
     if len(text) <= width or width < 3:
@@ -161,9 +179,9 @@ def shorten(text: str, width: int) -> str:
     return f"{text[: width - 1 - tail]}…{text[-tail:]}"
 
 
-def counted(number: int, noun: str, nouns: str = "") -> str:
-    """Return a number with its noun, such as `1 event` or `1,095 events`; `nouns` is the plural unless it ends in s."""
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 event` or `1,095 events`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def complain(text: str) -> None:

@@ -166,7 +166,9 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: Names, wanted:
         for place, edge in enumerate(edges):
             source = f"{names.of(edge.dataset)}.{edge.field}"
             rows.append(("" if place else column, source, how(edge.kinds, edge.expression)))
-    screen.table([Column(title, least) for title, least in zip(HEADINGS, (12, 20, 11), strict=True)], rows)
+    column_title, source_title, how_title = HEADINGS
+    columns = (Column(column_title, 12), Column(source_title, 20), Column(how_title, 11, cut_end=True))
+    screen.table(columns, rows)
 
 
 def _show_runs(screen: Screen, runs: Sequence[Run]) -> None:

@@ -120,9 +120,14 @@ def run_removal(options: argparse.Namespace) -> int:
         complain(str(problem))
         return 2
     held = {each.directory.name: each for each in contents(root)}
+    damaged = unreadable(root)
     done = True
     for name in options.ids:
-        if name not in held:
+        if name in damaged:
+            if options.yes:
+                remove(root / name)
+            screen.line(f"{'deleted' if options.yes else 'would delete'} the damaged {name}")
+        elif name not in held:
             complain(f"{root} holds no application {name}: openlineage-pyspark spool ls lists the ids")
             done = False
         elif held[name].in_use or (options.yes and not _delete(held[name].directory)):
@@ -130,8 +135,9 @@ def run_removal(options: argparse.Namespace) -> int:
             done = False
         else:
             each = held[name]
-            events = f"{counted(each.waiting, 'waiting event')} and {counted(each.dead, 'refused event')} of {name}"
-            screen.line(f"{'deleted' if options.yes else 'would delete'} {events}")
+            events = f"{counted(each.waiting, 'waiting event')} and {counted(each.dead, 'refused event')}"
+            what = "what can't be read" if each.problem else events
+            screen.line(f"{'deleted' if options.yes else 'would delete'} {what} of {name}")
     if not options.yes:
         screen.line("nothing was deleted: add --yes to delete")
     return int(not done)

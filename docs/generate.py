@@ -68,10 +68,10 @@ _INTRODUCTION = """\
 
 <!-- {made} -->
 
-Keys have the names and meanings of the OpenLineage integration for Spark in Java (openlineage-spark). The last
-column names the project that a key comes from; openlineage-pyspark is this one. An unknown key has no effect and
-costs one warning, which names the nearest known key; so does a key that is not supported yet. A value that can't be
-used costs one warning, and the default holds.
+A key that the OpenLineage integration for Spark in Java (openlineage-spark) has too has the same name and meaning here.
+The last column names the project that a key comes from; openlineage-pyspark is this one. Unknown and unsupported keys
+are ignored, with a warning that names the closest known key. Invalid values fall back to the default, also with a
+warning.
 
 A key can be set in three places. The first place that sets it wins:
 

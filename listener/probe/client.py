@@ -27,6 +27,13 @@ _RUN_BY_ANALYSIS = {
     "CompoundBody": "a script",
 }
 _EXPLAIN = "ExplainCommand"
+# Hadoop's clients of object stores, which Spark does not bring; none of them appears later.
+_CONNECTORS = {
+    "S3AFileSystem": "org.apache.hadoop:hadoop-aws",
+    "AzureBlobFileSystem": "org.apache.hadoop:hadoop-azure",
+    "NativeAzureFileSystem": "org.apache.hadoop:hadoop-azure",
+    "GoogleHadoopFileSystem": "com.google.cloud.bigdataoss:gcs-connector",
+}
 
 
 @attrs.frozen
@@ -238,7 +245,11 @@ def as_os_error() -> Iterator[None]:
     try:
         yield
     except Py4JError as problem:
-        raise OSError(without_credentials(_short(problem))) from problem
+        text = without_credentials(_short(problem))
+        missing = next((package for name, package in _CONNECTORS.items() if name in text), None)
+        if missing is not None and "ClassNotFoundException" in text:
+            text += f"; start the job with --packages {missing}:VERSION"
+        raise OSError(text) from problem
 
 
 @contextlib.contextmanager

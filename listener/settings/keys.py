@@ -115,7 +115,8 @@ def _run(reading: Reading, parts: tuple[Key[str | None], ...]) -> RunReference |
     if run_id and namespace and name:
         return RunReference(run_id, namespace, name)
     given = [reading.given[part.name][-1].label for part in parts if part.name in reading.given]
-    if given:
+    # If all are given, one can't be used, and there is a warning about that already.
+    if given and len(given) < len(parts):
         needed = ", ".join(part.name for part in parts)
         reading.warnings.append(f"{', '.join(given)}: no effect, because {needed} are needed together")
     return None

@@ -63,5 +63,5 @@ def _problems_of_names(layers: Sequence[Layer], *, has_transport: bool) -> Itera
                 near = nearest_key(given.name)
                 hint = f"; did you mean {layer.suggestion(near)}?" if near else ""
                 yield f"{given.label} is unknown and has no effect{hint}"
-            elif not key.works:
+            elif not key.works and not given.name.startswith(TRANSPORT):
                 yield f"{given.label} is not supported yet and has no effect"

@@ -82,6 +82,18 @@ def test_rm_says_what_it_would_delete_and_deletes_with_yes(root, run, leave, run
     assert [path.name for path in root.iterdir()] == [other.directory.name]
 
 
+def test_rm_deletes_what_was_damaged(root, run, leave, run_of):
+    directory = leave(root, "x", *run_of("START")).directory
+    aside = directory.rename(directory.with_name(directory.name + UNREADABLE))
+
+    assert run("spool", "rm", aside.name, "--spool", str(root))[1].startswith(f"would delete the damaged {aside.name}")
+    assert aside.exists()
+    assert run("spool", "rm", aside.name, "--yes", "--spool", str(root)) == (
+        0, f"deleted the damaged {aside.name}\n", "",
+    )  # fmt: skip
+    assert [*root.iterdir()] == []
+
+
 def test_rm_keeps_what_a_running_application_has_and_names_what_is_not_there(root, run, leave, run_of):
     spool = leave(root, "x", *run_of("START"), owner_lives=True)
     name = spool.directory.name

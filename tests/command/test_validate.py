@@ -108,7 +108,7 @@ def test_lines_that_are_no_event_are_findings_and_the_rest_is_checked(events, wr
     assert code == 1
     assert shown.splitlines()[:4] == [
         f"{file}:2: specification: JSON, but not an object",
-        f"{file}:3: specification: not JSON: the key 'eventType' stands twice in an object",
+        f"{file}:3: specification: not JSON: the key 'eventType' occurs twice in an object",
         f"{file}:6: specification: not JSON: NaN is not a number in JSON",
         "3 findings in 2 events of 1 run",
     ]

@@ -71,7 +71,7 @@ def empty_a_name(event):
         (put_direct_in_the_dataset_list, "dataset list: 'buyer.name' is DIRECT"),
         (empty_the_transformations, "the edge from 'buyer.name' has no transformation"),
         (spoil_a_namespace, "symlink of warehouse/orders: namespace 'a b' has characters"),
-        (double_an_output, "outputs: ('file', '/data/totals') stands there more than once"),
+        (double_an_output, "outputs: ('file', '/data/totals') occurs more than once"),
         (empty_a_name, "job: the name is empty"),
     ],
 )

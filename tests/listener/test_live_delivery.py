@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from openlineage_pyspark.transport.spool.content import content
+from openlineage_pyspark.transport.spool.place import directories
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,6 +64,7 @@ def test_what_killed_drivers_had_in_the_spool_is_sent_by_the_next_one(jobs: Any,
     left = jobs.run("killed.py", "exit", str(spool), str(2 * HANDED_OVER), conf=conf, lineage=False)
     assert left.code == 0
 
+    assert [content(directory).application for directory in directories(spool)] == ["Killed App"] * 2
     server = Receiver(port)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     ended = jobs.run("killed.py", "end", str(spool), "0", conf=conf, lineage=False)

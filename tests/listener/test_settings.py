@@ -243,6 +243,14 @@ def test_an_incomplete_parent_has_no_effect_and_says_what_is_needed():
     assert settings.warnings == (f"{given}: no effect, {needed}",)
 
 
+def test_a_parent_with_one_value_that_can_not_be_used_costs_one_warning():
+    settings = from_conf({**PARENT_KEYS, "parentRunId": "run-7"})
+    assert settings.parent is None
+    assert settings.warnings == (
+        "spark.openlineage.parentRunId is text that is not shown; it must be a UUID; it has no effect",
+    )
+
+
 @pytest.mark.parametrize(
     "key",
     [

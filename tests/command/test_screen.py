@@ -1,0 +1,30 @@
+"""How texts are fitted into a terminal."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage_pyspark.command.screen import counted, shorten, wrapped
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", [""]),
+        ("a plain word can't", ["a plain", "word can't"]),
+        ("/opt/venv/lib/python", ["/opt/venv/", "lib/python"]),
+        ("at /opt/venv/lib", ["at /opt/", "venv/lib"]),
+        ("abcdefghijklm", ["abcdefghij", "klm"]),
+        ("表表表 表表表", ["表表表", "表表表"]),
+    ],
+)
+def test_a_text_is_broken_between_words_and_a_long_word_after_a_sign(text: str, lines: list[str]) -> None:
+    assert wrapped(text, 10) == lines
+
+
+@pytest.mark.parametrize(("width", "text"), [(9, "carrier_1"), (8, "carr…r_1"), (3, "c…1"), (1, "carrier_1")])
+def test_a_name_loses_its_middle(width: int, text: str) -> None:
+    assert shorten("carrier_1", width) == text
+
+
+def test_one_is_no_plural() -> None:
+    assert [counted(number, "row") for number in (0, 1, 1095)] == ["0 rows", "1 row", "1,095 rows"]
