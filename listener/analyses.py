@@ -13,11 +13,11 @@ from typing import Any
 import attrs
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.tables import key_of
-from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.plan_lineage import Memory, PlanLineage, lineage_of_plan
 from openlineage_pyspark.facets.trace.solve import ROWS
 from openlineage_pyspark.listener.guard import Caught, Guard

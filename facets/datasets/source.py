@@ -28,10 +28,10 @@ from collections.abc import Callable, Mapping
 
 import attrs
 from openlineage_pyspark.facets.class_rules import ClassRules
-from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.plan import Operator, Plan
 from openlineage_pyspark.facets.model.schema import FILE_METADATA
+from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 
 
 @attrs.frozen

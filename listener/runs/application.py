@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 
 import attrs
-from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Outcome, Parent, RunReference, RunState
+from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 
 
 @attrs.frozen

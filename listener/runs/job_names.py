@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import attrs
 from openlineage_pyspark.facets.commands.target import name_without_options, path_label
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.datasets.trimming import Trimming
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.model.trimming import Trimming
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 
 _LONGEST = 250

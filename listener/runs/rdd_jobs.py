@@ -11,9 +11,9 @@ from openlineage_pyspark.facets.commands.target import Write, path_label
 from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.rdd import rdd_sources
 from openlineage_pyspark.facets.datasets.source import Relation
-from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import RddJobStarted
 

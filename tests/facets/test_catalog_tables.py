@@ -45,7 +45,7 @@ def test_an_entry_for_a_jdbc_table_is_read_as_that_table():
     operator = relation("orders", entry("dim"))
     found = jdbc.relation(Plan((operator,), (), {1: Attribute("id", "int")}), operator, SESSION)
     (dataset,) = found.datasets
-    assert (dataset.identifier, dataset.symlinks) == (ORDERS, (Symlink("file:/warehouse", "default.dim"),))
+    assert (dataset.identifier, dataset.symlinks) == (ORDERS, (Symlink("file:///warehouse", "default.dim"),))
     assert [(column.dataset, column.name) for column in found.columns[1]] == [(ORDERS, "id")]
 
 
@@ -70,7 +70,7 @@ def test_an_entry_for_a_jdbc_table_is_made_as_that_table(name):
 def test_the_directory_of_an_entry_for_something_else_is_no_dataset(provider):
     dataset = catalog_table(entry("dim", provider), SESSION)
     assert dataset is not None
-    assert dataset.identifier == Identifier("file:/warehouse", "default.dim")
+    assert dataset.identifier == Identifier("file:///warehouse", "default.dim")
 
 
 def test_the_session_catalog_has_names_in_lower_case():

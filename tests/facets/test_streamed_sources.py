@@ -115,7 +115,7 @@ def test_a_table_that_stands_for_a_topic_is_the_topic_with_the_tables_name_as_a_
     (dataset,) = lineage(operators).inputs
 
     assert (dataset.identifier.namespace, dataset.identifier.name, dataset.type) == ("kafka://h:1", "a", "TOPIC")
-    assert [(link.namespace, link.name) for link in dataset.symlinks] == [("file:/warehouse", "d.said")]
+    assert [(link.namespace, link.name) for link in dataset.symlinks] == [("file:///warehouse", "d.said")]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_stream_of_iceberg_is_the_table_at_its_location_on_spark_3_too() -> No
     assert by_option.identifier == of_catalog.identifier
     assert (by_option.identifier.namespace, by_option.identifier.name) == ("s3://lake", "db/t")
     assert [(link.namespace, link.name) for link in of_catalog.symlinks] == [
-        ("file:/warehouse", "db.t"),
+        ("file:///warehouse", "db.t"),
         ("ice", "db.t"),
     ]
     assert (by_option.symlinks, by_option.storage_layer) == ((), "iceberg")

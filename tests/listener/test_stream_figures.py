@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.facets.commands.target import Write
-from openlineage_pyspark.facets.datasets.trimming import DEFAULT_TRIMMING
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.runs.job_names import label_of, stream_label
 from support.assembled import Assembled

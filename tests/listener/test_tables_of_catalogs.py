@@ -250,7 +250,7 @@ def names(states: list[Any]) -> list[tuple[str, list[str], list[str]]]:
     ]
 
 
-LINKS = ["file:/warehouse default.t", "ice default.t"]
+LINKS = ["file:///warehouse default.t", "ice default.t"]
 
 
 @pytest.mark.parametrize("command", ["CreateTableAsSelect", "ReplaceTableAsSelect"])
