@@ -83,7 +83,8 @@ def test_a_stream_reads_the_dataset_that_was_written_and_counts_each_row_once(jo
 
 def test_a_table_has_one_storage_layer_whether_it_is_read_or_written(job):
     layers = {}
-    for event in job.queries():
+    # What is yet to be created has no provider that the plan tells.
+    for event in (event for event in job.queries() if ".create_table." not in event["job"]["name"]):
         for each in event["inputs"] + event["outputs"]:
             if (storage := each["facets"].get("storage")) is not None:
                 layers.setdefault(each["name"].rpartition("/")[2], set()).add(storage["storageLayer"])
@@ -100,7 +101,7 @@ def test_two_outputs_of_one_stream_have_their_own_figures(job):
 
 
 def test_the_columns_that_iceberg_adds_on_demand_are_none_of_the_table(job):
-    event = completed(job, ".db_sink")
+    event = completed(job, ".replace_data.db_sink")
     schemas = [each["facets"]["schema"]["fields"] for each in event["inputs"] + event["outputs"]]
 
     assert [[field["name"] for field in fields] for fields in schemas] == [["k", "v"]] * 3
