@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.listener.errors import LineageError, ProbeError, RegistrationError
     from openlineage_pyspark.listener.start.register import Handle, register
     from openlineage_pyspark.listener.static import lineage
+    from openlineage_pyspark.store.answers import Store
+    from openlineage_pyspark.store.errors import StoreError
     from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
     from openlineage_pyspark.transport.errors import DeliveryError
     from openlineage_pyspark.transport.event import Event
@@ -38,6 +40,8 @@ __all__ = [
     "ProbeError",
     "RegistrationError",
     "RunState",
+    "Store",
+    "StoreError",
     "Transport",
     "TransportConfigError",
     "TransportError",
@@ -61,6 +65,8 @@ _HOMES = {
     "ProbeError": "listener.errors",
     "RegistrationError": "listener.errors",
     "RunState": "facets.model.run",
+    "Store": "store.answers",
+    "StoreError": "store.errors",
     "Transport": "transport.base",
     "TransportConfigError": "transport.base",
     "TransportError": "transport.base",

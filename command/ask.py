@@ -63,6 +63,9 @@ def _between(store: Store, options: argparse.Namespace) -> int:
     answer = store.between(
         options.source, options.target, direct=options.direct, as_of=options.as_of, ever=options.ever
     )
+    if options.format == "table" and not answer.links:
+        Screen().line(f"no way leads from {options.source} to {options.target}")
+        return 0
     return _print(answer, options.format)
 
 
@@ -78,7 +81,7 @@ def _print(answer: Answer, format_: str) -> int:
 
 def _print_table(screen: Screen, answer: Answer) -> None:
     if not answer.links:
-        screen.line(f"nothing in the store is {_NOTHING[answer.question]} {answer.start.label}")
+        screen.line(f"nothing in the store is {answer.question} of {answer.start.label}")
         return
     by_columns = bool(answer.start.column)
     rows = []
@@ -97,6 +100,3 @@ def _print_table(screen: Screen, answer: Answer) -> None:
     if by_columns:
         columns[3:] = [Column("how", 0.15), Column("job", 0.2), Column("expression")]
     screen.table(columns, rows)
-
-
-_NOTHING = {"upstream": "upstream of", "downstream": "downstream of", "between": "on a way from"}

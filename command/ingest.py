@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
     for reason in taken.reasons:
         complain(reason)
     if taken.rejected:
-        complain(f"{taken.rejected:,} of the lines are no events; they are in the store's table `rejected`")
+        are = "is no event; it is" if taken.rejected == 1 else "are no events; they are"
+        complain(f"{taken.rejected:,} of the lines {are} in the store's table `rejected`")
     for problem_of_file in unread:
         complain(problem_of_file)
     return int(bool(taken.rejected or unread))
@@ -62,6 +64,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _take(database: Database, lines: Iterator[Line]) -> Taken:
     """Take lines in with a count on the terminal, if there is one."""
+    if not sys.stderr.isatty():
+        return take(database, lines)
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn
 

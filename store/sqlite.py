@@ -125,12 +125,12 @@ class Database:
     def _transaction(self) -> Iterator[None]:
         # IMMEDIATE: a transaction that reads before it writes can't fail because another one wrote in between.
         self._connection.execute("BEGIN IMMEDIATE")
+        last = "ROLLBACK"
         try:
             yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+            last = "COMMIT"
+        finally:
+            self._connection.execute(last)
 
     def _pointers(self, datasets: Iterable[Row]) -> dict[int, int | None]:
         """Return what those of the names that point to another one pointed to so far."""

@@ -26,6 +26,8 @@ CLASSES_AND_FUNCTIONS = [
     "ProbeError",
     "RegistrationError",
     "RunState",
+    "Store",
+    "StoreError",
     "Transport",
     "TransportConfigError",
     "TransportError",
