@@ -213,6 +213,33 @@ def test_two_processes_write_one_store_at_once(tmp_path: Path) -> None:
     assert len(contents(tmp_path / "s.db")["event"]) == 400
 
 
+_INGEST = """
+import sys
+from openlineage_pyspark.command.main import main
+sys.exit(main(["ingest", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.slow
+def test_an_ingest_that_is_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    events = [event for seed in range(40) for event in company(seed)]
+    (tmp_path / "events.ndjson").write_text(text_of(events))
+    command = [sys.executable, "-I", "-c", _INGEST, str(tmp_path / "events.ndjson"), "--store", str(tmp_path / "s.db")]
+    chance = random.Random(1)  # noqa: S311 (a test's choice)
+    ends = set()
+    for _ in range(20):
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as started:
+            try:
+                ends.add(started.wait(chance.uniform(0.2, 1.2)))
+            except subprocess.TimeoutExpired:
+                started.kill()
+                ends.add(-9)
+    assert -9 in ends
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    taken(tmp_path / "straight.db", events)
+    assert contents(tmp_path / "s.db") == contents(tmp_path / "straight.db")
+
+
 def test_a_rename_continues_each_column_under_the_new_name(filled: Callable[..., Store]) -> None:
     renamed = dataset(
         "new",
