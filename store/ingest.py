@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import attrs
-from openlineage_pyspark.store.rows import InvalidEventError, parse, rejected, rows_of
+from openlineage_pyspark.store.rows import InvalidEventError, parse, read, rejected, rows_of
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.rows import Rows
+    from openlineage_pyspark.store.rows import Mention, Rows, Span
     from openlineage_pyspark.store.sqlite import Database
 
 _SUFFIXES = (".ndjson", ".jsonl", ".json")
 _BATCH_EVENTS = 2000
 _BATCH_CHARACTERS = 32_000_000
+_SHOWN = 10
 
 
 @attrs.frozen
@@ -91,37 +92,69 @@ def take(database: Database, lines: Iterable[Line], *, progress: Callable[[Taken
         StoreError: the store can't be written.
     """
     taken = Taken()
-    rows: Rows = {}
-    events = characters = 0
+    part = _Part()
     for line in lines:
         if not line.text.strip():
             continue
-        made, reason = _rows(line)
+        reason = part.take(line)
         taken.events += not reason
         taken.rejected += bool(reason)
-        if reason and len(taken.reasons) < 10:
+        if reason and len(taken.reasons) < _SHOWN:
             taken.reasons.append(f"{line.source}: {reason}")
-        for table, found in made.items():
-            rows.setdefault(table, []).extend(found)
-        events, characters = events + 1, characters + len(line.text)
-        if events >= _BATCH_EVENTS or characters >= _BATCH_CHARACTERS:
-            database.add(rows)
-            rows, events, characters = {}, 0, 0
+        if part.is_full:
+            database.add(part.all_rows())
+            part = _Part()
             progress(taken)
-    database.add(rows)
+    database.add(part.all_rows())
     progress(taken)
     return taken
 
 
-def _rows(line: Line) -> tuple[Rows, str]:
-    """Return the rows of a line, and why it is no event; empty if it is one."""
-    try:
-        return rows_of(parse(line.text)), ""
-    except InvalidEventError as problem:
-        reason = str(problem)
-    except RecursionError:
-        reason = "nested too deeply"
-    return rejected(line.text, reason, line.source), reason
+class _Part:
+    """
+    Events that are written in one transaction.
+
+    What several of them say of a dataset makes its rows once: the START and the end of a run say nearly the same, and
+    so do the runs of a job.
+    """
+
+    def __init__(self) -> None:
+        self._rows: Rows = {}
+        self._mentions: dict[Mention, Span] = {}
+        self._lines = 0
+        self._characters = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._lines >= _BATCH_EVENTS or self._characters >= _BATCH_CHARACTERS
+
+    def take(self, line: Line) -> str:
+        """Take a line, and return why it is no event; empty if it is one."""
+        self._lines += 1
+        self._characters += len(line.text)
+        try:
+            found = read(parse(line.text))
+        except InvalidEventError as problem:
+            reason = str(problem)
+        except RecursionError:
+            reason = "nested too deeply"
+        else:
+            self._add(found.rows)
+            for mention in found.mentions:
+                known = self._mentions.get(mention)
+                self._mentions[mention] = found.span if known is None else known | found.span
+            return ""
+        self._add(rejected(line.text, reason, line.source))
+        return reason
+
+    def all_rows(self) -> Rows:
+        """Return the rows of all events."""
+        self._add(rows_of(self._mentions))
+        return self._rows
+
+    def _add(self, rows: Rows) -> None:
+        for table, found in rows.items():
+            self._rows.setdefault(table, []).extend(found)
 
 
 def _is_event_file(path: Path) -> bool:

@@ -1,5 +1,5 @@
 """
-The rows that one event makes in each table. This is the only module that reads events.
+The rows that events make in each table. This is the only module that reads events.
 
 It takes any valid OpenLineage event, whoever made it: of a run, a job or a dataset
 (https://openlineage.io/spec/2-0-2/OpenLineage.json). Facets that it does not know stay in the event's JSON. A known
@@ -8,15 +8,16 @@ facet that has another shape than its schema says is left out; the rest of its e
 
 from __future__ import annotations
 
+import enum
 import functools
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any, TypeAlias, TypeGuard
 
 import attrs
-from openlineage_pyspark.store import schema
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
 Rows: TypeAlias = "dict[str, list[Row]]"
@@ -32,10 +33,80 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _FRACTION = re.compile(r"(\.\d{6})\d+")
 _LONGEST_TEXT = 10_000
 _DIGITS = 32
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 class InvalidEventError(ValueError):
     """The text is no valid OpenLineage event. The message says why."""
+
+
+@attrs.frozen
+class Span:
+    """
+    When something was said first and last.
+
+    Args:
+        first_time: the time of the first event, microseconds since 1970.
+        first_run: its run; empty without one.
+        last_time: the time of the last event.
+        last_run: its run.
+    """
+
+    first_time: int
+    first_run: str
+    last_time: int
+    last_run: str
+
+    def __or__(self, other: Span) -> Span:
+        """Return the span of both."""
+        first = min((self.first_time, self.first_run), (other.first_time, other.first_run))
+        return Span(*first, *max((self.last_time, self.last_run), (other.last_time, other.last_run)))
+
+
+class Role(enum.Enum):
+    """What a dataset is in an event."""
+
+    INPUT = enum.auto()
+    OUTPUT = enum.auto()
+    ALONE = enum.auto()
+
+
+@attrs.frozen
+class Mention:
+    """
+    What an event says of a dataset apart from its counts and its version: the same in each run of an unchanged job.
+
+    Args:
+        role: what the dataset is to the job.
+        job_id: the job; None in the event of a dataset.
+        namespace: the dataset's namespace.
+        name: its name.
+        text: its facets as JSON.
+        facets: the same, parsed.
+    """
+
+    role: Role
+    job_id: int | None
+    namespace: str
+    name: str
+    text: str
+    facets: dict[str, Any] = attrs.field(eq=False, repr=False)
+
+
+@attrs.frozen
+class Read:
+    """
+    What was read from one event.
+
+    Args:
+        rows: the rows that are this event's own, by table.
+        mentions: the datasets that it names. `rows_of` makes their rows, of many events at once.
+        span: the event's own time and run.
+    """
+
+    rows: Rows
+    mentions: tuple[Mention, ...]
+    span: Span
 
 
 @attrs.frozen
@@ -114,42 +185,112 @@ def rejected(text: str, reason: str, source: str) -> Rows:
     return {"rejected": [(_digest(text), reason, source, text[:_LONGEST_TEXT])]}
 
 
-def rows_of(event: dict[str, Any]) -> Rows:
+def read(event: dict[str, Any]) -> Read:
     """
-    Return the rows of an event, by table.
+    Return what an event says.
 
     Args:
         event: the event as parsed JSON.
 
-    Returns:
-        The rows as they are stored: their values stand in the order of `Table.stored`. Two of them may have one key.
-
     Raises:
         InvalidEventError: something is missing that the specification requires of each event.
     """
-    event, text = _storable(event)
     time, producer = _time(event), event.get("producer")
     if not isinstance(producer, str):
         raise InvalidEventError("`producer` is missing or no text")
-    rows: Rows = {table.name: [] for table in schema.TABLES}
+    rows: Rows = {}
     said = _said(event, time, rows)
-    rows["event"].append((_digest(text), said.run_id, said.type, time, producer, text))
     if said.job_id is None:
-        dataset = _named(event.get("dataset"), "dataset")
-        _dataset(dataset, said, rows)
-        if version := _version(dataset):
-            name_id = _identity("dataset", dataset["namespace"], dataset["name"])
-            rows["sink_snapshot_lineage"].append(("", NO_BATCH, name_id, version, None, time, "", None, None))
-        return rows
-    inputs = [_named(each, "inputs") for each in _list(event, "inputs")]
-    outputs = [_named(each, "outputs") for each in _list(event, "outputs")]
-    for each in inputs:
-        _dataset(each, said, rows)
-        _source(each, said, rows)
-    for each in outputs:
-        _dataset(each, said, rows)
-        _sink(each, said, rows)
+        found = [(Role.ALONE, "dataset", _named(event.get("dataset"), "dataset"))]
+    else:
+        found = [(Role.INPUT, "inputs", _named(each, "inputs")) for each in _list(event, "inputs")]
+        found += [(Role.OUTPUT, "outputs", _named(each, "outputs")) for each in _list(event, "outputs")]
+    texts: dict[str, list[str]] = {"inputs": [], "outputs": [], "dataset": []}
+    mentions = []
+    for role, where, dataset in found:
+        text, mention = _mention(role, said.job_id, dataset)
+        texts[where].append(text)
+        mentions.append(mention)
+        _version_rows(role, dataset, said, rows)
+    whole = _whole(event, texts)
+    if whole is None:
+        # Half a surrogate pair, which no database takes as text, becomes a question mark.
+        return read(json.loads(_dumps(event).encode(errors="replace")))
+    rows["event"] = [(_digest(whole), said.run_id, said.type, time, producer, whole)]
+    return Read(rows, tuple(mentions), Span(time, said.run_id, time, said.run_id))
+
+
+def rows_of(mentions: Mapping[Mention, Span]) -> Rows:
+    """
+    Return the rows of what events say of datasets, by table.
+
+    Args:
+        mentions: what was said -> when.
+
+    Returns:
+        The rows as they are stored: their values stand in the order of `Table.stored`. Two of them may have one key.
+    """
+    rows: Rows = {}
+    for mention, span in mentions.items():
+        name_id = _dataset(mention, span, rows)
+        link = (mention.job_id, name_id, span.first_time, span.last_time)
+        if mention.role is Role.INPUT:
+            _add(rows, "source_job_lineage", link)
+        elif mention.role is Role.OUTPUT:
+            _add(rows, "sink_job_lineage", link)
+            _sink(mention, name_id, span, rows)
     return rows
+
+
+def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[str, Mention]:
+    """Return the JSON of a dataset, the same whatever the order of its keys, and what it says."""
+    facets = _facets(dataset)
+    text = _dumps({key: value for key, value in facets.items() if key != "version"})
+    rest = {key: value for key, value in dataset.items() if key != "facets" or value != facets}
+    whole = _dumps(rest)
+    if "facets" not in rest and "facets" in dataset:
+        version = f'"version":{_dumps(facets["version"])}' if "version" in facets else ""
+        comma = "," if version and text != "{}" else ""
+        whole = f'{whole[:-1]},"facets":{text[:-1]}{comma}{version}}}}}'
+    return whole, Mention(role, job_id, dataset["namespace"], dataset["name"], text, facets)
+
+
+def _whole(event: dict[str, Any], texts: Mapping[str, list[str]]) -> str | None:
+    """Return the JSON of an event, the same whatever the order of its keys; None if it can't be stored as text."""
+    rest = {key: value for key, value in event.items() if not texts.get(key)}
+    parts = [
+        f'"{key}":{found[0] if key == "dataset" else "[" + ",".join(found) + "]"}'
+        for key, found in texts.items()
+        if found
+    ]
+    text = ",".join([_dumps(rest)[:-1], *parts]) + "}"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return None
+    return text
+
+
+def _version_rows(role: Role, dataset: dict[str, Any], said: _Said, rows: Rows) -> None:
+    """Add the version that was read or made, if the event is one of what happened."""
+    name_id, version = _identity("dataset", dataset["namespace"], dataset["name"]), _version(dataset)
+    at = (said.run_id, NO_BATCH, name_id, version, said.job_id, said.time)
+    if role is Role.ALONE and version:
+        _add(rows, "sink_snapshot_lineage", (*at, "", None, None))
+    elif role is Role.INPUT and said.type in _DONE:
+        _add(rows, "source_snapshot_lineage", (*at, *_counts(dataset, "inputFacets", "inputStatistics")))
+    elif role is Role.OUTPUT and said.type in _DONE:
+        change = _text(_mapping(_facets(dataset).get("lifecycleStateChange")), "lifecycleStateChange") or ""
+        _add(rows, "sink_snapshot_lineage", (*at, change, *_counts(dataset, "outputFacets", "outputStatistics")))
+
+
+def _counts(dataset: dict[str, Any], facets: str, facet: str) -> tuple[int | None, int | None]:
+    counts = _mapping(_mapping(dataset.get(facets)).get(facet))
+    return _number(counts, "rowCount"), _number(counts, "size")
+
+
+def _add(rows: Rows, table: str, row: Row) -> None:
+    rows.setdefault(table, []).append(row)
 
 
 def _said(event: dict[str, Any], time: int, rows: Rows) -> _Said:
@@ -193,7 +334,7 @@ def _job(job: dict[str, Any], time: int, rows: Rows) -> int:
         _text(_mapping(facets.get("sql")), "query"),
         _text(_mapping(facets.get("documentation")), "description"),
     )
-    rows["job"].append((job_id, namespace, name, *_latest(facts, time), time, time))
+    _add(rows, "job", (job_id, namespace, name, *_latest(facts, time), time, time))
     return job_id
 
 
@@ -208,110 +349,95 @@ def _run(run_id: str, job_id: int, facets: dict[str, Any], said: _Said, rows: Ro
     state = (said.type, said.time + (_LAST_WORD if is_end else 0))
     started = said.time if said.type == "START" else None
     ended = said.time if is_end else None
-    rows["run"].append((run_id, job_id, *state, started, ended, *_latest(facts, said.time), said.time, said.time))
+    row = (run_id, job_id, *state, started, ended, *_latest(facts, said.time), said.time, said.time)
+    _add(rows, "run", row)
 
 
-def _dataset(dataset: dict[str, Any], said: _Said, rows: Rows) -> None:
-    facets = _facets(dataset)
-    name_id = _name(dataset["namespace"], dataset["name"], said.time, rows, storage=_format(facets))
+def _dataset(mention: Mention, span: Span, rows: Rows) -> int:
+    facets = mention.facets
+    name_id = _name(mention.namespace, mention.name, span, rows, storage=_format(facets))
     for other in _list(_mapping(facets.get("symlinks")), "identifiers"):
-        if _is_named(other) and (other["namespace"], other["name"]) != (dataset["namespace"], dataset["name"]):
-            _name(other["namespace"], other["name"], said.time, rows, same_as=name_id)
-    for position, (path, type_) in enumerate(_columns(_list(_mapping(facets.get("schema")), "fields"))):
-        rows["dataset_column"].append((name_id, path, type_, position, said.time, said.time))
-
-
-def _name(
-    namespace: str, name: str, time: int, rows: Rows, *, same_as: int | None = None, storage: str | None = None
-) -> int:
-    name_id = _identity("dataset", namespace, name)
-    rows["dataset"].append((name_id, namespace, name, *_latest((same_as, storage), time), time, time))
+        if _is_named(other) and (other["namespace"], other["name"]) != (mention.namespace, mention.name):
+            _name(other["namespace"], other["name"], span, rows, same_as=name_id)
+    for position, (path, type_) in enumerate(_schema(facets)):
+        _add(rows, "dataset_column", (name_id, path, type_, position, span.first_time, span.last_time))
     return name_id
 
 
-def _source(dataset: dict[str, Any], said: _Said, rows: Rows) -> None:
-    name_id = _identity("dataset", dataset["namespace"], dataset["name"])
-    rows["source_job_lineage"].append((said.job_id, name_id, said.time, said.time))
-    if said.type in _DONE:
-        counts = _mapping(_mapping(dataset.get("inputFacets")).get("inputStatistics"))
-        rows["source_snapshot_lineage"].append(
-            (
-                *(said.run_id, NO_BATCH, name_id, _version(dataset)),
-                *(said.job_id, said.time, _number(counts, "rowCount"), _number(counts, "size")),
-            )
-        )
+def _name(
+    namespace: str, name: str, span: Span, rows: Rows, *, same_as: int | None = None, storage: str | None = None
+) -> int:
+    name_id = _identity("dataset", namespace, name)
+    facts = _latest((same_as, storage), span.last_time)
+    _add(rows, "dataset", (name_id, namespace, name, *facts, span.first_time, span.last_time))
+    return name_id
 
 
-def _sink(dataset: dict[str, Any], said: _Said, rows: Rows) -> None:
-    name_id = _identity("dataset", dataset["namespace"], dataset["name"])
-    rows["sink_job_lineage"].append((said.job_id, name_id, said.time, said.time))
-    facets = _facets(dataset)
-    change = _mapping(facets.get("lifecycleStateChange"))
-    if said.type in _DONE:
-        counts = _mapping(_mapping(dataset.get("outputFacets")).get("outputStatistics"))
-        rows["sink_snapshot_lineage"].append(
-            (
-                *(said.run_id, NO_BATCH, name_id, _version(dataset)),
-                *(said.job_id, said.time, _text(change, "lifecycleStateChange") or ""),
-                *(_number(counts, "rowCount"), _number(counts, "size")),
-            )
-        )
-    _edges(name_id, _mapping(facets.get("columnLineage")), said, rows)
-    before = change.get("previousIdentifier")
-    if _is_named(before):
-        _renamed(
-            before, name_id, [path for path, _ in _columns(_list(_mapping(facets.get("schema")), "fields"))], said, rows
-        )
-
-
-def _renamed(before: dict[str, Any], name_id: int, columns: list[str], said: _Said, rows: Rows) -> None:
-    """Add what a new name means: each column continues the one that had its name under the old name."""
-    old = _name(before["namespace"], before["name"], said.time, rows)
-    if old == name_id:
-        return
-    rows["source_job_lineage"].append((said.job_id, old, said.time, said.time))
-    for column in columns:
-        _edge((name_id, column), (old, column), ("DIRECT", "IDENTITY", 0, ""), said, rows)
-
-
-def _edges(output: int, lineage: dict[str, Any], said: _Said, rows: Rows) -> None:
+def _sink(mention: Mention, name_id: int, span: Span, rows: Rows) -> None:
+    """Add where the columns of an output come from."""
+    lineage = _mapping(mention.facets.get("columnLineage"))
     for column, field in _mapping(lineage.get("fields")).items():
         whole = _mapping(field)
         older = (_text(whole, "transformationType") or "", _text(whole, "transformationDescription") or "")
         for source in _list(whole, "inputFields"):
-            _edges_from(source, (output, column), older, said, rows)
+            _edges_from(source, (mention.job_id, name_id, column), older, span, rows)
     for source in _list(lineage, "dataset"):
-        _edges_from(source, (output, ""), ("", ""), said, rows)
+        _edges_from(source, (mention.job_id, name_id, ""), ("", ""), span, rows)
+    before = _mapping(mention.facets.get("lifecycleStateChange")).get("previousIdentifier")
+    if _is_named(before):
+        _renamed(before, mention, name_id, span, rows)
 
 
-def _edges_from(source: object, output: tuple[int, str], older: tuple[str, str], said: _Said, rows: Rows) -> None:
+def _renamed(before: dict[str, Any], mention: Mention, name_id: int, span: Span, rows: Rows) -> None:
+    """Add what a new name means: each column continues the one that had its name under the old name."""
+    old = _name(before["namespace"], before["name"], span, rows)
+    if old == name_id:
+        return
+    _add(rows, "source_job_lineage", (mention.job_id, old, span.first_time, span.last_time))
+    for column, _ in _schema(mention.facets):
+        _edge((mention.job_id, name_id, column), (old, column), ("DIRECT", "IDENTITY", 0, ""), span, rows)
+
+
+def _edges_from(
+    source: object, output: tuple[int | None, int, str], older: tuple[str, str], span: Span, rows: Rows
+) -> None:
     """
     Add the edges from one input field.
 
     Args:
         source: the input field.
-        output: the output's id and its column.
+        output: the job, the output and its column.
         older: the kind and the text of the output field, as facets before version 1-1-0 have them.
-        said: who says so.
+        span: when it was said.
         rows: where they are added.
     """
     if not _is_named(source) or not isinstance(source.get("field"), str):
         return
-    place = (_name(source["namespace"], source["name"], said.time, rows), source["field"])
+    place = (_name(source["namespace"], source["name"], span, rows), source["field"])
     transformations = [each for each in _list(source, "transformations") if isinstance(each, dict)]
     for each in transformations:
-        said_kind = (_text(each, "type") or "", _text(each, "subtype") or "", int(each.get("masking") is True))
-        _edge(output, place, (*said_kind, _text(each, "description") or ""), said, rows)
+        kind = (_text(each, "type") or "", _text(each, "subtype") or "", int(each.get("masking") is True))
+        _edge(output, place, (*kind, _text(each, "description") or ""), span, rows)
     if not transformations:
-        kind = older[0]
-        _edge(output, place, ("DIRECT" if kind else "", kind, int(kind == "MASKED"), older[1]), said, rows)
+        subtype, text = older
+        masking = int(subtype == "MASKED")
+        _edge(output, place, ("DIRECT" if subtype else "", subtype, masking, text), span, rows)
 
 
 def _edge(
-    output: tuple[int, str], place: tuple[int, str], kind: tuple[str, str, int, str], said: _Said, rows: Rows
+    output: tuple[int | None, int, str],
+    place: tuple[int, str],
+    kind: tuple[str, str, int, str],
+    span: Span,
+    rows: Rows,
 ) -> None:
-    at = (said.time, said.run_id, said.time, said.run_id)
-    rows["column_lineage"].append((*output, *place, said.job_id, *kind, *at))
+    job_id, name_id, column = output
+    at = (span.first_time, span.first_run, span.last_time, span.last_run)
+    _add(rows, "column_lineage", (name_id, column, *place, job_id, *kind, *at))
+
+
+def _schema(facets: dict[str, Any]) -> list[tuple[str, str]]:
+    return _columns(_list(_mapping(facets.get("schema")), "fields"))
 
 
 def _columns(fields: list[Any], above: str = "") -> list[tuple[str, str]]:
@@ -374,19 +500,8 @@ def _number(value: dict[str, Any], key: str) -> int | None:
     return int(found) if -(1 << 63) <= found < 1 << 63 else None
 
 
-def _storable(event: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """
-    Return an event and its JSON, which is the same for each copy of it, whatever the order of its keys.
-
-    Half a surrogate pair, which no database takes as text, becomes a question mark in both.
-    """
-    text = json.dumps(event, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode(errors="replace").decode()
-        return json.loads(text), text
-    return event, text
+def _dumps(value: object) -> str:
+    return _ENCODER.encode(value) if value else json.dumps(value)
 
 
 def _padded(text: str) -> str:
