@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.listener.metrics import Metrics
     from openlineage_pyspark.listener.start.register import Handle, register
     from openlineage_pyspark.listener.static import lineage
+    from openlineage_pyspark.store.answers import Store
+    from openlineage_pyspark.store.errors import StoreError
     from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
     from openlineage_pyspark.transport.delivery.counts import ReceiverMetrics
     from openlineage_pyspark.transport.errors import DeliveryError
@@ -42,6 +44,8 @@ __all__ = [
     "ReceiverMetrics",
     "RegistrationError",
     "RunState",
+    "Store",
+    "StoreError",
     "Transport",
     "TransportConfigError",
     "TransportError",
@@ -67,6 +71,8 @@ _HOMES = {
     "ReceiverMetrics": "transport.delivery.counts",
     "RegistrationError": "listener.errors",
     "RunState": "facets.model.run",
+    "Store": "store.answers",
+    "StoreError": "store.errors",
     "Transport": "transport.base",
     "TransportConfigError": "transport.base",
     "TransportError": "transport.base",

@@ -43,7 +43,7 @@ class BuildWithHook(build_py):
 
 
 # The repository's root is the package `openlineage_pyspark` itself.
-ROOMS = ("command", "facets", "listener", "transport")
+ROOMS = ("command", "facets", "listener", "store", "transport")
 PACKAGES = find_packages(include=[pattern for room in ROOMS for pattern in (room, f"{room}.*")])
 
 setup(

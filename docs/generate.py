@@ -18,6 +18,7 @@ from openlineage_pyspark.facets.trace import expressions, operators
 from openlineage_pyspark.listener.settings.catalog import NOT_YET, option_key
 from openlineage_pyspark.listener.settings.keys import WORKING
 from openlineage_pyspark.listener.settings.sources import PREFIX
+from openlineage_pyspark.store.schema import TABLES
 from openlineage_pyspark.transport.options import PYTHON, TYPE
 from openlineage_pyspark.transport.registry import built_in_transports
 
@@ -32,6 +33,7 @@ COMMAND = "python docs/generate.py --write"
 
 _REFERENCE = "docs/operators.md"
 _TRANSPORTS = "docs/transports.md"
+_STORE = "docs/store.md"
 _BEGIN = "<!-- Made by `{command}`: {name}. -->"
 _END = "<!-- End of what is made: {name}. -->"
 _SUPPORTED = """\
@@ -96,11 +98,12 @@ def documents(root: Path) -> dict[str, str]:
     Return the text of each document, by its path in the repository.
 
     Args:
-        root: of the repository; of the page on transports only the table is made.
+        root: of the repository; of the pages on transports and on the store only the tables are made.
     """
     return {
         _REFERENCE: _reference(),
         _TRANSPORTS: _with_tables(root, _TRANSPORTS, {"transports": transport_table()}),
+        _STORE: _with_tables(root, _STORE, {"tables": store_tables()}),
         "conf/spark-defaults.conf": _spark_defaults(),
         "conf/openlineage.yml": _yaml(),
         "docs/configuration.md": _configuration(),
@@ -123,6 +126,16 @@ def transport_table() -> str:
     """Where each transport sends events, and its options, for the page on transports."""
     head = ("`transport.type`", "Sends events to", "Options below `transport`")
     return _table(head, [(_code(names), _summary(transport), _groups(transport)) for names, transport in _transports()])
+
+
+def store_tables() -> str:
+    """Return the tables of the store with their columns, for the page on the store."""
+    parts = []
+    for table in TABLES:
+        rows = [(f"`{column.name}`", column.type.value[0], column.meaning) for column in table.columns]
+        key = _code(table.key)
+        parts.append(f"### {table.name}\n\n{table.meaning} Key: {key}.\n\n{_table(('Column', 'Type', ''), rows)}")
+    return "\n\n".join(parts)
 
 
 def _transports() -> list[tuple[list[str], type[Transport]]]:

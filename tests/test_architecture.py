@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = "openlineage_pyspark"
 PAGE = ROOT / "docs" / "architecture.md"
-FOLDERS = ("listener", "facets", "transport", "command")
+FOLDERS = ("listener", "facets", "store", "transport", "command")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if "launch" not in path.parts)
 LONGEST_FUNCTION = 60
 
@@ -42,7 +42,11 @@ def room_of(module: str) -> str:
     """Return the room of the table that a module stands in: its package, or itself, if it stands beside packages."""
     here = ROOT.joinpath(*module.split("."))
     package = module if here.is_dir() else module.rpartition(".")[0].removesuffix(".__init__")
-    return package if package == "command" or "." in package or here.is_dir() else module.removesuffix(".__init__")
+    return (
+        package
+        if package in ("command", "store") or "." in package or here.is_dir()
+        else module.removesuffix(".__init__")
+    )
 
 
 def imports_of_ours(path: Path) -> set[str]:

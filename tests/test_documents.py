@@ -83,6 +83,8 @@ def test_the_command_writes_what_is_stale_and_then_finds_nothing(tmp_path: Path,
     (tmp_path / "docs/operators.md").write_text(text_of("docs/operators.md").replace("`Project`", "`Projekt`"), "utf-8")
     transports = text_of("docs/transports.md").replace("| `kafka` |", "| `kafak` |")
     (tmp_path / "docs/transports.md").write_text(transports, "utf-8")
+    store = text_of("docs/store.md").replace("### event", "### evnt")
+    (tmp_path / "docs/store.md").write_text(store, "utf-8")
     made = GENERATE.documents(REPOSITORY)
     assert GENERATE.main([str(tmp_path)]) == 1
     assert capsys.readouterr().out.splitlines() == [f"{p} is not up to date; run {GENERATE.COMMAND}" for p in made]

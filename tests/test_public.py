@@ -28,6 +28,8 @@ CLASSES_AND_FUNCTIONS = [
     "ReceiverMetrics",
     "RegistrationError",
     "RunState",
+    "Store",
+    "StoreError",
     "Transport",
     "TransportConfigError",
     "TransportError",

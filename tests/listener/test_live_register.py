@@ -26,7 +26,7 @@ def test_the_handle_does_what_it_says(by_hand: Any) -> None:
         (
             "refused: spark.openlineage.transport.type is 'filo', unknown. Did you mean 'file'? "
             "Use one of: amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, kafka, "
-            "memory, noop."
+            "memory, noop, store."
         ),
         "refused: spark.openlineage.disabled is true",
         "refused: transport.type has no prefix; did you mean spark.openlineage.transport.type?",

@@ -255,7 +255,10 @@ def test_a_part_with_wrong_options_is_left_out_and_told_with_its_full_key(caplog
         "i": {"type": "noop", "priority": 1.5},
     }
     assert names({"transports": parts}) == ["c", "g"]
-    known = "amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, kafka, memory, noop"
+    known = (
+        "amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, kafka, memory, noop"
+        ", store"
+    )
     left_out = "The transport is left out"
     in_full = "Write it in full, such as http://localhost:5000."
     inner = f"{PREFIX}.transports.f.transports"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.transport import Event, Transport, open_transport
 from openlineage_pyspark.transport.composite import CompositeTransport
 from openlineage_pyspark.transport.file.filesystem import offered
@@ -111,6 +112,16 @@ def file(request: pytest.FixtureRequest) -> Case:
     return Case("file", {"location": str(path)}, lambda _: path.read_bytes().split(b"\n")[:-1])
 
 
+def store(request: pytest.FixtureRequest) -> Case:
+    path = request.getfixturevalue("tmp_path") / "lineage.db"
+
+    def seen(_: Transport) -> list[bytes]:
+        with Database(path, read_only=True) as database:
+            return [text.encode() for (text,) in database.query("SELECT json FROM event ORDER BY rowid")]
+
+    return Case("store", {"path": str(path)}, seen, rewrites=True)
+
+
 def objects(request: pytest.FixtureRequest) -> Case:
     lake = Lake()
     request.getfixturevalue("offers")(lake)
@@ -171,7 +182,7 @@ def offers() -> Iterator[Callable[[Lake], None]]:
         yield lakes.append
 
 
-CASES = [console, file, objects, http, memory, noop, composite, foreign, kafka]
+CASES = [console, file, store, objects, http, memory, noop, composite, foreign, kafka]
 
 
 @pytest.fixture(params=CASES, ids=lambda made: made.__name__)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-KNOWN = "amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, kafka, memory, noop"
+KNOWN = (
+    "amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, kafka, memory, noop, store"
+)
 
 
 @pytest.fixture

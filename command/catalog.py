@@ -1,0 +1,118 @@
+"""`datasets`, `jobs`, `runs` and `history`: what is in a store."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.command.screen import Column, Screen
+from openlineage_pyspark.command.stores import add_store, asking
+from openlineage_pyspark.store.lists import as_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from openlineage_pyspark.store.answers import Store
+
+_STATES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")
+_RUNS = 50
+_HISTORY = "Lists the versions of a dataset with the runs that wrote them, the latest first."
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the commands to the command line."""
+    datasets = commands.add_parser("datasets", help="the datasets of a store", description="Lists datasets.")
+    datasets.add_argument("text", nargs="?", default="", metavar="TEXT", help="only those with this text in a name")
+    datasets.set_defaults(run=asking(_datasets))
+    jobs = commands.add_parser("jobs", help="the jobs of a store", description="Lists jobs with their last runs.")
+    jobs.add_argument("text", nargs="?", default="", metavar="TEXT", help="only those with this text in their names")
+    jobs.set_defaults(run=asking(_jobs))
+    runs = commands.add_parser("runs", help="the runs of a store", description="Lists runs, the latest first.")
+    runs.add_argument("text", nargs="?", default="", metavar="JOB", help="only those of jobs with this text in a name")
+    runs.add_argument("--state", action="append", choices=_STATES, default=[], help="only those in this state")
+    runs.add_argument("--since", default="", metavar="TIME", help="only those that began since, such as 2d")
+    runs.add_argument("--limit", type=int, default=_RUNS, metavar="N", help=f"at most N; default: {_RUNS}")
+    runs.set_defaults(run=asking(_runs))
+    history = commands.add_parser("history", help="the versions of a dataset", description=_HISTORY)
+    history.add_argument("thing", metavar="DATASET", help="its name, or the end of it")
+    history.set_defaults(run=asking(_history))
+    for parser in (datasets, jobs, runs, history):
+        parser.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
+        add_store(parser)
+
+
+def _datasets(store: Store, options: argparse.Namespace) -> int:
+    found = store.datasets(containing=options.text)
+    rows = []
+    for each in found:
+        own = f"{each.namespace} {each.name}"
+        rows.append((each.label, f"{each.readers:,}", f"{each.writers:,}", _time(each.last_written), own))
+    columns = (
+        *(Column("dataset"), Column("readers", right=True), Column("writers", right=True)),
+        *(Column("last written"), Column("own name")),
+    )
+    return _print(options, found, columns, rows)
+
+
+def _jobs(store: Store, options: argparse.Namespace) -> int:
+    found = store.jobs(containing=options.text)
+    rows = [(each.namespace, f"{each.runs:,}", each.last_state, _time(each.last_started), each.name) for each in found]
+    columns = (
+        *(Column("namespace"), Column("runs", right=True), Column("last")),
+        *(Column("began"), Column("job")),
+    )
+    return _print(options, found, columns, rows)
+
+
+def _runs(store: Store, options: argparse.Namespace) -> int:
+    found = store.runs(job=options.text, states=options.state, since=options.since, limit=options.limit)
+    rows = []
+    for each in found:
+        took = f"{(each.ended - each.started).total_seconds():,.1f} s" if each.ended and each.started else ""
+        rows.append((_time(each.started), _state(each.state), took, each.run_id, each.job))
+        if each.error:
+            rows.append(("", "", "", "", each.error.splitlines()[0]))
+    columns = (
+        *(Column("began"), Column("state"), Column("took", right=True)),
+        *(Column("run"), Column("job")),
+    )
+    return _print(options, found, columns, rows)
+
+
+def _history(store: Store, options: argparse.Namespace) -> int:
+    found = store.history(options.thing)
+    rows = []
+    for each in found:
+        schema = [*(f"+{name}" for name in each.columns_added), *(f"-{name}" for name in each.columns_removed)]
+        inputs = ", ".join(f"{name}@{version}" if version else name for name, version in each.inputs)
+        job = f"{each.job} <- {inputs}" if inputs else each.job
+        count = "" if each.rows is None else f"{each.rows:,}"
+        rows.append((_time(each.time), each.version, each.change, count, " ".join(schema), job))
+    columns = (
+        *(Column("time"), Column("version"), Column("change"), Column("rows", right=True)),
+        *(Column("columns"), Column("job, and what it read")),
+    )
+    return _print(options, found, columns, rows)
+
+
+def _print(
+    options: argparse.Namespace, found: Iterable[Any], columns: Sequence[Column], rows: Sequence[Sequence[str]]
+) -> int:
+    if options.format == "json":
+        sys.stdout.write(json.dumps([as_plain(each) for each in found], indent=2) + "\n")
+    elif rows:
+        Screen().table(columns, rows)
+    else:
+        Screen().line("nothing found")
+    return 0
+
+
+def _state(state: str) -> str:
+    return "no end" if state in ("START", "RUNNING", "OTHER") else state
+
+
+def _time(time: datetime | None) -> str:
+    return "" if time is None else time.strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,11 @@
+"""What can be wrong with a store, or with a question to it."""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """The store can't be opened, read or written. The message says what to do."""
+
+
+class NameNotFoundError(StoreError):
+    """Nothing in the store, or more than one thing, has the name. The message lists what comes near."""

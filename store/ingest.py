@@ -1,0 +1,168 @@
+"""Takes events into a store: from files, compressed ones, whole folders, and standard input."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import attrs
+from openlineage_pyspark.store.rows import InvalidEventError, parse, read, rejected, rows_of
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.rows import Mention, Rows, Span
+    from openlineage_pyspark.store.sqlite import Database
+
+_SUFFIXES = (".ndjson", ".jsonl", ".json")
+_BATCH_EVENTS = 2000
+_BATCH_CHARACTERS = 32_000_000
+_SHOWN = 10
+
+
+@attrs.frozen
+class Line:
+    """
+    One line that should be an event.
+
+    Args:
+        source: where it stands, for people: a file and a line.
+        text: its text.
+    """
+
+    source: str
+    text: str
+
+
+@attrs.define
+class Taken:
+    """
+    What was taken in so far.
+
+    Args:
+        events: how many lines were events.
+        rejected: how many were none.
+        reasons: the first few reasons, with the place.
+    """
+
+    events: int = 0
+    rejected: int = 0
+    reasons: list[str] = attrs.Factory(list)
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the event files at a path: itself, or those in the folder and below, by their endings, in order."""
+    if not path.is_dir():
+        return [path]
+    return sorted(each for each in path.rglob("*") if each.is_file() and _is_event_file(each))
+
+
+def lines_of(path: Path) -> Iterator[Line]:
+    """
+    Return the lines of an event file, plain or compressed by gzip. `-` is standard input.
+
+    Raises:
+        OSError: it can't be read.
+        EOFError: it is compressed, and its end is missing.
+    """
+    if str(path) == "-":
+        yield from _lines(sys.stdin, "standard input")
+        return
+    with path.open("rb") as stream:
+        compressed = stream.read(2) == b"\x1f\x8b"
+    opened = gzip.open if compressed else open
+    with opened(path, "rt", encoding="utf-8", errors="replace") as stream:
+        yield from _lines(stream, str(path))
+
+
+def take(database: Database, lines: Iterable[Line], *, progress: Callable[[Taken], None] = lambda _: None) -> Taken:
+    """
+    Take lines into a store. Taking them again changes nothing.
+
+    Args:
+        database: the store.
+        lines: the lines. Empty ones are skipped.
+        progress: is called after each part that was written.
+
+    Returns:
+        How many were taken.
+
+    Raises:
+        StoreError: the store can't be written.
+    """
+    taken = Taken()
+    part = _Part()
+    for line in lines:
+        if not line.text.strip():
+            continue
+        reason = part.take(line)
+        taken.events += not reason
+        taken.rejected += bool(reason)
+        if reason and len(taken.reasons) < _SHOWN:
+            taken.reasons.append(f"{line.source}: {reason}")
+        if part.is_full:
+            database.add(part.all_rows())
+            part = _Part()
+            progress(taken)
+    database.add(part.all_rows())
+    progress(taken)
+    return taken
+
+
+class _Part:
+    """
+    Events that are written in one transaction.
+
+    What several of them say of a dataset makes its rows once: the START and the end of a run say nearly the same, and
+    so do the runs of a job.
+    """
+
+    def __init__(self) -> None:
+        self._rows: Rows = {}
+        self._mentions: dict[Mention, Span] = {}
+        self._lines = 0
+        self._characters = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._lines >= _BATCH_EVENTS or self._characters >= _BATCH_CHARACTERS
+
+    def take(self, line: Line) -> str:
+        """Take a line, and return why it is no event; empty if it is one."""
+        self._lines += 1
+        self._characters += len(line.text)
+        try:
+            found = read(parse(line.text))
+        except InvalidEventError as problem:
+            reason = str(problem)
+        except RecursionError:
+            reason = "nested too deeply"
+        else:
+            self._add(found.rows)
+            for mention in found.mentions:
+                known = self._mentions.get(mention)
+                self._mentions[mention] = found.span if known is None else known | found.span
+            return ""
+        self._add(rejected(line.text, reason, line.source))
+        return reason
+
+    def all_rows(self) -> Rows:
+        """Return the rows of all events."""
+        self._add(rows_of(self._mentions))
+        return self._rows
+
+    def _add(self, rows: Rows) -> None:
+        for table, found in rows.items():
+            self._rows.setdefault(table, []).extend(found)
+
+
+def _is_event_file(path: Path) -> bool:
+    name = path.name.lower().removesuffix(".gz")
+    # A rotated file has the time between its name and its ending, and one that is written now may have none.
+    return name.endswith(_SUFFIXES)
+
+
+def _lines(stream: TextIO | Iterable[str], source: str) -> Iterator[Line]:
+    for number, text in enumerate(stream, 1):
+        yield Line(f"{source}:{number}", text)

@@ -1,0 +1,513 @@
+"""
+The rows that events make in each table. This is the only module that reads events.
+
+It takes any valid OpenLineage event, whoever made it: of a run, a job or a dataset
+(https://openlineage.io/spec/2-0-2/OpenLineage.json). Facets that it does not know stay in the event's JSON. A known
+facet that has another shape than its schema says is left out; the rest of its event is taken.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any, TypeAlias, TypeGuard
+
+import attrs
+
+Row: TypeAlias = "tuple[str | int | None, ...]"
+Rows: TypeAlias = "dict[str, list[Row]]"
+
+NO_BATCH = -1
+"""The micro-batch of a run that has none."""
+
+_ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})
+_TYPES = frozenset({"START", "RUNNING", "OTHER"}) | _ENDS
+_DONE = frozenset({"COMPLETE", "RUNNING"})
+_LAST_WORD = 1 << 60
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_FRACTION = re.compile(r"(\.\d{6})\d+")
+_LONGEST_TEXT = 10_000
+_DIGITS = 32
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+class InvalidEventError(ValueError):
+    """The text is no valid OpenLineage event. The message says why."""
+
+
+@attrs.frozen
+class Span:
+    """
+    When something was said first and last.
+
+    Args:
+        first_time: the time of the first event, microseconds since 1970.
+        first_run: its run; empty without one.
+        last_time: the time of the last event.
+        last_run: its run.
+    """
+
+    first_time: int
+    first_run: str
+    last_time: int
+    last_run: str
+
+    def __or__(self, other: Span) -> Span:
+        """Return the span of both."""
+        first = min((self.first_time, self.first_run), (other.first_time, other.first_run))
+        return Span(*first, *max((self.last_time, self.last_run), (other.last_time, other.last_run)))
+
+
+class Role(enum.Enum):
+    """What a dataset is in an event."""
+
+    INPUT = enum.auto()
+    OUTPUT = enum.auto()
+    ALONE = enum.auto()
+
+
+@attrs.frozen
+class Mention:
+    """
+    What an event says of a dataset apart from its counts and its version: the same in each run of an unchanged job.
+
+    Args:
+        role: what the dataset is to the job.
+        job_id: the job; None in the event of a dataset.
+        namespace: the dataset's namespace.
+        name: its name.
+        text: its facets as JSON.
+        facets: the same, parsed.
+    """
+
+    role: Role
+    job_id: int | None
+    namespace: str
+    name: str
+    text: str
+    facets: dict[str, Any] = attrs.field(eq=False, repr=False)
+
+
+@attrs.frozen
+class Read:
+    """
+    What was read from one event.
+
+    Args:
+        rows: the rows that are this event's own, by table.
+        mentions: the datasets that it names. `rows_of` makes their rows, of many events at once.
+        span: the event's own time and run.
+    """
+
+    rows: Rows
+    mentions: tuple[Mention, ...]
+    span: Span
+
+
+@attrs.frozen
+class _Said:
+    """
+    Who says something, and when.
+
+    Args:
+        time: the event's time, microseconds since 1970.
+        job_id: the job; None in the event of a dataset.
+        run_id: the run; empty without one.
+        type: the event's type.
+    """
+
+    time: int
+    job_id: int | None
+    run_id: str
+    type: str
+
+
+def identity(*names: str) -> int:
+    """Return the id of what has these names: 63 bits of a hash, the same on each machine."""
+    digest = hashlib.blake2b("\0".join(names).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+_identity = functools.lru_cache(maxsize=100_000)(identity)
+
+
+def microseconds(text: str) -> int:
+    """
+    Return a point in time as microseconds since 1970.
+
+    Args:
+        text: as ISO 8601 writes it; without a zone, in UTC.
+
+    Raises:
+        ValueError: it is no such text.
+    """
+    # Python 3.10 knows neither Z nor more than six digits.
+    plain = _FRACTION.sub(r"\1", text.strip()).replace("Z", "+00:00").replace("z", "+00:00")
+    time = datetime.fromisoformat(_padded(plain))
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=timezone.utc)
+    return (time - _EPOCH) // timedelta(microseconds=1)
+
+
+def parse(text: str) -> dict[str, Any]:
+    """
+    Return an event.
+
+    Args:
+        text: its JSON.
+
+    Raises:
+        InvalidEventError: it is not the JSON of an object.
+    """
+    try:
+        event = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise InvalidEventError(f"no JSON: {problem}") from None
+    if not isinstance(event, dict):
+        raise InvalidEventError("not a JSON object")
+    return event
+
+
+def rejected(text: str, reason: str, source: str) -> Rows:
+    """
+    Return the rows of a text that is no event.
+
+    Args:
+        text: the text.
+        reason: why it is none.
+        source: where it came from, for people.
+    """
+    return {"rejected": [(_digest(text), reason, source, text[:_LONGEST_TEXT])]}
+
+
+def read(event: dict[str, Any]) -> Read:
+    """
+    Return what an event says.
+
+    Args:
+        event: the event as parsed JSON.
+
+    Raises:
+        InvalidEventError: something is missing that the specification requires of each event.
+    """
+    time, producer = _time(event), event.get("producer")
+    if not isinstance(producer, str):
+        raise InvalidEventError("`producer` is missing or no text")
+    rows: Rows = {}
+    said = _said(event, time, rows)
+    if said.job_id is None:
+        found = [(Role.ALONE, "dataset", _named(event.get("dataset"), "dataset"))]
+    else:
+        found = [(Role.INPUT, "inputs", _named(each, "inputs")) for each in _list(event, "inputs")]
+        found += [(Role.OUTPUT, "outputs", _named(each, "outputs")) for each in _list(event, "outputs")]
+    texts: dict[str, list[str]] = {"inputs": [], "outputs": [], "dataset": []}
+    mentions = []
+    for role, where, dataset in found:
+        text, mention = _mention(role, said.job_id, dataset)
+        texts[where].append(text)
+        mentions.append(mention)
+        _version_rows(role, dataset, said, rows)
+    whole = _whole(event, texts)
+    if whole is None:
+        # Half a surrogate pair, which no database takes as text, becomes a question mark.
+        return read(json.loads(_dumps(event).encode(errors="replace")))
+    rows["event"] = [(_digest(whole), said.run_id, said.type, time, producer, whole)]
+    return Read(rows, tuple(mentions), Span(time, said.run_id, time, said.run_id))
+
+
+def rows_of(mentions: Mapping[Mention, Span]) -> Rows:
+    """
+    Return the rows of what events say of datasets, by table.
+
+    Args:
+        mentions: what was said -> when.
+
+    Returns:
+        The rows as they are stored: their values stand in the order of `Table.stored`. Two of them may have one key.
+    """
+    rows: Rows = {}
+    for mention, span in mentions.items():
+        name_id = _dataset(mention, span, rows)
+        link = (mention.job_id, name_id, span.first_time, span.last_time)
+        if mention.role is Role.INPUT:
+            _add(rows, "source_job_lineage", link)
+        elif mention.role is Role.OUTPUT:
+            _add(rows, "sink_job_lineage", link)
+            _sink(mention, name_id, span, rows)
+    return rows
+
+
+def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[str, Mention]:
+    """Return the JSON of a dataset, the same whatever the order of its keys, and what it says."""
+    facets = _facets(dataset)
+    text = _dumps({key: value for key, value in facets.items() if key != "version"})
+    rest = {key: value for key, value in dataset.items() if key != "facets" or value != facets}
+    whole = _dumps(rest)
+    if "facets" not in rest and "facets" in dataset:
+        version = f'"version":{_dumps(facets["version"])}' if "version" in facets else ""
+        comma = "," if version and text != "{}" else ""
+        whole = f'{whole[:-1]},"facets":{text[:-1]}{comma}{version}}}}}'
+    return whole, Mention(role, job_id, dataset["namespace"], dataset["name"], text, facets)
+
+
+def _whole(event: dict[str, Any], texts: Mapping[str, list[str]]) -> str | None:
+    """Return the JSON of an event, the same whatever the order of its keys; None if it can't be stored as text."""
+    rest = {key: value for key, value in event.items() if not texts.get(key)}
+    parts = [
+        f'"{key}":{found[0] if key == "dataset" else "[" + ",".join(found) + "]"}'
+        for key, found in texts.items()
+        if found
+    ]
+    text = ",".join([_dumps(rest)[:-1], *parts]) + "}"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return None
+    return text
+
+
+def _version_rows(role: Role, dataset: dict[str, Any], said: _Said, rows: Rows) -> None:
+    """Add the version that was read or made, if the event is one of what happened."""
+    name_id, version = _identity("dataset", dataset["namespace"], dataset["name"]), _version(dataset)
+    at = (said.run_id, NO_BATCH, name_id, version, said.job_id, said.time)
+    if role is Role.ALONE and version:
+        _add(rows, "sink_snapshot_lineage", (*at, "", None, None))
+    elif role is Role.INPUT and said.type in _DONE:
+        _add(rows, "source_snapshot_lineage", (*at, *_counts(dataset, "inputFacets", "inputStatistics")))
+    elif role is Role.OUTPUT and said.type in _DONE:
+        change = _text(_mapping(_facets(dataset).get("lifecycleStateChange")), "lifecycleStateChange") or ""
+        _add(rows, "sink_snapshot_lineage", (*at, change, *_counts(dataset, "outputFacets", "outputStatistics")))
+
+
+def _counts(dataset: dict[str, Any], facets: str, facet: str) -> tuple[int | None, int | None]:
+    counts = _mapping(_mapping(dataset.get(facets)).get(facet))
+    return _number(counts, "rowCount"), _number(counts, "size")
+
+
+def _add(rows: Rows, table: str, row: Row) -> None:
+    rows.setdefault(table, []).append(row)
+
+
+def _said(event: dict[str, Any], time: int, rows: Rows) -> _Said:
+    if "run" not in event and "job" not in event:
+        if "dataset" not in event:
+            raise InvalidEventError("neither `run`, `job` nor `dataset`")
+        return _Said(time, None, "", "DATASET")
+    job = _named(event.get("job"), "job")
+    job_id = _job(job, time, rows)
+    if "run" not in event:
+        return _Said(time, job_id, "", "JOB")
+    type_ = event.get("eventType", "OTHER")
+    if not isinstance(type_, str) or type_ not in _TYPES:
+        raise InvalidEventError(f"`eventType` is {json.dumps(type_)}")
+    run = _mapping(event["run"])
+    run_id = run.get("runId")
+    if not isinstance(run_id, str) or not run_id:
+        raise InvalidEventError("`run.runId` is missing or no text")
+    _run(run_id, job_id, _facets(run), _Said(time, job_id, run_id, type_), rows)
+    return _Said(time, job_id, run_id, type_)
+
+
+def _time(event: dict[str, Any]) -> int:
+    text = event.get("eventTime")
+    if not isinstance(text, str):
+        raise InvalidEventError("`eventTime` is missing or no text")
+    try:
+        return microseconds(text)
+    except (ValueError, OverflowError):
+        raise InvalidEventError(f"`eventTime` is {json.dumps(text)}") from None
+
+
+def _job(job: dict[str, Any], time: int, rows: Rows) -> int:
+    namespace, name, facets = job["namespace"], job["name"], _facets(job)
+    job_id = _identity("job", namespace, name)
+    type_ = _mapping(facets.get("jobType"))
+    facts = (
+        _text(type_, "processingType"),
+        _text(type_, "integration"),
+        _text(type_, "jobType"),
+        _text(_mapping(facets.get("sql")), "query"),
+        _text(_mapping(facets.get("documentation")), "description"),
+    )
+    _add(rows, "job", (job_id, namespace, name, *_latest(facts, time), time, time))
+    return job_id
+
+
+def _run(run_id: str, job_id: int, facets: dict[str, Any], said: _Said, rows: Rows) -> None:
+    parent = _mapping(facets.get("parent"))
+    facts = (
+        _text(_mapping(parent.get("run")), "runId"),
+        _text(_mapping(_mapping(parent.get("root")).get("run")), "runId"),
+        _text(_mapping(facets.get("errorMessage")), "message"),
+    )
+    is_end = said.type in _ENDS
+    state = (said.type, said.time + (_LAST_WORD if is_end else 0))
+    started = said.time if said.type == "START" else None
+    ended = said.time if is_end else None
+    row = (run_id, job_id, *state, started, ended, *_latest(facts, said.time), said.time, said.time)
+    _add(rows, "run", row)
+
+
+def _dataset(mention: Mention, span: Span, rows: Rows) -> int:
+    facets = mention.facets
+    name_id = _name(mention.namespace, mention.name, span, rows, storage=_format(facets))
+    for other in _list(_mapping(facets.get("symlinks")), "identifiers"):
+        if _is_named(other) and (other["namespace"], other["name"]) != (mention.namespace, mention.name):
+            _name(other["namespace"], other["name"], span, rows, same_as=name_id)
+    for position, (path, type_) in enumerate(_schema(facets)):
+        _add(rows, "dataset_column", (name_id, path, type_, position, span.first_time, span.last_time))
+    return name_id
+
+
+def _name(
+    namespace: str, name: str, span: Span, rows: Rows, *, same_as: int | None = None, storage: str | None = None
+) -> int:
+    name_id = _identity("dataset", namespace, name)
+    facts = _latest((same_as, storage), span.last_time)
+    _add(rows, "dataset", (name_id, namespace, name, *facts, span.first_time, span.last_time))
+    return name_id
+
+
+def _sink(mention: Mention, name_id: int, span: Span, rows: Rows) -> None:
+    """Add where the columns of an output come from."""
+    lineage = _mapping(mention.facets.get("columnLineage"))
+    for column, field in _mapping(lineage.get("fields")).items():
+        whole = _mapping(field)
+        older = (_text(whole, "transformationType") or "", _text(whole, "transformationDescription") or "")
+        for source in _list(whole, "inputFields"):
+            _edges_from(source, (mention.job_id, name_id, column), older, span, rows)
+    for source in _list(lineage, "dataset"):
+        _edges_from(source, (mention.job_id, name_id, ""), ("", ""), span, rows)
+    before = _mapping(mention.facets.get("lifecycleStateChange")).get("previousIdentifier")
+    if _is_named(before):
+        _renamed(before, mention, name_id, span, rows)
+
+
+def _renamed(before: dict[str, Any], mention: Mention, name_id: int, span: Span, rows: Rows) -> None:
+    """Add what a new name means: each column continues the one that had its name under the old name."""
+    old = _name(before["namespace"], before["name"], span, rows)
+    if old == name_id:
+        return
+    _add(rows, "source_job_lineage", (mention.job_id, old, span.first_time, span.last_time))
+    for column, _ in _schema(mention.facets):
+        _edge((mention.job_id, name_id, column), (old, column), ("DIRECT", "IDENTITY", 0, ""), span, rows)
+
+
+def _edges_from(
+    source: object, output: tuple[int | None, int, str], older: tuple[str, str], span: Span, rows: Rows
+) -> None:
+    """
+    Add the edges from one input field.
+
+    Args:
+        source: the input field.
+        output: the job, the output and its column.
+        older: the kind and the text of the output field, as facets before version 1-1-0 have them.
+        span: when it was said.
+        rows: where they are added.
+    """
+    if not _is_named(source) or not isinstance(source.get("field"), str):
+        return
+    place = (_name(source["namespace"], source["name"], span, rows), source["field"])
+    transformations = [each for each in _list(source, "transformations") if isinstance(each, dict)]
+    for each in transformations:
+        kind = (_text(each, "type") or "", _text(each, "subtype") or "", int(each.get("masking") is True))
+        _edge(output, place, (*kind, _text(each, "description") or ""), span, rows)
+    if not transformations:
+        subtype, text = older
+        masking = int(subtype == "MASKED")
+        _edge(output, place, ("DIRECT" if subtype else "", subtype, masking, text), span, rows)
+
+
+def _edge(
+    output: tuple[int | None, int, str],
+    place: tuple[int, str],
+    kind: tuple[str, str, int, str],
+    span: Span,
+    rows: Rows,
+) -> None:
+    job_id, name_id, column = output
+    at = (span.first_time, span.first_run, span.last_time, span.last_run)
+    _add(rows, "column_lineage", (name_id, column, *place, job_id, *kind, *at))
+
+
+def _schema(facets: dict[str, Any]) -> list[tuple[str, str]]:
+    return _columns(_list(_mapping(facets.get("schema")), "fields"))
+
+
+def _columns(fields: list[Any], above: str = "") -> list[tuple[str, str]]:
+    """Return the path and the type of each field of a schema, in order, those of structs below them."""
+    found: list[tuple[str, str]] = []
+    for field in fields:
+        if isinstance(field, dict) and isinstance(field.get("name"), str):
+            path = f"{above}{field['name']}"
+            found += [(path, _text(field, "type") or ""), *_columns(_list(field, "fields"), f"{path}.")]
+    return found
+
+
+def _version(dataset: dict[str, Any]) -> str:
+    return _text(_mapping(_facets(dataset).get("version")), "datasetVersion") or ""
+
+
+def _format(facets: dict[str, Any]) -> str | None:
+    storage = _mapping(facets.get("storage"))
+    return _text(storage, "fileFormat") or _text(storage, "storageLayer")
+
+
+def _latest(values: tuple[str | int | None, ...], time: int) -> list[str | int | None]:
+    """Return LATEST columns with their companions."""
+    return [each for value in values for each in (value, None if value is None else time)]
+
+
+def _named(value: object, where: str) -> dict[str, Any]:
+    if not _is_named(value):
+        raise InvalidEventError(f"`{where}` has no namespace or no name")
+    return value
+
+
+def _is_named(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict) and isinstance(value.get("namespace"), str) and isinstance(value.get("name"), str)
+
+
+def _facets(value: dict[str, Any]) -> dict[str, Any]:
+    return _mapping(value.get("facets"))
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: dict[str, Any], key: str) -> list[Any]:
+    found = value.get(key)
+    return found if isinstance(found, list) else []
+
+
+def _text(value: dict[str, Any], key: str) -> str | None:
+    found = value.get(key)
+    return found if isinstance(found, str) else None
+
+
+def _number(value: dict[str, Any], key: str) -> int | None:
+    found = value.get(key)
+    if isinstance(found, bool) or not isinstance(found, (int, float)):
+        return None
+    # NaN is in no range.
+    return int(found) if -(1 << 63) <= found < 1 << 63 else None
+
+
+def _dumps(value: object) -> str:
+    return _ENCODER.encode(value) if value else json.dumps(value)
+
+
+def _padded(text: str) -> str:
+    """Return a time whose fraction has three or six digits, which is all that Python 3.10 takes."""
+    return re.sub(r"\.(\d{1,6})(?!\d)", lambda found: "." + found[1].ljust(6, "0"), text)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]

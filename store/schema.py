@@ -1,0 +1,285 @@
+"""
+The tables of the store, as data: the DDL of each engine, its merges and the documentation are made from them.
+
+Each row is merged into its table by its key, and each column says how. All merges commute and can be repeated, so the
+tables are the same in whatever order events arrive, and however often.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+VERSION = 1
+"""The version of the schema. A store of an older version is migrated, one of a newer version is refused."""
+
+
+class Type(enum.Enum):
+    """The type of a column: names of SQLite and of Spark."""
+
+    TEXT = ("TEXT", "STRING")
+    INTEGER = ("INTEGER", "BIGINT")
+
+
+class Merge(enum.Enum):
+    """
+    How a column's value is merged with the one that is stored.
+
+    KEY is part of the key. FIRST keeps the least value and LAST the greatest. EARLIEST and LATEST keep the value of the
+    row that another column orders first or last; of two rows in the same place, the least or the greatest value. NULL
+    never replaces a value. There is no sum: it could not be repeated.
+    """
+
+    KEY = enum.auto()
+    FIRST = enum.auto()
+    LAST = enum.auto()
+    EARLIEST = enum.auto()
+    LATEST = enum.auto()
+
+
+@attrs.frozen
+class Column:
+    """
+    One column.
+
+    Args:
+        name: its name.
+        meaning: what it says, for people.
+        merge: how its values are merged.
+        type: its type. Times are microseconds since 1970, UTC.
+        order: the column that orders an EARLIEST or LATEST one; by default a companion, `<name>_order`, which is NULL
+            where the value is.
+    """
+
+    name: str
+    meaning: str
+    merge: Merge = Merge.LAST
+    type: Type = Type.TEXT
+    order: str = ""
+
+    @property
+    def ordered_by(self) -> str:
+        """Return the name of the column that orders this one."""
+        return self.order or f"{self.name}_order"
+
+
+@attrs.frozen
+class Table:
+    """
+    One table.
+
+    Args:
+        name: its name.
+        meaning: what a row is, for people.
+        columns: its columns, those of the key first.
+        indexes: further columns by which it is searched, for engines that have indexes.
+    """
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+    indexes: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Return the names of the key's columns."""
+        return tuple(column.name for column in self.columns if column.merge is Merge.KEY)
+
+    @property
+    def stored(self) -> tuple[Column, ...]:
+        """Return all columns as they are stored: a LATEST column without an order is followed by its companion."""
+        found: list[Column] = []
+        for column in self.columns:
+            found.append(column)
+            if column.merge is Merge.LATEST and not column.order:
+                meaning = f"The place of `{column.name}`: the value with the greatest one stays."
+                found.append(Column(column.ordered_by, meaning, Merge.LAST, Type.INTEGER))
+        return tuple(found)
+
+
+def _id(name: str, meaning: str, merge: Merge = Merge.KEY) -> Column:
+    return Column(name, meaning, merge, Type.INTEGER)
+
+
+def _text(name: str, meaning: str, merge: Merge = Merge.LAST) -> Column:
+    return Column(name, meaning, merge)
+
+
+def _number(name: str, meaning: str, merge: Merge = Merge.LAST) -> Column:
+    return Column(name, meaning, merge, Type.INTEGER)
+
+
+_SPAN = (
+    _number("first_time", "The time of the first event that says so.", Merge.FIRST),
+    _number("last_time", "The time of the last event that says so."),
+)
+
+EVENT = Table(
+    "event",
+    "An event as it arrived: all other tables can be made from these.",
+    (
+        _text("event_id", "SHA-256 of the event's JSON with sorted keys, its first 32 digits.", Merge.KEY),
+        _text("run_id", "The run; empty for the event of a job or a dataset."),
+        _text("type", "START, RUNNING, COMPLETE, FAIL, ABORT or OTHER; JOB or DATASET for events without a run."),
+        _number("time", "The event's time."),
+        _text("producer", "Who made it."),
+        _text("json", "The whole event."),
+    ),
+    (("time",), ("run_id",)),
+)
+REJECTED = Table(
+    "rejected",
+    "A text that is no valid event.",
+    (
+        _text("rejected_id", "SHA-256 of the text, its first 32 digits.", Merge.KEY),
+        _text("reason", "Why it is none."),
+        _text("source", "Where it came from: a file and a line."),
+        _text("text", "The text; its first 10,000 characters."),
+    ),
+)
+JOB = Table(
+    "job",
+    "A job: what is run again and again.",
+    (
+        _id("job_id", "A hash of namespace and name."),
+        _text("namespace", "Its namespace."),
+        _text("name", "Its name."),
+        _text("processing", "BATCH or STREAMING.", Merge.LATEST),
+        _text("integration", "What runs it, such as SPARK or AIRFLOW.", Merge.LATEST),
+        _text("type", "What kind of a job it is there, such as QUERY or TASK.", Merge.LATEST),
+        _text("sql", "The text of its statement.", Merge.LATEST),
+        _text("description", "Its documentation.", Merge.LATEST),
+        *_SPAN,
+    ),
+    (("name",),),
+)
+RUN = Table(
+    "run",
+    "One run of a job.",
+    (
+        _text("run_id", "The run's id.", Merge.KEY),
+        _number("job_id", "Its job."),
+        _text("state", "The type of its last event; one that ends the run stays.", Merge.LATEST),
+        _number("started", "The time of its START.", Merge.FIRST),
+        _number("ended", "The time of its COMPLETE, FAIL or ABORT; NULL while it runs."),
+        _text("parent_run_id", "The run that started it, such as that of the application.", Merge.LATEST),
+        _text("root_run_id", "The run at the beginning of that chain, such as that of the DAG.", Merge.LATEST),
+        _text("error", "The error message.", Merge.LATEST),
+        *_SPAN,
+    ),
+    (("job_id", "state", "started"), ("started",), ("parent_run_id",)),
+)
+DATASET = Table(
+    "dataset",
+    "A name of a dataset. Several names may be those of one dataset.",
+    (
+        _id("name_id", "A hash of namespace and name."),
+        _text("namespace", "The namespace."),
+        _text("name", "The name."),
+        _number("same_as", "The `name_id` of the name that an event gave this one as another name for.", Merge.LATEST),
+        _text("format", "How it is stored, such as iceberg or parquet.", Merge.LATEST),
+        *_SPAN,
+    ),
+    (("same_as",), ("name",)),
+)
+DATASET_IDENTITY = Table(
+    "dataset_identity",
+    "Which names are those of one dataset: made from `dataset.same_as`, which is followed to its end.",
+    (
+        _id("name_id", "The name."),
+        _number("dataset_id", "The `name_id` of the dataset's own name."),
+    ),
+    (("dataset_id",),),
+)
+DATASET_COLUMN = Table(
+    "dataset_column",
+    "A column of a dataset, with a type that it has or had.",
+    (
+        _id("name_id", "The dataset."),
+        _text("column_name", "The column; `a.b` for the field b of the struct a.", Merge.KEY),
+        _text("type", "Its type.", Merge.KEY),
+        _number("position", "Its place in the schema, from 0."),
+        *_SPAN,
+    ),
+)
+SOURCE_JOB_LINEAGE = Table(
+    "source_job_lineage",
+    "A job reads a dataset.",
+    (_id("job_id", "The job."), _id("name_id", "The dataset."), *_SPAN),
+    (("name_id",),),
+)
+SINK_JOB_LINEAGE = Table(
+    "sink_job_lineage",
+    "A job writes a dataset.",
+    (_id("job_id", "The job."), _id("name_id", "The dataset."), *_SPAN),
+    (("name_id",),),
+)
+_AT = (
+    _text("run_id", "The run.", Merge.KEY),
+    _number("batch_id", "The micro-batch of a stream; -1 for a run that has none.", Merge.KEY),
+    _id("name_id", "The dataset."),
+)
+SOURCE_SNAPSHOT_LINEAGE = Table(
+    "source_snapshot_lineage",
+    "A run, or one micro-batch of it, read a version of a dataset.",
+    (
+        *_AT,
+        _text("snapshot", "The version; empty if the event has none: the one that was current then.", Merge.KEY),
+        _number("job_id", "The run's job."),
+        _number("time", "The event's time."),
+        _number("row_count", "How many rows were read."),
+        _number("bytes", "How many bytes were read."),
+    ),
+    (("name_id", "time"),),
+)
+SINK_SNAPSHOT_LINEAGE = Table(
+    "sink_snapshot_lineage",
+    "A run, or one micro-batch of it, made a version of a dataset.",
+    (
+        *_AT,
+        _text("snapshot", "The version; empty if the event has none: the run itself is the version.", Merge.KEY),
+        _number("job_id", "The run's job."),
+        _number("time", "The event's time."),
+        _text("change", "The dataset's change, such as OVERWRITE or DROP; empty for an append."),
+        _number("row_count", "How many rows were written."),
+        _number("bytes", "How many bytes were written."),
+    ),
+    (("name_id", "time"), ("job_id", "name_id", "time")),
+)
+COLUMN_LINEAGE = Table(
+    "column_lineage",
+    "A column of an output comes from a column of an input.",
+    (
+        _id("output_id", "The dataset that is written."),
+        _text("output_column", "Its column; empty for what decides about all of its rows.", Merge.KEY),
+        _id("input_id", "The dataset that is read."),
+        _text("input_column", "Its column.", Merge.KEY),
+        _id("job_id", "The job that does it."),
+        _text("type", "DIRECT or INDIRECT; empty if the event does not say.", Merge.KEY),
+        _text("subtype", "Such as IDENTITY, AGGREGATION or FILTER.", Merge.KEY),
+        _number("masking", "1 if the value can't be recognized afterwards.", Merge.KEY),
+        Column("expression", "The text of the transformation.", Merge.LATEST, order="last_time"),
+        _number("first_time", "The time of the first event that says so.", Merge.FIRST),
+        Column("first_run", "Its run.", Merge.EARLIEST, order="first_time"),
+        _number("last_time", "The time of the last event that says so."),
+        Column("last_run", "Its run.", Merge.LATEST, order="last_time"),
+    ),
+    (("input_id", "input_column"),),
+)
+
+TABLES = (
+    EVENT,
+    REJECTED,
+    JOB,
+    RUN,
+    DATASET,
+    DATASET_IDENTITY,
+    DATASET_COLUMN,
+    SOURCE_JOB_LINEAGE,
+    SINK_JOB_LINEAGE,
+    SOURCE_SNAPSHOT_LINEAGE,
+    SINK_SNAPSHOT_LINEAGE,
+    COLUMN_LINEAGE,
+)
+"""All tables, in the order in which they are documented."""

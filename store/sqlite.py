@@ -1,0 +1,217 @@
+"""The store in one SQLite file: for one machine, for CI, and beside the driver."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.store import schema
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.identity import dataset_ids
+from openlineage_pyspark.store.schema import Merge
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from openlineage_pyspark.store.rows import Row, Rows
+    from openlineage_pyspark.store.schema import Column, Table
+
+_PATIENCE_SECONDS = 60
+_AT_ONCE = 500
+"""How many ids stand in one statement: SQLite's limit of its length is far above."""
+
+
+class Database:
+    """
+    A store in one file. Several processes may read and write it at once.
+
+    Args:
+        path: the file. It is made if it is not there, unless it is only to be read.
+        read_only: whether nothing is to be written.
+
+    Raises:
+        StoreError: the file can't be opened, is no store, or is one of a newer version.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        if read_only and not path.is_file():
+            raise StoreError(f"there is no store at {path}. `openlineage-pyspark ingest FILE --store {path}` makes one")
+        try:
+            self._connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
+                uri=True,
+                timeout=_PATIENCE_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            self._prepare(read_only=read_only)
+        except sqlite3.Error as problem:
+            raise StoreError(f"{path} can't be opened as a store: {problem}") from None
+
+    def __enter__(self) -> Database:
+        """Return the store itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
+        """
+        Return the rows of a query.
+
+        Args:
+            sql: the query, with `?` for parameters.
+            parameters: their values.
+        """
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def add(self, rows: Rows) -> None:
+        """
+        Merge rows into the tables, all of them or none.
+
+        Args:
+            rows: the rows of each table, as `rows.rows_of` gives them.
+
+        Raises:
+            StoreError: the file can't be written.
+        """
+        try:
+            with self._transaction():
+                before = self._pointers(rows.get(schema.DATASET.name, ()))
+                for table in schema.TABLES:
+                    if found := rows.get(table.name):
+                        self._connection.executemany(_UPSERTS[table.name], found)
+                self._identify(rows.get(schema.DATASET.name, ()), before)
+        except sqlite3.Error as problem:
+            raise StoreError(f"{self.path} can't be written: {problem}") from None
+
+    def _prepare(self, *, read_only: bool) -> None:
+        (version,) = self.query("PRAGMA user_version")[0]
+        if version > schema.VERSION:
+            raise StoreError(
+                f"{self.path} is a store of version {version}, and this package knows versions up to {schema.VERSION}: "
+                "upgrade the package"
+            )
+        if read_only:
+            if version == 0:
+                raise StoreError(f"{self.path} is no store")
+            return
+        if version == 0:
+            if self.query("SELECT count(*) FROM sqlite_master")[0][0] and not self._is_store():
+                raise StoreError(f"{self.path} is a database of something else")
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            with self._transaction():
+                for statement in ddl():
+                    self._connection.execute(statement)
+                self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+
+    def _is_store(self) -> bool:
+        """Return whether another process made the tables at this moment."""
+        return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (schema.COLUMN_LINEAGE.name,)))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        # IMMEDIATE: a transaction that reads before it writes can't fail because another one wrote in between.
+        self._connection.execute("BEGIN IMMEDIATE")
+        last = "ROLLBACK"
+        try:
+            yield
+            last = "COMMIT"
+        finally:
+            self._connection.execute(last)
+
+    def _pointers(self, datasets: Iterable[Row]) -> dict[int, int | None]:
+        """Return what those of the names that point to another one pointed to so far."""
+        names = {int(row[0] or 0) for row in datasets if row[3] is not None}
+        return dict(self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({})"))
+
+    def _identify(self, datasets: Iterable[Row], before: dict[int, int | None]) -> None:
+        """Bring `dataset_identity` up to date: only names whose pointers changed may belong to another dataset."""
+        names = {int(row[0] or 0) for row in datasets}
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO dataset_identity (name_id, dataset_id) VALUES (?, ?)",
+            [(each, each) for each in names],
+        )
+        now = dict(
+            self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE same_as IS NOT NULL AND name_id IN ({})")
+        )
+        known: dict[int, int | None] = {}
+        unknown = {name for name, pointer in now.items() if before.get(name) != pointer}
+        while unknown:
+            found = dict(
+                self._rows_of(
+                    unknown, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({0}) OR same_as IN ({0})"
+                )
+            )
+            known |= found
+            unknown = {*found, *(each for each in found.values() if each is not None)} - set(known)
+        self._connection.executemany(
+            "UPDATE dataset_identity SET dataset_id = ? WHERE name_id = ?",
+            [(end, name) for name, end in dataset_ids(known).items()],
+        )
+
+    def _rows_of(self, ids: Iterable[int], sql: str) -> Iterator[tuple[Any, ...]]:
+        every = sorted(ids)
+        for begin in range(0, len(every), _AT_ONCE):
+            yield from self.query(sql.format(",".join(map(str, every[begin : begin + _AT_ONCE]))))
+
+
+def ddl() -> list[str]:
+    """Return the statements that make the tables."""
+    statements = []
+    for table in schema.TABLES:
+        columns = [f'"{column.name}" {column.type.value[0]}{_not_null(column)}' for column in table.stored]
+        key = ", ".join(f'"{name}"' for name in table.key)
+        # Where the key is most of the row, the table is its own index.
+        rowid = "" if table in (schema.EVENT, schema.REJECTED) else " WITHOUT ROWID"
+        statements.append(
+            f'CREATE TABLE IF NOT EXISTS "{table.name}" ({", ".join(columns)}, PRIMARY KEY ({key})){rowid}'
+        )
+        for index in table.indexes:
+            name = f"{table.name}_by_{'_'.join(index)}"
+            statements.append(f'CREATE INDEX IF NOT EXISTS "{name}" ON "{table.name}" ({", ".join(index)})')
+    return statements
+
+
+def _not_null(column: Column) -> str:
+    return " NOT NULL" if column.merge is Merge.KEY else ""
+
+
+def _upsert(table: Table) -> str:
+    """Return the statement that merges one row into a table, as the merges of its columns say."""
+    names = [column.name for column in table.stored]
+    marks = ", ".join("?" * len(names))
+    setting = ", ".join(
+        f'"{column.name}" = {_merged(table.name, column)}' for column in table.stored if column.merge is not Merge.KEY
+    )
+    return (
+        f'INSERT INTO "{table.name}" ({", ".join(names)}) VALUES ({marks}) '  # noqa: S608 (our own names alone)
+        f"ON CONFLICT ({', '.join(table.key)}) DO UPDATE SET {setting}"
+    )
+
+
+def _merged(table: str, column: Column) -> str:
+    """Return the value of a column after a merge, in SQL."""
+    old, new = f'"{table}"."{column.name}"', f'excluded."{column.name}"'
+    if column.merge in (Merge.FIRST, Merge.LAST):
+        function = "min" if column.merge is Merge.FIRST else "max"
+        return f"{function}(coalesce({old}, {new}), coalesce({new}, {old}))"
+    sign = "<" if column.merge is Merge.EARLIEST else ">"
+    place = f'excluded."{column.ordered_by}"', f'"{table}"."{column.ordered_by}"'
+    wins = f"{old} IS NULL OR {place[0]} {sign} {place[1]} OR ({place[0]} = {place[1]} AND {new} {sign} {old})"
+    return f"CASE WHEN {new} IS NOT NULL AND ({wins}) THEN {new} ELSE {old} END"
+
+
+_UPSERTS = {table.name: _upsert(table) for table in schema.TABLES}

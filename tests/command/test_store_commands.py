@@ -1,0 +1,150 @@
+"""`ingest` and the commands that ask a store, as people type them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from support.lineage_events import company, dataset, lineage, run_event, symlink, text_of
+
+ORDERS = dataset("/lake/orders", namespace="file", columns=("id", "amount"), symlinks=symlink("shop.orders"))
+DAILY = dataset(
+    "daily",
+    columns=("total",),
+    columnLineage=lineage(total=[("clean", "amount", "AGGREGATION")], _rows=[("clean", "day", "GROUP_BY")]),
+)
+CLEAN = dataset("clean", columns=("amount", "day"))
+JOBS = (
+    run_event("clean", "START", 1, run="r1", inputs=(ORDERS,)),
+    run_event("clean", "COMPLETE", 2, run="r1", inputs=(ORDERS,), outputs=(CLEAN,)),
+    run_event("sum", "START", 3, run="r2", inputs=(CLEAN,), outputs=(DAILY,)),
+    run_event("sum", "COMPLETE", 5, run="r2", inputs=(CLEAN,), outputs=(DAILY,)),
+    run_event("late", "START", 6, run="r3"),
+)
+
+
+@pytest.fixture
+def store(tmp_path, run):
+    """A store with JOBS in it."""
+    (tmp_path / "events.ndjson").write_text(text_of(list(JOBS)))
+    path = str(tmp_path / "lineage.db")
+    assert run("ingest", str(tmp_path / "events.ndjson"), "--store", path) == (0, f"5 events taken into {path}\n", "")
+    return path
+
+
+def test_downstream_shows_datasets_the_closest_first(store, run):
+    assert run("downstream", "orders", "--store", store) == (
+        0,
+        """\
+  depth  from         to     job
+      1  shop.orders  clean  clean
+      2  clean        daily  sum
+""",
+        "",
+    )
+
+
+def test_upstream_of_a_column_shows_how_it_is_made(store, run):
+    assert run("upstream", "daily.total", "--store", store) == (
+        0,
+        """\
+  depth  from          to                how          job  expression
+      1  clean.amount  daily.total       AGGREGATION  sum  AGGREGATION of amount
+      1  clean.day     daily (all rows)  GROUP_BY     sum  GROUP_BY of day
+""",
+        "",
+    )
+
+
+def test_direct_leaves_out_what_decides_about_rows_and_depth_ends_the_way(store, run):
+    code, shown, _ = run("upstream", "daily.total", "--store", store, "--direct", "--format", "csv")
+    assert (code, len(shown.splitlines())) == (0, 2)
+    code, shown, _ = run("downstream", "orders", "--store", store, "--depth", "1", "--format", "csv")
+    assert (code, len(shown.splitlines())) == (0, 2)
+
+
+def test_between_shows_the_way(store, run):
+    assert run("between", "orders", "daily", "--store", store)[1].splitlines()[1:] == [
+        "      1  shop.orders  clean  clean",
+        "      2  clean        daily  sum",
+    ]
+
+
+def test_json_is_the_graph(store, run):
+    code, shown, _ = run("downstream", "shop.orders", "--store", store, "--format", "json")
+    assert (code, [edge["to"] for edge in json.loads(shown)["edges"]]) == (0, ["lake/clean#", "lake/daily#"])
+
+
+def test_what_nothing_is_made_from_is_said(store, run):
+    assert run("downstream", "daily", "--store", store) == (0, "nothing in the store is downstream of daily\n", "")
+    assert run("between", "daily", "clean", "--store", store) == (0, "no way leads from daily to clean\n", "")
+
+
+def test_a_wrong_question_ends_with_a_sentence(store, run, tmp_path):
+    near = "openlineage-pyspark: nothing is called 'order'; near it: /lake/orders, shop.orders\n"
+    assert run("upstream", "order", "--store", store) == (2, "", near)
+    missing = tmp_path / "none.db"
+    absent = (
+        f"openlineage-pyspark: there is no store at {missing}. "
+        f"`openlineage-pyspark ingest FILE --store {missing}` makes one\n"
+    )
+    assert run("upstream", "order", "--store", str(missing)) == (2, "", absent)
+
+
+def test_the_store_may_be_named_by_the_environment(store, run, monkeypatch):
+    unnamed = (
+        "openlineage-pyspark: name the store: --store PATH, or the environment variable OPENLINEAGE_PYSPARK_STORE\n"
+    )
+    assert run("datasets") == (2, "", unnamed)
+    monkeypatch.setenv("OPENLINEAGE_PYSPARK_STORE", store)
+    assert run("datasets", "cle")[1].splitlines()[1].split() == [
+        "clean",
+        "1",
+        "1",
+        "2026-01-01",
+        "00:02:00",
+        "lake",
+        "clean",
+    ]
+
+
+def test_lists_show_jobs_runs_and_versions(store, run):
+    assert [line.split()[-1] for line in run("jobs", "--store", store)[1].splitlines()] == [
+        "job",
+        "clean",
+        "late",
+        "sum",
+    ]
+    shown = run("runs", "--store", store)[1].splitlines()
+    assert [line.split()[2:] for line in shown[1:]] == [
+        ["no", "end", "r3", "late"],
+        ["COMPLETE", "120.0", "s", "r2", "sum"],
+        ["COMPLETE", "60.0", "s", "r1", "clean"],
+    ]
+    assert run("runs", "--state", "FAIL", "--store", store)[1] == "nothing found\n"
+    assert run("history", "daily", "--store", store)[1].splitlines()[1].split() == [
+        *("2026-01-01", "00:05:00", "r2", "sum", "<-", "clean"),
+    ]
+    assert json.loads(run("runs", "--limit", "1", "--store", store, "--format", "json")[1])[0]["run_id"] == "r3"
+
+
+def test_ingest_reads_folders_and_compressed_files_and_says_what_is_no_event(tmp_path, run):
+    folder = tmp_path / "events"
+    folder.mkdir()
+    (folder / "a.ndjson.gz").write_bytes(gzip.compress(text_of(company(1)).encode()))
+    (folder / "b.ndjson").write_text("{}\n")
+    path = str(tmp_path / "lineage.db")
+    code, shown, complaints = run("ingest", str(folder), str(tmp_path / "none"), "--store", path)
+    assert (code, shown) == (1, f"80 events taken into {path}\n")
+    assert complaints.splitlines() == [
+        f"openlineage-pyspark: {folder}/b.ndjson:1: `eventTime` is missing or no text",
+        "openlineage-pyspark: 1 of the lines is no event; it is in the store's table `rejected`",
+        f"openlineage-pyspark: {tmp_path}/none can't be read: No such file or directory",
+    ]
+
+
+def test_the_installed_command_takes_events_from_a_pipe(tmp_path, installed):
+    path = str(tmp_path / "lineage.db")
+    said = f"5 events taken into {path}\n"
+    assert installed("ingest", "-", "--store", path, given=text_of(list(JOBS)))[:2] == (0, said)

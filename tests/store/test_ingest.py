@@ -1,0 +1,272 @@
+"""Events become rows: in any order, any number of times, whoever made them."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openlineage_pyspark.store import schema
+from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.ingest import Line, files_of, lines_of, take
+from openlineage_pyspark.store.rows import identity, microseconds
+from openlineage_pyspark.store.sqlite import Database
+from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken, text_of
+
+
+def contents(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all rows of all tables, sorted."""
+    with Database(path) as database:
+        return {
+            table.name: sorted(database.query(f'SELECT * FROM "{table.name}"'), key=repr) for table in schema.TABLES
+        }
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_events_and_their_repetition_change_nothing(tmp_path: Path, seed: int) -> None:
+    events = company(seed)
+    taken(tmp_path / "straight.db", events)
+    shuffled = events + events[::3]
+    random.Random(seed).shuffle(shuffled)  # noqa: S311 (a test's choice)
+    for begin in range(0, len(shuffled), 7):
+        taken(tmp_path / "shuffled.db", shuffled[begin : begin + 7])
+    assert contents(tmp_path / "shuffled.db") == contents(tmp_path / "straight.db")
+    assert len(contents(tmp_path / "straight.db")["event"]) == len(events)
+
+
+def test_one_event_in_two_spellings_is_one_event(tmp_path: Path) -> None:
+    event = run_event("load", "COMPLETE", 1)
+    taken(tmp_path / "s.db", [event, dict(reversed(event.items()))])
+    assert len(contents(tmp_path / "s.db")["event"]) == 1
+
+
+def test_what_is_no_event_is_set_aside_with_its_reason_and_stops_nothing(tmp_path: Path) -> None:
+    no_time, no_name, no_run = run_event("a", "START", 1), run_event("a", "START", 1), run_event("a", "START", 1)
+    del no_time["eventTime"]
+    no_name["inputs"] = [{"namespace": "lake"}]
+    no_run["run"] = {}
+    wrong_type = run_event("a", "BEGIN", 1)
+    lines = ["{", "[1]", "", *text_of([no_time, no_name, no_run, wrong_type, run_event("a", "START", 1)]).splitlines()]
+    lines.append("[" * 100_000)
+    with Database(tmp_path / "s.db") as database:
+        found = take(database, [Line(f"file:{number}", line) for number, line in enumerate(lines, 1)])
+        kept = dict(database.query("SELECT source, reason FROM rejected"))
+    assert (found.events, found.rejected) == (1, 7)
+    assert kept == {
+        "file:1": "no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        "file:2": "not a JSON object",
+        "file:4": "`eventTime` is missing or no text",
+        "file:5": "`inputs` has no namespace or no name",
+        "file:6": "`run.runId` is missing or no text",
+        "file:7": '`eventType` is "BEGIN"',
+        "file:9": kept["file:9"],
+    }
+    assert "maximum recursion depth" in kept["file:9"]
+
+
+@pytest.mark.parametrize(
+    "facets",
+    [
+        {"schema": []},
+        {"schema": {"fields": [None, {"name": 1}, {"name": "s", "fields": "x"}]}},
+        {"symlinks": {"identifiers": [{"namespace": "x"}, 5]}},
+        {"columnLineage": {"fields": {"a": {"inputFields": [{"field": "x"}, None]}, "b": 7}, "dataset": {}}},
+        {"version": {"datasetVersion": 5}},
+        {"lifecycleStateChange": {"previousIdentifier": "t"}},
+        {"storage": "iceberg"},
+    ],
+)
+def test_a_known_facet_of_another_shape_costs_that_facet_alone(tmp_path: Path, facets: dict[str, Any]) -> None:
+    found = taken(tmp_path / "s.db", [run_event("a", "COMPLETE", 1, outputs=(dataset("t", **facets),))])
+    assert (found.events, found.rejected) == (1, 0)
+    assert len(contents(tmp_path / "s.db")["sink_job_lineage"]) == 1
+
+
+def test_numbers_and_texts_that_no_database_takes_are_taken(tmp_path: Path) -> None:
+    output = dataset("t\ud800")
+    output["outputFacets"] = {"outputStatistics": {"rowCount": float("inf"), "size": 1 << 70}}
+    found = taken(tmp_path / "s.db", [run_event("a", "COMPLETE", 1, outputs=(output,))])
+    assert (found.events, found.rejected) == (1, 0)
+    ((name, rows, size),) = _query(
+        tmp_path, "SELECT name, row_count, bytes FROM dataset JOIN sink_snapshot_lineage USING (name_id)"
+    )
+    assert (name, rows, size) == ("t?", None, None)
+
+
+def test_events_of_jobs_and_datasets_are_taken_too(tmp_path: Path) -> None:
+    whole = run_event("load", "START", 1, inputs=(dataset("a"),), outputs=(dataset("b"),))
+    of_job = {key: value for key, value in whole.items() if key not in ("run", "eventType")}
+    of_dataset = {
+        "eventTime": at(2),
+        "producer": "https://example.org",
+        "schemaURL": "x",
+        "dataset": dataset("b", columns=("x",), version={"datasetVersion": "7"}),
+    }
+    assert taken(tmp_path / "s.db", [of_job, of_dataset]).events == 2
+    assert _query(tmp_path, "SELECT type, run_id FROM event ORDER BY type") == [("DATASET", ""), ("JOB", "")]
+    assert _query(tmp_path, "SELECT name FROM dataset JOIN source_job_lineage USING (name_id)") == [("a",)]
+    assert _query(tmp_path, "SELECT snapshot FROM sink_snapshot_lineage") == [("7",)]
+    assert _query(tmp_path, "SELECT column_name, type FROM dataset_column") == [("x", "int")]
+
+
+def test_a_run_keeps_its_end_whenever_its_other_events_arrive(tmp_path: Path) -> None:
+    parent = {"run": {"runId": "p"}, "job": {"namespace": "n", "name": "dag"}, "root": {"run": {"runId": "r"}}}
+    events = [
+        run_event("load", "FAIL", 3, run="1", errorMessage={"message": "no space"}),
+        run_event("load", "RUNNING", 4, run="1"),
+        run_event("load", "START", 1, run="1", parent=parent),
+    ]
+    for event in events:
+        taken(tmp_path / "s.db", [event])
+    found = _query(tmp_path, "SELECT state, started, ended, parent_run_id, root_run_id, error FROM run")
+    assert found == [("FAIL", microseconds(at(1)), microseconds(at(3)), "p", "r", "no space")]
+
+
+def test_the_facts_of_a_job_are_the_latest_that_an_event_told(tmp_path: Path) -> None:
+    events = []
+    for minute, query in ((1, "SELECT 1"), (3, None), (2, "SELECT 2")):
+        event = run_event("load", "START", minute)
+        event["job"]["facets"] = {"sql": {"query": query}} if query else {}
+        events.append(event)
+    for event in events:
+        taken(tmp_path / "s.db", [event])
+    assert _query(tmp_path, "SELECT sql FROM job") == [("SELECT 2",)]
+
+
+def test_the_names_that_one_event_gives_are_one_dataset(tmp_path: Path) -> None:
+    made = run_event("make", "COMPLETE", 1, outputs=(dataset("db.t", namespace="catalog"),))
+    written = run_event("write", "COMPLETE", 2, outputs=(dataset("/w/t", symlinks=symlink("db.t")),))
+    taken(tmp_path / "s.db", [made])
+    assert len(_datasets(tmp_path)) == 1
+    taken(tmp_path / "s.db", [written])
+    assert _datasets(tmp_path) == {identity("dataset", "lake", "/w/t"): {"/w/t", "db.t"}}
+
+
+def test_a_name_belongs_to_the_dataset_that_had_it_last(tmp_path: Path) -> None:
+    new = run_event("write", "COMPLETE", 2, outputs=(dataset("/w/new", symlinks=symlink("db.t")),))
+    old = run_event("write", "COMPLETE", 1, outputs=(dataset("/w/old", symlinks=symlink("db.t")),))
+    taken(tmp_path / "s.db", [new])
+    taken(tmp_path / "s.db", [old])
+    assert sorted(map(sorted, _datasets(tmp_path).values())) == [["/w/new", "db.t"], ["/w/old"]]
+
+
+def test_two_names_that_call_each_other_the_other_name_are_one_dataset(tmp_path: Path) -> None:
+    first = run_event("a", "COMPLETE", 1, outputs=(dataset("x", namespace="n", symlinks=symlink("y", namespace="n")),))
+    other = run_event("b", "COMPLETE", 2, outputs=(dataset("y", namespace="n", symlinks=symlink("x", namespace="n")),))
+    taken(tmp_path / "s.db", [first])
+    taken(tmp_path / "s.db", [other])
+    assert list(_datasets(tmp_path).values()) == [{"x", "y"}]
+
+
+def test_files_folders_and_compressed_files_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "events"
+    (folder / "below").mkdir(parents=True)
+    (folder / "a.ndjson").write_text(text_of([run_event("a", "START", 1)]))
+    (folder / "below" / "b.ndjson.gz").write_bytes(gzip.compress(text_of([run_event("b", "START", 1)]).encode()))
+    (folder / "readme.txt").write_text("not events")
+    assert [path.name for path in files_of(folder)] == ["a.ndjson", "b.ndjson.gz"]
+    lines = [line.source.rpartition("/")[2] for path in files_of(folder) for line in lines_of(path)]
+    assert lines == ["a.ndjson:1", "b.ndjson.gz:1"]
+
+
+def test_a_newer_store_and_a_foreign_database_are_refused(tmp_path: Path) -> None:
+    with Database(tmp_path / "s.db") as database:
+        database.query(f"PRAGMA user_version = {schema.VERSION + 1}")
+    with pytest.raises(StoreError, match="upgrade the package"):
+        Database(tmp_path / "s.db")
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE x (y)")
+    with pytest.raises(StoreError, match="a database of something else"):
+        Database(tmp_path / "other.db")
+    with pytest.raises(StoreError, match="there is no store at"):
+        Database(tmp_path / "none.db", read_only=True)
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from openlineage_pyspark.store.ingest import lines_of, take
+from openlineage_pyspark.store.sqlite import Database
+for _ in range(3):
+    with Database(Path(sys.argv[1])) as database:
+        take(database, lines_of(Path(sys.argv[2])))
+"""
+
+
+def test_two_processes_write_one_store_at_once(tmp_path: Path) -> None:
+    for number in range(2):
+        (tmp_path / f"{number}.ndjson").write_text(text_of(company(number, jobs=100)))
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-I", "-c", _WRITER, str(tmp_path / "s.db"), str(tmp_path / f"{number}.ndjson")]
+        )
+        for number in range(2)
+    ]
+    assert [each.wait() for each in started] == [0, 0]
+    assert len(contents(tmp_path / "s.db")["event"]) == 400
+
+
+_INGEST = """
+import sys
+from openlineage_pyspark.command.main import main
+sys.exit(main(["ingest", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.slow
+def test_an_ingest_that_is_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    events = [event for seed in range(40) for event in company(seed)]
+    (tmp_path / "events.ndjson").write_text(text_of(events))
+    command = [sys.executable, "-I", "-c", _INGEST, str(tmp_path / "events.ndjson"), "--store", str(tmp_path / "s.db")]
+    chance = random.Random(1)  # noqa: S311 (a test's choice)
+    ends = set()
+    for _ in range(20):
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as started:
+            try:
+                ends.add(started.wait(chance.uniform(0.2, 1.2)))
+            except subprocess.TimeoutExpired:
+                started.kill()
+                ends.add(-9)
+    assert -9 in ends
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    taken(tmp_path / "straight.db", events)
+    assert contents(tmp_path / "s.db") == contents(tmp_path / "straight.db")
+
+
+def test_a_rename_continues_each_column_under_the_new_name(filled: Callable[..., Store]) -> None:
+    renamed = dataset(
+        "new",
+        columns=("a",),
+        lifecycleStateChange={
+            "lifecycleStateChange": "RENAME",
+            "previousIdentifier": {"namespace": "lake", "name": "old"},
+        },
+    )
+    store = filled(
+        run_event(
+            "fill", "COMPLETE", 1, outputs=(dataset("old", columnLineage=lineage(a=[("raw", "x", "IDENTITY")])),)
+        ),
+        run_event("rename", "COMPLETE", 2, outputs=(renamed,)),
+    )
+    assert [node.label for node in store.upstream("new.a").nodes] == ["old.a", "raw.x"]
+
+
+def _query(folder: Path, sql: str) -> list[tuple[Any, ...]]:
+    with Database(folder / "s.db") as database:
+        return database.query(sql)
+
+
+def _datasets(folder: Path) -> dict[int, set[str]]:
+    found: dict[int, set[str]] = {}
+    for dataset_id, name in _query(
+        folder, "SELECT dataset_id, name FROM dataset JOIN dataset_identity USING (name_id)"
+    ):
+        found.setdefault(dataset_id, set()).add(name)
+    return found
