@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
+import hypothesis
 import pytest
 from openlineage_pyspark.command.event_file import Line, Place
 from openlineage_pyspark.command.rules import COMPLETENESS, ORDER
@@ -46,6 +47,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """Let the processes that the tests start hear Ctrl-C, which a shell has its background jobs ignore."""
+    # How long an example takes depends on the machine.
+    hypothesis.settings.register_profile("untimed", deadline=None)
+    hypothesis.settings.load_profile("untimed")
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from openlineage_pyspark.facets.redaction.frames import FRAME, HEADINGS, SOURCE
 from openlineage_pyspark.facets.redaction.sql import MASK, redact_sql
 from openlineage_pyspark.facets.redaction.text import without_values
 from openlineage_pyspark.facets.urls import REDACTED
@@ -21,23 +22,10 @@ _PLAN = re.compile(r"\s*(?:== [A-Z][A-Za-z ]* Plan ==|(?:[A-Z][a-z]+ )?(?:Logica
 _PLAN_ABOVE = re.compile(r".*;\s*")
 _PLAN_TOP = re.compile(r"['~!]?[A-Z].*")
 _BRANCH = re.compile(r"[\s:|]*(?:\+-|:-)\s")
-_SOURCE = re.compile(r'(?P<indent>[\s|]*)File "[^"\n]*", line \d+(?:, in [^\n]*)?')
 _MARKS = re.compile(r"[\s|\-]*\^[\s\-~^]*")
-_FRAME = re.compile(
-    r"\s*at [\w$.<>/@+\-]+\([\w$.:<>+\- ]*\)(?: ~?\[[^\]]*\])?|\s*\.\.\. \d+ (?:more|common frames omitted)"
-)
 _GOES_ON = re.compile(
     r"\s*at [\w$.<>/]+\(|\s*\.\.\. \d+ more|Caused by: |JVM stacktrace:|Traceback \(most recent|== (?!SQL)"
     r"|During handling of the above|The above exception was"
-)
-_HEADINGS = frozenset(
-    (
-        "Traceback (most recent call last):",
-        "During handling of the above exception, another exception occurred:",
-        "The above exception was the direct cause of the following exception:",
-        "JVM stacktrace:",
-        "",
-    )
 )
 _RAISED = re.compile(
     r"(?P<before>\s{0,200}(?::\s{0,200})?(?:Caused by: |Suppressed: )?)"
@@ -104,7 +92,7 @@ def _without_quotations(lines: list[str], statements: list[str]) -> Iterator[str
         line = lines[at]
         yield line
         at += 1
-        source = _SOURCE.match(line)
+        source = SOURCE.match(line)
         if _STATEMENT.fullmatch(line):
             end = next((n for n in range(at, len(lines)) if _GOES_ON.match(lines[n])), len(lines))
             statements.append("\n".join(part for part in lines[at:end] if not _MARKS.fullmatch(part)))
@@ -143,7 +131,7 @@ def _masked(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _masked_line(line: str) -> str:
-    if line.strip() in _HEADINGS or _FRAME.fullmatch(line) or _SOURCE.fullmatch(line):
+    if line.strip() in HEADINGS or FRAME.fullmatch(line) or SOURCE.fullmatch(line):
         return line
     raised = _RAISED.match(line)
     kept = [raised["before"] + raised["class"]] if raised is not None else []

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 from openlineage_pyspark.facets.model.run import Failure, Raised
+from openlineage_pyspark.facets.redaction.frames import FRAME, HEADINGS, SOURCE
 from openlineage_pyspark.facets.urls import REDACTED
 
 KEY = "spark.openlineage.errors.rowValues"
@@ -55,21 +56,6 @@ _PYTHON_CLASS = re.compile(rf"[\s|]{{0,50}}(?:{_PACKAGE}){{0,20}}[A-Za-z_]\w{{0,
 _OF_VALUES = re.compile(
     r"\bpyspark\.errors\.exceptions\.(?:captured|connect)\.(?!AnalysisException|ParseException)\w{1,100}: (?=\[)"
     r"|\borg\.apache\.spark\.Spark(?:NumberFormat|DateTime|Arithmetic|ArrayIndexOutOfBounds)Exception: "
-)
-_FRAME = re.compile(
-    r"\s*at [\w$.<>/@+\-]+\([\w$.:<>+\- ]*\)(?: ~?\[[^\]]*\])?|\s*\.\.\. \d+ (?:more|common frames omitted)"
-)
-_SOURCE = re.compile(r'(?P<indent>[\s|]*)File "[^"\n]*", line \d+(?:, in [^\n]*)?')
-_HEADINGS = frozenset(
-    (
-        "Traceback (most recent call last):",
-        "Exception Group Traceback (most recent call last):",
-        "During handling of the above exception, another exception occurred:",
-        "The above exception was the direct cause of the following exception:",
-        "JVM stacktrace:",
-        "Driver stacktrace:",
-        "",
-    )
 )
 _BETWEEN = re.compile(
     r"\s{0,50}\+?(?:-\+)?-{10,40} \d{1,4} -{10,40}|\s{0,50}\[Previous line repeated \d{1,9} more times?\]"
@@ -342,7 +328,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
 def _is_block_of_rows(block: list[str], *, headed: bool) -> bool:
     if any(_ROW_FRAME.match(line) for line in block) or (headed and _PYTHON_EXCEPTION.match(block[0])):
         return True
-    if headed and block[-1].endswith("...") and not any(_FRAME.fullmatch(line) for line in block):
+    if headed and block[-1].endswith("...") and not any(FRAME.fullmatch(line) for line in block):
         # The trace was cut before its frames.
         return True
     # Newer versions of Spark raise the exception of a task itself, below the frames of the driver.
@@ -357,7 +343,7 @@ def _types_and_frames(lines: list[str], *, headed: bool) -> Iterator[str]:
         if margin is not None and line.strip() and _indent(line) > margin + 1:
             continue
         margin = None
-        source = _SOURCE.fullmatch(line)
+        source = SOURCE.fullmatch(line)
         if source is not None or _is_frame(line):
             margin = len(source["indent"]) if source is not None else None
             follows_source = source is not None or (follows_source and not line.strip())
@@ -380,7 +366,7 @@ def _types_and_frames(lines: list[str], *, headed: bool) -> Iterator[str]:
 
 def _is_frame(line: str) -> bool:
     """Return whether a line stands between the messages of a stack trace."""
-    return bool(line.strip(" \t|+-") in _HEADINGS or _FRAME.fullmatch(line) or _BETWEEN.fullmatch(line))
+    return bool(line.strip(" \t|+-") in HEADINGS or FRAME.fullmatch(line) or _BETWEEN.fullmatch(line))
 
 
 def _type_and_message(pattern: re.Pattern[str], line: str) -> str:
