@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.ingest import Line, take
+from openlineage_pyspark.store.ingest import EventLine, take
 from openlineage_pyspark.store.sqlite import Database
 
 _COLUMNS = 20
@@ -92,7 +92,7 @@ def measured(count: int, folder: Path) -> dict[str, float]:
         What was measured: seconds of ingest, bytes, and milliseconds of the answers.
     """
     chance = random.Random(count)  # noqa: S311 (made-up data)
-    lines = [Line("benchmark", json.dumps(event)) for event in events(count, chance)]
+    lines = [EventLine("benchmark", json.dumps(event)) for event in events(count, chance)]
     path = folder / f"{count}.db"
     with Database(path) as database:
         begin = time.perf_counter()

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.screen import Column, Screen
+from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.stores import add_store, asking
 from openlineage_pyspark.store.pictures import FORMATS
 
@@ -96,7 +96,7 @@ def _print_table(screen: Screen, answer: Answer) -> None:
             row[3:3] = [", ".join(dict.fromkeys(link.kinds))]
             row.append(next(filter(None, link.expressions), ""))
         rows.append(row)
-    columns = [Column("depth", right=True), Column("from"), Column("to"), Column("job")]
+    columns = [TableColumn("depth", right=True), TableColumn("from"), TableColumn("to"), TableColumn("job")]
     if by_columns:
-        columns[3:] = [Column("how"), Column("job"), Column("expression")]
+        columns[3:] = [TableColumn("how"), TableColumn("job"), TableColumn("expression")]
     screen.table(columns, rows)

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.command.screen import Column, Screen
+from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.stores import add_store, asking
 from openlineage_pyspark.store.lists import as_plain
 
@@ -51,8 +51,8 @@ def _datasets(store: Store, options: argparse.Namespace) -> int:
         own = f"{each.namespace} {each.name}"
         rows.append((each.label, f"{each.readers:,}", f"{each.writers:,}", _time(each.last_written), own))
     columns = (
-        *(Column("dataset"), Column("readers", right=True), Column("writers", right=True)),
-        *(Column("last written"), Column("own name")),
+        *(TableColumn("dataset"), TableColumn("readers", right=True), TableColumn("writers", right=True)),
+        *(TableColumn("last written"), TableColumn("own name")),
     )
     return _print(options, found, columns, rows)
 
@@ -61,8 +61,8 @@ def _jobs(store: Store, options: argparse.Namespace) -> int:
     found = store.jobs(containing=options.text)
     rows = [(each.namespace, f"{each.runs:,}", each.last_state, _time(each.last_started), each.name) for each in found]
     columns = (
-        *(Column("namespace"), Column("runs", right=True), Column("last")),
-        *(Column("began"), Column("job")),
+        *(TableColumn("namespace"), TableColumn("runs", right=True), TableColumn("last")),
+        *(TableColumn("began"), TableColumn("job")),
     )
     return _print(options, found, columns, rows)
 
@@ -76,8 +76,8 @@ def _runs(store: Store, options: argparse.Namespace) -> int:
         if each.error:
             rows.append(("", "", "", "", each.error.splitlines()[0]))
     columns = (
-        *(Column("began"), Column("state"), Column("took", right=True)),
-        *(Column("run"), Column("job")),
+        *(TableColumn("began"), TableColumn("state"), TableColumn("took", right=True)),
+        *(TableColumn("run"), TableColumn("job")),
     )
     return _print(options, found, columns, rows)
 
@@ -92,14 +92,14 @@ def _history(store: Store, options: argparse.Namespace) -> int:
         count = "" if each.rows is None else f"{each.rows:,}"
         rows.append((_time(each.time), each.version, each.change, count, " ".join(schema), job))
     columns = (
-        *(Column("time"), Column("version"), Column("change"), Column("rows", right=True)),
-        *(Column("columns"), Column("job, and what it read")),
+        *(TableColumn("time"), TableColumn("version"), TableColumn("change"), TableColumn("rows", right=True)),
+        *(TableColumn("columns"), TableColumn("job, and what it read")),
     )
     return _print(options, found, columns, rows)
 
 
 def _print(
-    options: argparse.Namespace, found: Iterable[Any], columns: Sequence[Column], rows: Sequence[Sequence[str]]
+    options: argparse.Namespace, found: Iterable[Any], columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]
 ) -> int:
     if options.format == "json":
         sys.stdout.write(json.dumps([as_plain(each) for each in found], indent=2) + "\n")

@@ -9,7 +9,7 @@ import attrs
 from openlineage_pyspark.command import doctor_delivery, doctor_runtime
 from openlineage_pyspark.command.configured import add_options, read
 from openlineage_pyspark.command.diagnosis import PROBLEM, WARNING
-from openlineage_pyspark.command.screen import Column, Screen, counted
+from openlineage_pyspark.command.screen import Screen, TableColumn, counted
 from openlineage_pyspark.listener.settings.sources import PREFIX
 
 if TYPE_CHECKING:
@@ -84,11 +84,15 @@ def _print(keys: Sequence[SetKey], found: Sequence[Diagnosis]) -> None:
         if each.remedy:
             rows.append(("", "", f"-> {each.remedy}"))
     screen.heading("FOUND")
-    screen.table((Column("", 7), Column("", 13), Column("", 30, wrap=True)), rows)
+    screen.table((TableColumn("", 7), TableColumn("", 13), TableColumn("", 30, wrap=True)), rows)
     screen.line()
     screen.heading("KEYS THAT ARE SET")
     if keys:
-        columns = (Column("key", 24, wrap=True), Column("value", 12, wrap=True), Column("where", 12, wrap=True))
+        columns = (
+            TableColumn("key", 24, wrap=True),
+            TableColumn("value", 12, wrap=True),
+            TableColumn("where", 12, wrap=True),
+        )
         screen.table(columns, [(f"{PREFIX}{key.name}", key.value, key.source) for key in keys])
     else:
         screen.line("none", indent=2)

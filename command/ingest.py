@@ -16,7 +16,7 @@ from openlineage_pyspark.store.sqlite import Database
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openlineage_pyspark.store.ingest import Line
+    from openlineage_pyspark.store.ingest import EventLine
 
 _DESCRIPTION = """\
 Takes events into a lineage store, which `upstream`, `downstream` and the other questions then ask. The events may be of
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     return int(bool(taken.rejected or unread))
 
 
-def _take(database: Database, lines: Iterator[Line]) -> Taken:
+def _take(database: Database, lines: Iterator[EventLine]) -> Taken:
     """Take lines in with a count on the terminal, if there is one."""
     if not sys.stderr.isatty():
         return take(database, lines)
@@ -75,7 +75,7 @@ def _take(database: Database, lines: Iterator[Line]) -> Taken:
         return take(database, lines, progress=lambda taken: progress.update(task, completed=taken.events))
 
 
-def _lines(paths: list[Path], unread: list[str]) -> Iterator[Line]:
+def _lines(paths: list[Path], unread: list[str]) -> Iterator[EventLine]:
     for path in paths:
         files = files_of(path)
         if not files:
@@ -84,7 +84,7 @@ def _lines(paths: list[Path], unread: list[str]) -> Iterator[Line]:
             yield from _readable(file, unread)
 
 
-def _readable(file: Path, unread: list[str]) -> Iterator[Line]:
+def _readable(file: Path, unread: list[str]) -> Iterator[EventLine]:
     """Return the lines of a file, as far as it can be read."""
     try:
         yield from lines_of(file)

@@ -27,7 +27,7 @@ _STYLES = {
 
 
 @attrs.frozen
-class Column:
+class TableColumn:
     """
     One column of a table.
 
@@ -78,7 +78,7 @@ class Screen:
         """Print a document as JSON, for programs."""
         sys.stdout.write(f"{json.dumps(document, indent=2)}\n")
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: int = 2) -> None:
+    def table(self, columns: Sequence[TableColumn], rows: Iterable[Sequence[str]], *, indent: int = 2) -> None:
         """
         Print a table.
 
@@ -99,7 +99,7 @@ class Screen:
             table.add_row("", *map(_cell, row, columns, widths))
         self._print(table)
 
-    def _widths(self, columns: Sequence[Column], rows: Sequence[Sequence[str]], indent: int) -> list[int]:
+    def _widths(self, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], indent: int) -> list[int]:
         """Return the width of each column: that of its longest cell, or less if the table would be too wide."""
         widths = [max(cell_len(row[at]) for row in rows) for at in range(len(columns))]
         free = self.console.width - indent - _GAP * (len(columns) - 1)
@@ -137,7 +137,7 @@ def _narrow(widths: list[int], leasts: Sequence[int], free: int) -> None:
         widths[max(able, key=lambda at: widths[at])] -= 1
 
 
-def _cell(text: str, column: Column, width: int) -> Text:
+def _cell(text: str, column: TableColumn, width: int) -> Text:
     style = _STYLES.get(text, "")
     if column.wrap:
         return Text("\n".join(wrapped(text, width)), style=style, overflow="fold")

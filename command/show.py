@@ -155,7 +155,7 @@ def _shown_datasets(outputs: Iterable[tuple[Run, ReportedDataset]]) -> Iterator[
 
 
 def _show_columns(screen: Screen, output: ReportedDataset, names: Names, wanted: str | None) -> None:
-    from openlineage_pyspark.command.screen import Column
+    from openlineage_pyspark.command.screen import TableColumn
 
     rows = []
     for column, edges in output.columns or ():
@@ -167,12 +167,12 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: Names, wanted:
             source = f"{names.of(edge.dataset)}.{edge.field}"
             rows.append(("" if place else column, source, how(edge.kinds, edge.expression)))
     column_title, source_title, how_title = HEADINGS
-    columns = (Column(column_title, 12), Column(source_title, 20), Column(how_title, 11, cut_end=True))
+    columns = (TableColumn(column_title, 12), TableColumn(source_title, 20), TableColumn(how_title, 11, cut_end=True))
     screen.table(columns, rows)
 
 
 def _show_runs(screen: Screen, runs: Sequence[Run]) -> None:
-    from openlineage_pyspark.command.screen import Column
+    from openlineage_pyspark.command.screen import TableColumn
 
     days = {each.first.time.date() for each in runs if each.first.time is not None}
     one_day = f" on {next(iter(days))}" if len(days) == 1 else ""
@@ -187,9 +187,9 @@ def _show_runs(screen: Screen, runs: Sequence[Run]) -> None:
             rows.append(("", "", "", "", "", f"  {each.last.error}"))
     screen.heading(f"RUNS{one_day}, times in UTC")
     columns = (
-        Column("state"), Column("started", 19), Column("seconds", right=True), Column("rows", right=True),
-        Column("run", 12), Column("job", 20),
-    )  # fmt: skip
+        *(TableColumn("state"), TableColumn("started", 19), TableColumn("seconds", right=True)),
+        *(TableColumn("rows", right=True), TableColumn("run", 12), TableColumn("job", 20)),
+    )
     screen.table(columns, rows)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.configured import add_options, read
-from openlineage_pyspark.command.screen import Column, Screen, complain, counted
+from openlineage_pyspark.command.screen import Screen, TableColumn, complain, counted
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.start.delivery import named_root
 from openlineage_pyspark.transport.spool.content import Content, content, dead_letters
@@ -232,7 +232,11 @@ def _list(screen: Screen, root: Path, held: Sequence[Content]) -> None:
         screen.line()
         screen.line(f"to {destination}")
         titles = ("waiting", "refused", "size", "oldest")
-        columns = [*(Column(title, right=True) for title in titles), Column("state"), Column("application, id", 31)]
+        columns = [
+            *(TableColumn(title, right=True) for title in titles),
+            TableColumn("state"),
+            TableColumn("application, id", 31),
+        ]
         screen.table(columns, rows)
     for each in held:
         if each.problem:
@@ -249,7 +253,12 @@ def _list_dead(screen: Screen, directory: Path, letters: Sequence[DeadLetter]) -
         rows.append((event.event_type, _age_of(letter.since), event.run_id, letter.reason))
         if letter.answer:
             rows.append(("", "", "", f"-> {letter.answer}"))
-    columns = (Column("event"), Column("since", right=True), Column("run", 12), Column("why", 30, wrap=True))
+    columns = (
+        TableColumn("event"),
+        TableColumn("since", right=True),
+        TableColumn("run", 12),
+        TableColumn("why", 30, wrap=True),
+    )
     screen.table(columns, rows)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.datasets.tables import key_of
+from openlineage_pyspark.facets.datasets.tables import catalog_key
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.plan import Plan
@@ -130,7 +130,7 @@ class Analyses:
             self._put(dataset)
         for output in plan_lineage.outputs:
             write = output.write
-            key = key_of(write.dataset)
+            key = catalog_key(write.dataset)
             if write.renamed_from is not None:
                 self._forget(write.renamed_from)
             if write.lifecycle == "DROP":
@@ -139,7 +139,7 @@ class Analyses:
                 self._put(write.dataset)
 
     def _put(self, dataset: Dataset) -> None:
-        key = key_of(dataset)
+        key = catalog_key(dataset)
         if key is None:
             return
         known = self._tables.pop(key, None)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.store.lists import DatasetLine, JobLine, RunLine, Version
     from openlineage_pyspark.store.names import DatasetName, Tables, Thing
-    from openlineage_pyspark.store.reach import Place, Reach
+    from openlineage_pyspark.store.reach import Closure, Place
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _AGO = re.compile(r"(\d+)\s*(s|min|h|d)")
@@ -254,7 +254,7 @@ class Store:
         start = find(self._tables, thing)
         return self._answer(direction.value, reach(self._tables, _place(start), direction, how_far))
 
-    def _answer(self, question: str, reached: Reach) -> Answer:
+    def _answer(self, question: str, reached: Closure) -> Answer:
         places = {reached.start: 0, **reached.depths, **reached.passed}
         named = datasets(self._tables, (place[0] for place in places))
         shown = {place: _node(named[place[0]], place[1], depth) for place, depth in places.items()}

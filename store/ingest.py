@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import attrs
-from openlineage_pyspark.store.rows import InvalidEventError, parse, read, rejected, rows_of
+from openlineage_pyspark.store.rows import InvalidEventError, dataset_rows, parse_event, read_event, rejected
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.rows import Mention, Rows, Span
@@ -22,7 +22,7 @@ _SHOWN = 10
 
 
 @attrs.frozen
-class Line:
+class EventLine:
     """
     One line that should be an event.
 
@@ -58,7 +58,7 @@ def files_of(path: Path) -> list[Path]:
     return sorted(each for each in path.rglob("*") if each.is_file() and _is_event_file(each))
 
 
-def lines_of(path: Path) -> Iterator[Line]:
+def lines_of(path: Path) -> Iterator[EventLine]:
     """
     Return the lines of an event file, plain or compressed by gzip. `-` is standard input.
 
@@ -76,7 +76,9 @@ def lines_of(path: Path) -> Iterator[Line]:
         yield from _lines(stream, str(path))
 
 
-def take(database: Database, lines: Iterable[Line], *, progress: Callable[[Taken], None] = lambda _: None) -> Taken:
+def take(
+    database: Database, lines: Iterable[EventLine], *, progress: Callable[[Taken], None] = lambda _: None
+) -> Taken:
     """
     Take lines into a store. Taking them again changes nothing.
 
@@ -128,12 +130,12 @@ class _Part:
     def is_full(self) -> bool:
         return self._lines >= _BATCH_EVENTS or self._characters >= _BATCH_CHARACTERS
 
-    def take(self, line: Line) -> str:
+    def take(self, line: EventLine) -> str:
         """Take a line, and return why it is no event; empty if it is one."""
         self._lines += 1
         self._characters += len(line.text)
         try:
-            found = read(parse(line.text))
+            found = read_event(parse_event(line.text))
         except InvalidEventError as problem:
             reason = str(problem)
         except RecursionError:
@@ -149,7 +151,7 @@ class _Part:
 
     def all_rows(self) -> Rows:
         """Return the rows of all events."""
-        self._add(rows_of(self._mentions))
+        self._add(dataset_rows(self._mentions))
         return self._rows
 
     def _add(self, rows: Rows) -> None:
@@ -163,6 +165,6 @@ def _is_event_file(path: Path) -> bool:
     return name.endswith(_SUFFIXES)
 
 
-def _lines(stream: TextIO | Iterable[str], source: str) -> Iterator[Line]:
+def _lines(stream: TextIO | Iterable[str], source: str) -> Iterator[EventLine]:
     for number, text in enumerate(stream, 1):
-        yield Line(f"{source}:{number}", text)
+        yield EventLine(f"{source}:{number}", text)

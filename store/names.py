@@ -45,7 +45,7 @@ class DatasetName:
     @property
     def address(self) -> str:
         """Return its own name with its namespace, as one text."""
-        return address(self.namespace, self.name)
+        return whole_name(self.namespace, self.name)
 
 
 @attrs.frozen
@@ -62,7 +62,7 @@ class Thing:
     column: str = ""
 
 
-def address(namespace: str, name: str) -> str:
+def whole_name(namespace: str, name: str) -> str:
     """Return a name with its namespace, such as `s3://bucket/path` or `file:/path`."""
     if namespace in ("file", "dbfs"):
         return f"{namespace}:{name}"

@@ -32,7 +32,7 @@ class Direction(enum.Enum):
 
 
 @attrs.frozen
-class Edge:
+class PlaceEdge:
     """
     One job makes one place from another.
 
@@ -52,7 +52,7 @@ class Edge:
 
 
 @attrs.frozen
-class Reach:
+class Closure:
     """
     What is reached from a place.
 
@@ -69,7 +69,7 @@ class Reach:
     direction: Direction
     depths: dict[Place, int]
     passed: dict[Place, int]
-    edges: tuple[Edge, ...]
+    edges: tuple[PlaceEdge, ...]
 
 
 @attrs.frozen
@@ -95,7 +95,7 @@ class Limits:
         return _FOREVER if self.as_of is None else self.as_of
 
 
-def reach(tables: Tables, start: Place, direction: Direction, limits: Limits) -> Reach:
+def reach(tables: Tables, start: Place, direction: Direction, limits: Limits) -> Closure:
     """
     Return what is upstream or downstream of a place.
 
@@ -108,7 +108,7 @@ def reach(tables: Tables, start: Place, direction: Direction, limits: Limits) ->
     jobs = _Jobs(tables, limits)
     step = _column_edges if start[1] else _dataset_edges
     depths: dict[Place, int] = {start: 0}
-    edges: dict[tuple[Place, Place, int], Edge] = {}
+    edges: dict[tuple[Place, Place, int], PlaceEdge] = {}
     passed: dict[Place, int] = {}
     frontier, depth = [start], 0
     while frontier and (limits.depth is None or depth < limits.depth):
@@ -126,10 +126,10 @@ def reach(tables: Tables, start: Place, direction: Direction, limits: Limits) ->
         frontier = list(following)
     passed = {place: depth for place, depth in passed.items() if place not in depths}
     del depths[start]
-    return Reach(start, direction, depths, passed, tuple(edges.values()))
+    return Closure(start, direction, depths, passed, tuple(edges.values()))
 
 
-def between(reached: Reach, end: Place) -> Reach:
+def between(reached: Closure, end: Place) -> Closure:
     """
     Return the part of what is reached that lies on a way to a place.
 
@@ -137,10 +137,10 @@ def between(reached: Reach, end: Place) -> Reach:
         reached: what is downstream of the first place.
         end: the other place. An empty column stands for the whole dataset.
     """
-    into: dict[int, list[Edge]] = {}
+    into: dict[int, list[PlaceEdge]] = {}
     for edge in reached.edges:
         into.setdefault(edge.target[0], []).append(edge)
-    waiting, seen, kept = [end], {end}, dict[Edge, None]()
+    waiting, seen, kept = [end], {end}, dict[PlaceEdge, None]()
     while waiting:
         place = waiting.pop()
         for edge in into.get(place[0], ()):
@@ -152,7 +152,7 @@ def between(reached: Reach, end: Place) -> Reach:
     ends = {place for edge in kept for place in (edge.source, edge.target)}
     depths = {place: depth for place, depth in reached.depths.items() if place in ends}
     passed = {place: depth for place, depth in reached.passed.items() if place in ends}
-    return Reach(reached.start, reached.direction, depths, passed, tuple(kept))
+    return Closure(reached.start, reached.direction, depths, passed, tuple(kept))
 
 
 def _feeds(target: Place, place: Place) -> bool:
@@ -176,7 +176,7 @@ class _Jobs:
         self._limits = limits
         self._since: dict[int, int] = {}
 
-    def holding(self, said: list[tuple[Edge, int, int]]) -> Iterator[Edge]:
+    def holding(self, said: list[tuple[PlaceEdge, int, int]]) -> Iterator[PlaceEdge]:
         """Return those edges that hold at the time asked for, of edges with the first and the last time of each."""
         time = self._limits.time
         early = [each for each in said if each[1] <= time]
@@ -206,7 +206,7 @@ class _Jobs:
 
 def _dataset_edges(
     tables: Tables, frontier: list[Place], direction: Direction, _limits: Limits, jobs: _Jobs
-) -> Iterator[Edge]:
+) -> Iterator[PlaceEdge]:
     here = "s" if direction is Direction.DOWNSTREAM else "t"
     for listed in _listed(place[0] for place in frontier):
         rows = tables.query(
@@ -217,27 +217,27 @@ def _dataset_edges(
             "JOIN sink_job_lineage tl ON tl.job_id = sl.job_id JOIN dataset_identity t ON t.name_id = tl.name_id "
             f"WHERE {here}.dataset_id IN ({listed})"
         )
-        said = [(Edge((source, ""), (target, ""), job), first, last) for source, target, job, first, last in rows]
+        said = [(PlaceEdge((source, ""), (target, ""), job), first, last) for source, target, job, first, last in rows]
         yield from sorted(jobs.holding(said), key=lambda edge: (edge.source, edge.target, edge.job_id))
 
 
 def _column_edges(
     tables: Tables, frontier: list[Place], direction: Direction, limits: Limits, jobs: _Jobs
-) -> Iterator[Edge]:
+) -> Iterator[PlaceEdge]:
     said = [
-        (Edge((source, read), (target, written), job, ((subtype or type_, text or ""),), run), first, last)
+        (PlaceEdge((source, read), (target, written), job, ((subtype or type_, text or ""),), run), first, last)
         for query, parameters in _column_queries(frontier, direction)
         for source, read, target, written, job, type_, subtype, text, first, last, run in tables.query(
             query, parameters
         )
         if not limits.direct or type_ != "INDIRECT"
     ]
-    found: dict[tuple[Place, Place, int], set[Edge]] = {}
+    found: dict[tuple[Place, Place, int], set[PlaceEdge]] = {}
     for edge in jobs.holding(said):
         found.setdefault((edge.source, edge.target, edge.job_id), set()).add(edge)
     for key in sorted(found):
         kinds = tuple(sorted({kind for part in found[key] for kind in part.kinds}))
-        yield Edge(*key, kinds, max(part.last_run for part in found[key]))
+        yield PlaceEdge(*key, kinds, max(part.last_run for part in found[key]))
 
 
 def _column_queries(frontier: list[Place], direction: Direction) -> Iterator[tuple[str, tuple[str | int, ...]]]:

@@ -100,7 +100,7 @@ class Read:
 
     Args:
         rows: the rows that are this event's own, by table.
-        mentions: the datasets that it names. `rows_of` makes their rows, of many events at once.
+        mentions: the datasets that it names. `dataset_rows` makes their rows, of many events at once.
         span: the event's own time and run.
     """
 
@@ -154,7 +154,7 @@ def microseconds(text: str) -> int:
     return (time - _EPOCH) // timedelta(microseconds=1)
 
 
-def parse(text: str) -> dict[str, Any]:
+def parse_event(text: str) -> dict[str, Any]:
     """
     Return an event.
 
@@ -185,7 +185,7 @@ def rejected(text: str, reason: str, source: str) -> Rows:
     return {"rejected": [(_digest(text), reason, source, text[:_LONGEST_TEXT])]}
 
 
-def read(event: dict[str, Any]) -> Read:
+def read_event(event: dict[str, Any]) -> Read:
     """
     Return what an event says.
 
@@ -215,12 +215,12 @@ def read(event: dict[str, Any]) -> Read:
     whole = _whole(event, texts)
     if whole is None:
         # Half a surrogate pair, which no database takes as text, becomes a question mark.
-        return read(json.loads(_dumps(event).encode(errors="replace")))
+        return read_event(json.loads(_dumps(event).encode(errors="replace")))
     rows["event"] = [(_digest(whole), said.run_id, said.type, time, producer, whole)]
     return Read(rows, tuple(mentions), Span(time, said.run_id, time, said.run_id))
 
 
-def rows_of(mentions: Mapping[Mention, Span]) -> Rows:
+def dataset_rows(mentions: Mapping[Mention, Span]) -> Rows:
     """
     Return the rows of what events say of datasets, by table.
 

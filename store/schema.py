@@ -39,7 +39,7 @@ class Merge(enum.Enum):
 
 
 @attrs.frozen
-class Column:
+class StoredColumn:
     """
     One column.
 
@@ -78,7 +78,7 @@ class Table:
 
     name: str
     meaning: str
-    columns: tuple[Column, ...]
+    columns: tuple[StoredColumn, ...]
     indexes: tuple[tuple[str, ...], ...] = ()
 
     @property
@@ -87,27 +87,27 @@ class Table:
         return tuple(column.name for column in self.columns if column.merge is Merge.KEY)
 
     @property
-    def stored(self) -> tuple[Column, ...]:
+    def stored(self) -> tuple[StoredColumn, ...]:
         """Return all columns as they are stored: a LATEST column without an order is followed by its companion."""
-        found: list[Column] = []
+        found: list[StoredColumn] = []
         for column in self.columns:
             found.append(column)
             if column.merge is Merge.LATEST and not column.order:
                 meaning = f"The place of `{column.name}`: the value with the greatest one stays."
-                found.append(Column(column.ordered_by, meaning, Merge.LAST, Type.INTEGER))
+                found.append(StoredColumn(column.ordered_by, meaning, Merge.LAST, Type.INTEGER))
         return tuple(found)
 
 
-def _id(name: str, meaning: str, merge: Merge = Merge.KEY) -> Column:
-    return Column(name, meaning, merge, Type.INTEGER)
+def _id(name: str, meaning: str, merge: Merge = Merge.KEY) -> StoredColumn:
+    return StoredColumn(name, meaning, merge, Type.INTEGER)
 
 
-def _text(name: str, meaning: str, merge: Merge = Merge.LAST) -> Column:
-    return Column(name, meaning, merge)
+def _text(name: str, meaning: str, merge: Merge = Merge.LAST) -> StoredColumn:
+    return StoredColumn(name, meaning, merge)
 
 
-def _number(name: str, meaning: str, merge: Merge = Merge.LAST) -> Column:
-    return Column(name, meaning, merge, Type.INTEGER)
+def _number(name: str, meaning: str, merge: Merge = Merge.LAST) -> StoredColumn:
+    return StoredColumn(name, meaning, merge, Type.INTEGER)
 
 
 _SPAN = (
@@ -259,11 +259,11 @@ COLUMN_LINEAGE = Table(
         _text("type", "DIRECT or INDIRECT; empty if the event does not say.", Merge.KEY),
         _text("subtype", "Such as IDENTITY, AGGREGATION or FILTER.", Merge.KEY),
         _number("masking", "1 if the value can't be recognized afterwards.", Merge.KEY),
-        Column("expression", "The text of the transformation.", Merge.LATEST, order="last_time"),
+        StoredColumn("expression", "The text of the transformation.", Merge.LATEST, order="last_time"),
         _number("first_time", "The time of the first event that says so.", Merge.FIRST),
-        Column("first_run", "Its run.", Merge.EARLIEST, order="first_time"),
+        StoredColumn("first_run", "Its run.", Merge.EARLIEST, order="first_time"),
         _number("last_time", "The time of the last event that says so."),
-        Column("last_run", "Its run.", Merge.LATEST, order="last_time"),
+        StoredColumn("last_run", "Its run.", Merge.LATEST, order="last_time"),
     ),
     (("input_id", "input_column"),),
 )

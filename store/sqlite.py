@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from openlineage_pyspark.store.rows import Row, Rows
-    from openlineage_pyspark.store.schema import Column, Table
+    from openlineage_pyspark.store.schema import StoredColumn, Table
 
 _PATIENCE_SECONDS = 60
 _AT_ONCE = 500
@@ -185,7 +185,7 @@ def ddl() -> list[str]:
     return statements
 
 
-def _not_null(column: Column) -> str:
+def _not_null(column: StoredColumn) -> str:
     return " NOT NULL" if column.merge is Merge.KEY else ""
 
 
@@ -202,7 +202,7 @@ def _upsert(table: Table) -> str:
     )
 
 
-def _merged(table: str, column: Column) -> str:
+def _merged(table: str, column: StoredColumn) -> str:
     """Return the value of a column after a merge, in SQL."""
     old, new = f'"{table}"."{column.name}"', f'excluded."{column.name}"'
     if column.merge in (Merge.FIRST, Merge.LAST):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.ingest import Line, take
+from openlineage_pyspark.store.ingest import EventLine, take
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
 from openlineage_pyspark.transport.options import OURS, Option, text
@@ -64,7 +64,7 @@ class StoreTransport(Transport):
             TransportError: the store can't be written, or the event is no valid one.
         """
         try:
-            taken = take(self._database, [Line("the driver", event.body.decode())])
+            taken = take(self._database, [EventLine("the driver", event.body.decode())])
         except StoreError as problem:
             raise TransportError(str(problem), retryable=True) from None
         if taken.rejected:

@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.commands.target import (
     reads_of,
     spelt_as,
     table_label,
-    texts,
+    text_values,
     to_be_created,
     unnamed,
     write_to_path,
@@ -46,7 +46,7 @@ _PATH_KEEPERS = ("delta", "hudi", "iceberg", "spark.xml", "spark.avro", "spark.c
 @command({DATASOURCES: "InsertIntoHadoopFsRelationCommand"})
 def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Target:
     """INSERT and df.write in a file format, to a path or to a table of files."""
-    query, names = operator.operator("query"), texts(operator.sequence("outputColumnNames"))
+    query, names = operator.operator("query"), text_values(operator.sequence("outputColumnNames"))
     table = operator.described("catalogTable")
     lifecycle = "OVERWRITE" if operator.text("mode") == "Overwrite" else None
     if table is not None:
@@ -74,14 +74,14 @@ def _create_table_as_select(plan: Plan, operator: Operator, session: Session) ->
     if lifecycle is None and existing is not None:
         # The existing table's location is in the catalog, not in the description of the table to create.
         return _append(plan, operator, existing, session)
-    names = texts(operator.sequence("outputColumnNames"))
+    names = text_values(operator.sequence("outputColumnNames"))
     return _unless_there(operator, write_to_table(plan, table, query, names, session, lifecycle))
 
 
 def _append(plan: Plan, operator: Operator, table: Described, session: Session) -> Target:
     """Return the write of a saveAsTable that appends; columns match the table's in any case."""
     query, fields = operator.operator("query"), schema_fields(table.text("schema"))
-    given = texts(operator.sequence("outputColumnNames")) or tuple(f.name for f in named_fields(plan, query, ()))
+    given = text_values(operator.sequence("outputColumnNames")) or tuple(f.name for f in named_fields(plan, query, ()))
     found = write_to_table(plan, table, query, spelt_as((field.name for field in fields), given), session, None)
     if not fields or not isinstance(found, Write):
         return found
@@ -100,7 +100,7 @@ def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Targe
     """INSERT into a Hive table."""
     table, query = operator.described("table"), operator.operator("query")
     lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is True else None
-    names = texts(operator.sequence("outputColumnNames"))
+    names = text_values(operator.sequence("outputColumnNames"))
     return unnamed(None, query) if table is None else write_to_table(plan, table, query, names, session, lifecycle)
 
 
@@ -117,7 +117,7 @@ def _insert_into_directory(plan: Plan, operator: Operator, _session: Session) ->
     """INSERT OVERWRITE DIRECTORY."""
     storage = operator.described("storage")
     path = unquote(storage.text("locationUri") or "") if storage is not None else None
-    names = texts(operator.sequence("outputColumnNames"))
+    names = text_values(operator.sequence("outputColumnNames"))
     lifecycle = "OVERWRITE" if operator.arguments.get("overwrite") is not False else None
     format_ = operator.text("provider") or (storage.text("serde") if storage is not None else None)
     return write_to_path(plan, path, operator.operator("query"), names, format_, lifecycle)

@@ -19,7 +19,7 @@ from openlineage_pyspark.facets.commands.target import (
     reads,
     reads_of,
     table_label,
-    texts,
+    text_values,
     to_be_created,
     unnamed,
     write_to_table,
@@ -28,9 +28,9 @@ from openlineage_pyspark.facets.datasets import naming, resolve
 from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.source import SOURCES, Session
 from openlineage_pyspark.facets.datasets.tables import (
+    catalog_key,
     catalog_table,
     is_elsewhere,
-    key_of,
     known_table,
     table_key,
     table_name,
@@ -303,7 +303,9 @@ def _database(plan: Plan, operator: Operator) -> str | None:
         return table_key("spark_catalog", name)
     resolved = next((plan.operators[below] for below in operator.children), None)
     catalog = resolved.described("catalog") if resolved is not None else None
-    parts = texts(resolved.sequence("namespace") or resolved.sequence("nameParts")) if resolved is not None else ()
+    parts = (
+        text_values(resolved.sequence("namespace") or resolved.sequence("nameParts")) if resolved is not None else ()
+    )
     if catalog is None or catalog.text("name") is None or not parts:
         return None
     return table_key(str(catalog.text("name")), ".".join(parts))
@@ -491,7 +493,7 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Targe
         return _in_session_catalog(operator, resolved, dataset, session, lifecycle)
     if lifecycle == "DROP":
         return _v2_drop(dataset, session)
-    names, location = texts(operator.sequence("newName")), operator.text("location")
+    names, location = text_values(operator.sequence("newName")), operator.text("location")
     if operator.name == "RenameTable" and names:
         return _renamed(dataset, names)
     if location and operator.arguments.get("partitionSpec") is None and dataset.symlinks:
@@ -527,7 +529,7 @@ def _in_session_catalog(
 
 def _v2_drop(dataset: Dataset, session: Session) -> Target:
     """Return the write of a DROP in another catalog, which no longer tells where the table was."""
-    key = key_of(dataset)
+    key = catalog_key(dataset)
     known = (session.tables or {}).get(key) if key is not None else None
     return _write(known or dataset, "DROP")
 

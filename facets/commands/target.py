@@ -140,7 +140,7 @@ def spelt_as(names: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:
     return tuple(known.get(name.casefold(), name) for name in given)
 
 
-def texts(values: tuple[Value, ...]) -> tuple[str, ...]:
+def text_values(values: tuple[Value, ...]) -> tuple[str, ...]:
     """Return the texts in a sequence."""
     return tuple(value for value in values if isinstance(value, str))
 

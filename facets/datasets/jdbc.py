@@ -69,7 +69,7 @@ def jdbc_dataset(url: str, table: str, fields: tuple[Field, ...] = ()) -> Datase
         "prepare": "#long:jdbcOptions.prepareQuery",
     },
 )
-def relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
+def loaded_by_jdbc(plan: Plan, operator: Operator, session: Session) -> Relation | None:
     """Resolve a table, or the tables of a query in the SQL of the other database."""
     table, entry = operator.described("relation"), operator.described("catalogTable")
     if table is None or not table.text("url"):

@@ -108,7 +108,7 @@ def table_key(catalog: str, name: str) -> str:
     return f"{catalog}.{name}".lower()
 
 
-def key_of(dataset: Dataset) -> str | None:
+def catalog_key(dataset: Dataset) -> str | None:
     """Return the key of a dataset in `Session.tables`; None if it is in no catalog."""
     if dataset.catalog is None:
         return None

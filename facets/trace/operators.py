@@ -94,7 +94,7 @@ _DELETE = 1
 """Spark's code for a row to delete (RowDeltaUtils)."""
 
 
-def lineage_of(plan: Plan, operator: Operator) -> OperatorLineage:
+def operator_lineage(plan: Plan, operator: Operator) -> OperatorLineage:
     """
     Return the lineage of an operator.
 

@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.model.plan import (
 )
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.facets.trace.expressions import Reach, Use, uses
-from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage, Passed, lineage_of
+from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage, Passed, operator_lineage
 from openlineage_pyspark.facets.trace.struct_fields import renamed
 
 ROWS = -1
@@ -119,7 +119,7 @@ class Trace:
         """Return the lineage of the operator at that index."""
         known = self._lineages.get(operator)
         if known is None:
-            known = self._lineages[operator] = lineage_of(self.plan, self.plan.operators[operator])
+            known = self._lineages[operator] = operator_lineage(self.plan, self.plan.operators[operator])
         return known
 
     def subqueries(self, at: int) -> list[int]:

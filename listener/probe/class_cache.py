@@ -28,7 +28,7 @@ def directory() -> Path | None:
     return base / "openlineage-pyspark" if base.is_absolute() and hasattr(os, "geteuid") else None
 
 
-def key(source: str, vm: str, version: str, class_path: str) -> str:
+def cache_key(source: str, vm: str, version: str, class_path: str) -> str:
     """
     Return the name of the cache file for a set of classes; it changes with the source, the JVM and the jars.
 
@@ -44,7 +44,7 @@ def key(source: str, vm: str, version: str, class_path: str) -> str:
     return digest.hexdigest()
 
 
-def load(place: Path, name: str) -> dict[str, bytes] | None:
+def cached_classes(place: Path, name: str) -> dict[str, bytes] | None:
     """
     Return the classes of a file in the cache; None if there is no such file, or it can't be trusted.
 

@@ -216,8 +216,8 @@ def load_class(jvm: Any, source: str, *, cached: bool = True) -> Any:
 
     parent = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
     java = [jvm.java.lang.System.getProperty(f"java.{name}") for name in ("vm.name", "vm.version", "class.path")]
-    directory, key = class_cache.directory() if cached else None, class_cache.key(source, *java)
-    kept = class_cache.load(directory, key) if directory is not None else None
+    directory, key = class_cache.directory() if cached else None, class_cache.cache_key(source, *java)
+    kept = class_cache.cached_classes(directory, key) if directory is not None else None
     if kept is not None:
         codes, initialize = jvm.java.util.HashMap(), True
         for name, code in kept.items():

@@ -127,7 +127,7 @@ class TaskMetrics:
 
 
 @attrs.frozen
-class Metrics:
+class ExecutionMetrics:
     """
     The metrics of one execution, or of one RDD-only job.
 
@@ -179,7 +179,7 @@ class ExecutionEnded:
     query: QueryExecution = QueryExecution()
     failure: Failure | None = None
     is_checkpoint: bool = False
-    metrics: Metrics = Metrics()
+    metrics: ExecutionMetrics = ExecutionMetrics()
 
 
 @attrs.frozen
@@ -255,7 +255,7 @@ class RddJobEnded:
     job: int
     time: datetime.datetime
     failure: Failure | None = None
-    metrics: Metrics = Metrics()
+    metrics: ExecutionMetrics = ExecutionMetrics()
 
 
 @attrs.frozen
@@ -421,7 +421,7 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
         # DataSource V2 writes report the rows that were committed.
         rows = counted.optional_number("committedRows") if rows is None else rows
         writes.append(Statistics(rows, counted.optional_number("numOutputBytes"), files))
-    metrics = Metrics(tuple(scans), tuple(writes), _task_metrics(raw))
+    metrics = ExecutionMetrics(tuple(scans), tuple(writes), _task_metrics(raw))
     return ExecutionEnded(raw.number("id"), raw.time(), _query(raw), _failure(raw), raw.flag("checkpoint"), metrics)
 
 
@@ -449,7 +449,7 @@ def _text(raw: Any) -> str:
 
 def _rdd_job_ended(raw: _Members) -> RddJobEnded:
     tasks = _task_metrics(raw, rows_read=raw.optional_number("read") or 0)
-    return RddJobEnded(raw.number("job"), raw.time(), _failure(raw), Metrics(tasks=tasks))
+    return RddJobEnded(raw.number("job"), raw.time(), _failure(raw), ExecutionMetrics(tasks=tasks))
 
 
 def _table_dropped(raw: _Members) -> TableDropped:

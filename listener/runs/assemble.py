@@ -17,8 +17,8 @@ from openlineage_pyspark.facets.model.run import Failure, Job, Parent, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     ExecutionEnded,
+    ExecutionMetrics,
     ExecutionStarted,
-    Metrics,
     QueryExecution,
     RddJobEnded,
     RddJobStarted,
@@ -28,7 +28,7 @@ from openlineage_pyspark.listener.probe.records import (
 )
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.execution import Execution, Statements
-from openlineage_pyspark.listener.runs.job_names import job_name, label_of, stream_label
+from openlineage_pyspark.listener.runs.job_names import job_name, output_label, stream_label
 from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, Step
 from openlineage_pyspark.listener.runs.open_run import OpenRun, end_type
 from openlineage_pyspark.listener.runs.rdd_jobs import rdd_job
@@ -199,7 +199,7 @@ class Runs:
     def _open(self, execution: Execution, plan_lineage: PlanLineage) -> OpenRun:
         word = plan_lineage.command or ("query" if plan_lineage.columns is not None else "command")
         key = str(execution.id)
-        job = self._job(word, label_of(plan_lineage, self._application.trimming), "SQL_JOB", sql=execution.sql)
+        job = self._job(word, output_label(plan_lineage, self._application.trimming), "SQL_JOB", sql=execution.sql)
         run = self._runs[key] = OpenRun(key, self._run_id(f"execution {key}"), job, plan_lineage)
         return run
 
@@ -241,7 +241,7 @@ class Runs:
         del self._runs[run.key]
         return [self._state(run, end_type(record.failure), record.time, record.failure)]
 
-    def _count(self, run: OpenRun, execution: Execution, metrics: Metrics) -> None:
+    def _count(self, run: OpenRun, execution: Execution, metrics: ExecutionMetrics) -> None:
         """Add what an execution counted to its run; in a stream, the micro-batch counts what the sources gave."""
         own = [] if execution.plan_lineage is None else [execution.plan_lineage]
         around = self._executions.get(execution.root)
@@ -252,7 +252,7 @@ class Runs:
         else:
             parts = [*run.parts, *own]
         if self._repeats(execution, execution.stream):
-            metrics = Metrics(tasks=metrics.tasks)
+            metrics = ExecutionMetrics(tasks=metrics.tasks)
         run.count(metrics, parts, self._output_of(execution))
 
     def _repeats(self, execution: Execution, stream: str | None) -> bool:
@@ -328,7 +328,7 @@ class Runs:
         if not self._application.rdds or not (record.writes or plan_lineage.inputs):
             return []
         key = f"job {record.job}"
-        label = label_of(plan_lineage, self._application.trimming)
+        label = output_label(plan_lineage, self._application.trimming)
         job = self._job(plan_lineage.command or "rdd", label, "RDD_JOB")
         run = self._runs[key] = OpenRun(key, self._run_id(key), job, plan_lineage)
         run.started = True

@@ -65,7 +65,7 @@ def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:
     return label
 
 
-def label_of(plan_lineage: PlanLineage, trimming: Trimming) -> str:
+def output_label(plan_lineage: PlanLineage, trimming: Trimming) -> str:
     """
     Return the part of a job's name that stands for what it writes or, if it writes nothing, what it reads.
 
@@ -93,7 +93,7 @@ def stream_label(name: str | None, parts: Sequence[PlanLineage], trimming: Trimm
     """
     if name:
         return naming.snake_case(name)
-    return label_of(next((part for part in parts if part.outputs), parts[0]), trimming)
+    return output_label(next((part for part in parts if part.outputs), parts[0]), trimming)
 
 
 def _shortened(name: str, longest: int) -> str:

@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Parent, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
-from openlineage_pyspark.listener.probe.records import Metrics
+from openlineage_pyspark.listener.probe.records import ExecutionMetrics
 
 # Spark's messages for jobs that it cancels while stopping (DAGScheduler.cleanUpAfterSchedulerStop), and for calls made
 # after it has stopped (SparkContext.assertNotStopped, SparkContext.runJob).
@@ -48,7 +48,7 @@ class Written:
     by_writes: list[int | None] = attrs.Factory(lambda: [None, None, None])
     by_tasks: list[int] = attrs.Factory(lambda: [0, 0])
 
-    def add(self, metrics: Metrics) -> None:
+    def add(self, metrics: ExecutionMetrics) -> None:
         """Add what one execution or job counted."""
         for written in metrics.writes:
             _add(self.by_writes, written)
@@ -84,7 +84,7 @@ class Counted:
     read: dict[Identifier, list[int | None]] = attrs.Factory(dict)
     written: dict[Identifier | None, Written] = attrs.Factory(dict)
 
-    def add(self, metrics: Metrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
+    def add(self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
         """
         Add what one execution or job counted.
 
@@ -267,7 +267,7 @@ class OpenRun:
         self._known.add(said)
         self.nested.append(plan_lineage)
 
-    def count(self, metrics: Metrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
+    def count(self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
         """
         Add what one of its executions or jobs counted.
 

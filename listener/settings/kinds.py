@@ -35,7 +35,7 @@ def as_text(value: object) -> str:
 
 
 @attrs.frozen
-class Kind(Generic[T_co]):
+class ValueKind(Generic[T_co]):
     """
     The values that a key may have.
 
@@ -66,7 +66,7 @@ class ParentContext:
     has_facets: bool
 
 
-def whole_number(least: int) -> Kind[int]:
+def whole_number(least: int) -> ValueKind[int]:
     """Return the kind for whole numbers from `least` to the largest Java int."""
 
     def convert(value: object) -> int:
@@ -75,7 +75,7 @@ def whole_number(least: int) -> Kind[int]:
             raise ValueError("no whole number")
         return _within(int(text), least)
 
-    return Kind(f"a whole number from {least} to {_LARGEST}", convert)
+    return ValueKind(f"a whole number from {least} to {_LARGEST}", convert)
 
 
 def parse_tag(text: str) -> tuple[Tag | None, bool]:
@@ -166,25 +166,25 @@ def _group(given: object, name: str) -> Mapping[str, object]:
     return inner
 
 
-BOOLEAN: Kind[bool] = Kind("true or false", lambda value: values.boolean(str(value)))
-TEXT: Kind[str] = Kind("text", _to_text)
-UUID: Kind[str] = Kind("a UUID", _to_uuid)
+BOOLEAN: ValueKind[bool] = ValueKind("true or false", lambda value: values.boolean(str(value)))
+TEXT: ValueKind[str] = ValueKind("text", _to_text)
+UUID: ValueKind[str] = ValueKind("a UUID", _to_uuid)
 _MILLIS = whole_number(0)
-MILLISECONDS: Kind[float] = Kind(
+MILLISECONDS: ValueKind[float] = ValueKind(
     _MILLIS.name, lambda value: _MILLIS.convert(value) / 1000, lambda seconds: str(round(seconds * 1000))
 )
 """Durations: values in seconds, written as whole milliseconds."""
-SIZE: Kind[int] = Kind("a number of bytes from 1 to 2147483647, such as 1048576, 512k or 32m", _to_size)
-DISK_SIZE: Kind[int] = Kind("a number of bytes, such as 512m or 20g", _to_disk_size)
-PATTERN: Kind[re.Pattern[str]] = Kind(
+SIZE: ValueKind[int] = ValueKind("a number of bytes from 1 to 2147483647, such as 1048576, 512k or 32m", _to_size)
+DISK_SIZE: ValueKind[int] = ValueKind("a number of bytes, such as 512m or 20g", _to_disk_size)
+PATTERN: ValueKind[re.Pattern[str]] = ValueKind(
     "a regular expression with a group `(?<remove>...)`",
     lambda value: java_pattern(_to_text(value)),
     lambda pattern: pattern.pattern,
 )
-TRIMMER_NAMES: Kind[tuple[str, ...]] = Kind(f"a list of {', '.join(TRIMMERS)}", _to_trimmers)
-LIST: Kind[tuple[str, ...]] = Kind("a list, as a,b or [a;b]", _to_list)
-TAGS: Kind[tuple[str, ...]] = Kind("tags, as key:value:source;key:value;label", _to_tags)
-CONTEXT: Kind[ParentContext] = Kind(
+TRIMMER_NAMES: ValueKind[tuple[str, ...]] = ValueKind(f"a list of {', '.join(TRIMMERS)}", _to_trimmers)
+LIST: ValueKind[tuple[str, ...]] = ValueKind("a list, as a,b or [a;b]", _to_list)
+TAGS: ValueKind[tuple[str, ...]] = ValueKind("tags, as key:value:source;key:value;label", _to_tags)
+CONTEXT: ValueKind[ParentContext] = ValueKind(
     'JSON, as {"parent": {"run": {"runId": ...}, "job": {"namespace": ..., "name": ...},'
     ' "root": {"run": ..., "job": ...}}}',
     _to_context,

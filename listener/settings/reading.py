@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
-from openlineage_pyspark.listener.settings.kinds import Kind
+from openlineage_pyspark.listener.settings.kinds import ValueKind
 from openlineage_pyspark.transport.options import JAVA
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Key(Generic[T]):
     """
 
     name: str
-    kind: Kind[T]
+    kind: ValueKind[T]
     text: str = attrs.field(kw_only=True)
     default: T = attrs.field(kw_only=True)
     example: str = attrs.field(kw_only=True, default="")
@@ -88,7 +88,7 @@ class Reader(Generic[T]):
 
 def key(
     name: str,
-    kind: Kind[T],
+    kind: ValueKind[T],
     *,
     text: str,
     default: T,

@@ -46,13 +46,13 @@ def worker_of(
     hide_in_logs(secrets)
     redaction = guard.redaction = Redaction(settings.mask_literals, secrets, settings.row_values_in_errors)
     application = application_of(facts, settings, attempt)
-    options = options_of(settings, redaction)
+    options = event_options(settings, redaction)
     entrust = last_words.entrusting(probe, settings)
     pipeline = Pipeline(application, options, providers(), delivery, guard, entrust)
     return Worker(probe, application, pipeline, delivery, guard, is_interactive)
 
 
-def options_of(settings: Settings, redaction: Redaction) -> EventOptions:
+def event_options(settings: Settings, redaction: Redaction) -> EventOptions:
     """
     Return the options for the content of events.
 

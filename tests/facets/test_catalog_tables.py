@@ -43,7 +43,7 @@ def relation(text, catalog):
 
 def test_an_entry_for_a_jdbc_table_is_read_as_that_table():
     operator = relation("orders", entry("dim"))
-    found = jdbc.relation(Plan((operator,), (), {1: Attribute("id", "int")}), operator, SESSION)
+    found = jdbc.loaded_by_jdbc(Plan((operator,), (), {1: Attribute("id", "int")}), operator, SESSION)
     (dataset,) = found.datasets
     assert (dataset.identifier, dataset.symlinks) == (ORDERS, (Symlink("file:///warehouse", "default.dim"),))
     assert [(column.dataset, column.name) for column in found.columns[1]] == [(ORDERS, "id")]
@@ -51,7 +51,7 @@ def test_an_entry_for_a_jdbc_table_is_read_as_that_table():
 
 def test_an_entry_for_a_query_is_read_as_the_tables_of_the_query():
     operator = relation("(SELECT id FROM orders) q", entry("dim"))
-    found = jdbc.relation(Plan((operator,), (), {1: Attribute("id", "int")}), operator, SESSION)
+    found = jdbc.loaded_by_jdbc(Plan((operator,), (), {1: Attribute("id", "int")}), operator, SESSION)
     assert [dataset.identifier for dataset in found.datasets] == [ORDERS]
 
 

@@ -14,7 +14,7 @@ from openlineage_pyspark.facets.model.run import RunInput
 from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, TRIMMERS, Trimming, java_pattern
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset, lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
-from openlineage_pyspark.listener.runs.job_names import label_of
+from openlineage_pyspark.listener.runs.job_names import output_label
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.run import RunState
@@ -151,7 +151,7 @@ def test_the_job_of_a_path_with_a_date_has_the_same_name_every_day() -> None:
     def label(path: str) -> str:
         dataset = Trimming().dataset(Dataset(Identifier("file", path), type="FILE"))
         write = Write(dataset, label="_".join([p for p in dataset.identifier.name.split("/") if p][-2:]))
-        return label_of(PlanLineage(outputs=(WrittenDataset(write, None),)), Trimming())
+        return output_label(PlanLineage(outputs=(WrittenDataset(write, None),)), Trimming())
 
     days = [f"/srv/out/daily/2013-01-{day}" for day in ("01", "02")]
     assert {label(f"{day}/flights") for day in days} == {label("/srv/out/daily/flights")}

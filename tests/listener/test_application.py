@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.model.run import Failure, Gap, Outcome, Parent, 
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.probe.client import ContextFacts
 from openlineage_pyspark.listener.settings.settings import Settings, load
-from openlineage_pyspark.listener.start.application import application_of, options_of
+from openlineage_pyspark.listener.start.application import application_of, event_options
 
 NOW = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
 FACTS = ContextFacts(
@@ -51,7 +51,7 @@ def test_what_started_an_application_is_the_parent_of_its_run_and_the_root_of_al
 
 def test_texts_of_the_settings_are_redacted_before_they_are_options() -> None:
     chosen = attrs.evolve(settings(**{"job.tags": "label:canary-c4n4ry"}), job_documentation="the canary-c4n4ry job")
-    options = options_of(chosen, Redaction(known=("canary-c4n4ry",)))
+    options = event_options(chosen, Redaction(known=("canary-c4n4ry",)))
 
     assert [(tag.key, tag.value) for tag in options.job_tags] == [("label", "***")]
     assert options.job_documentation == "the *** job"

@@ -24,8 +24,8 @@ def place(tmp_path: Path) -> Path:
 
 
 def test_what_was_stored_is_loaded(place: Path) -> None:
-    assert class_cache.load(place, "k") == CLASSES
-    assert class_cache.load(place, "other") is None
+    assert class_cache.cached_classes(place, "k") == CLASSES
+    assert class_cache.cached_classes(place, "other") is None
 
 
 def test_the_cache_is_its_owners_alone(place: Path) -> None:
@@ -63,7 +63,7 @@ def linked(place: Path) -> None:
 def test_a_file_that_may_have_been_touched_is_not_believed(place: Path, change: Callable[[Path], None]) -> None:
     change(place)
 
-    assert class_cache.load(place, "k") is None
+    assert class_cache.cached_classes(place, "k") is None
 
 
 @pytest.mark.parametrize("change", [rewritten, cut, emptied, open_to_others, linked])
@@ -71,7 +71,7 @@ def test_what_is_not_believed_is_replaced(place: Path, change: Callable[[Path], 
     change(place)
     class_cache.store(place, "k", CLASSES)
 
-    assert class_cache.load(place, "k") == CLASSES
+    assert class_cache.cached_classes(place, "k") == CLASSES
 
 
 def test_a_directory_that_is_open_to_others_is_not_written_to(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_place_that_can_not_be_written_costs_the_cache_alone(tmp_path: Path) -
     (tmp_path / "file").touch()
     class_cache.store(tmp_path / "file" / "below", "k", CLASSES)
 
-    assert class_cache.load(tmp_path / "file" / "below", "k") is None
+    assert class_cache.cached_classes(tmp_path / "file" / "below", "k") is None
 
 
 def test_the_oldest_make_room(place: Path) -> None:
@@ -103,20 +103,20 @@ def test_a_key_changes_with_the_source_the_jvm_and_the_jars(tmp_path: Path) -> N
     jar.write_bytes(b"one")
     os.utime(jar, (1, 1))
     path = os.pathsep.join([str(jar), str(tmp_path / "absent.jar")])
-    key = class_cache.key("class A {}", "OpenJDK", "17", path)
+    key = class_cache.cache_key("class A {}", "OpenJDK", "17", path)
 
-    assert key == class_cache.key("class A {}", "OpenJDK", "17", path)
+    assert key == class_cache.cache_key("class A {}", "OpenJDK", "17", path)
     others = {
-        class_cache.key("class A { }", "OpenJDK", "17", path),
-        class_cache.key("class A {}", "J9", "17", path),
-        class_cache.key("class A {}", "OpenJDK", "21", path),
-        class_cache.key("class A {}", "OpenJDK", "17", str(jar)),
+        class_cache.cache_key("class A { }", "OpenJDK", "17", path),
+        class_cache.cache_key("class A {}", "J9", "17", path),
+        class_cache.cache_key("class A {}", "OpenJDK", "21", path),
+        class_cache.cache_key("class A {}", "OpenJDK", "17", str(jar)),
     }
     os.utime(jar, (1, 2))
-    others.add(class_cache.key("class A {}", "OpenJDK", "17", path))
+    others.add(class_cache.cache_key("class A {}", "OpenJDK", "17", path))
     jar.write_bytes(b"three")
     os.utime(jar, (1, 1))
-    others.add(class_cache.key("class A {}", "OpenJDK", "17", path))
+    others.add(class_cache.cache_key("class A {}", "OpenJDK", "17", path))
     assert len(others - {key}) == 6
 
 

@@ -49,7 +49,7 @@ def test_a_change_of_any_source_gives_classes_of_another_key(name: str) -> None:
     changed = {**texts, name: texts[name] + "// another\n"}
     units = [java_sources.joined(sources.values()) for sources in (texts, changed)]
 
-    assert len({class_cache.key(unit, "OpenJDK", "17", "") for unit in units}) == 2
+    assert len({class_cache.cache_key(unit, "OpenJDK", "17", "") for unit in units}) == 2
 
 
 @pytest.mark.parametrize("name", sorted(java_sources.sources()))

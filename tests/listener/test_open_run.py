@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statis
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.run import Engine, Failure, Job, Parent, RunReference
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
-from openlineage_pyspark.listener.probe.records import Metrics, ScanMetrics, TaskMetrics
+from openlineage_pyspark.listener.probe.records import ExecutionMetrics, ScanMetrics, TaskMetrics
 from openlineage_pyspark.listener.runs.open_run import Counted, OpenRun, end_type, inputs_of, outputs_of
 
 ORDERS = Dataset(Identifier("file", "/orders"))
@@ -27,7 +27,7 @@ def scan(attributes: tuple[int, ...], rows: int | None, size: int | None = None)
     return ScanMetrics(attributes, Statistics(rows, size))
 
 
-def read(part: PlanLineage, *metrics: Metrics) -> list[tuple[str, Statistics | None]]:
+def read(part: PlanLineage, *metrics: ExecutionMetrics) -> list[tuple[str, Statistics | None]]:
     """Give what was read of each input, once all metrics are counted."""
     counted = Counted()
     for each in metrics:
@@ -36,13 +36,13 @@ def read(part: PlanLineage, *metrics: Metrics) -> list[tuple[str, Statistics | N
 
 
 def test_a_scan_counts_for_the_dataset_that_owns_its_columns_and_scans_add_up() -> None:
-    metrics = Metrics(scans=(scan((7, 1), 4, 90), scan((2,), 3)))
+    metrics = ExecutionMetrics(scans=(scan((7, 1), 4, 90), scan((2,), 3)))
     assert read(JOIN, metrics, metrics) == [("/orders", Statistics(8, 180)), ("/rates", Statistics(6))]
 
 
 def test_a_scan_without_columns_counts_for_the_only_input() -> None:
     """As `SELECT count(*)` makes one."""
-    metrics = Metrics(scans=(scan((), 4),))
+    metrics = ExecutionMetrics(scans=(scan((), 4),))
     assert read(COPY, metrics) == [("/orders", Statistics(4))]
     assert read(JOIN, metrics) == [("/orders", None), ("/rates", None)]
 
@@ -50,7 +50,7 @@ def test_a_scan_without_columns_counts_for_the_only_input() -> None:
 def test_a_view_beside_the_only_table_that_is_read_counts_nothing() -> None:
     view = Dataset(Identifier("file:///warehouse", "shop.recent"), type="VIEW")
     part = PlanLineage(inputs=(view, ORDERS))
-    assert read(part, Metrics(tasks=TaskMetrics(rows_read=5)), Metrics(scans=(scan((), 4),))) == [
+    assert read(part, ExecutionMetrics(tasks=TaskMetrics(rows_read=5)), ExecutionMetrics(scans=(scan((), 4),))) == [
         ("shop.recent", None),
         ("/orders", Statistics(9)),
     ]
@@ -85,16 +85,16 @@ def test_nested_writes_to_other_parts_of_a_dataset_are_other_writes() -> None:
 
 
 def test_a_scan_of_unknown_columns_or_without_rows_counts_for_nothing() -> None:
-    assert read(COPY, Metrics(scans=(scan((9,), 4), scan((1,), None, 90)))) == [("/orders", None)]
+    assert read(COPY, ExecutionMetrics(scans=(scan((9,), 4), scan((1,), None, 90)))) == [("/orders", None)]
 
 
 def test_rows_that_tasks_read_count_for_the_only_input() -> None:
-    metrics = Metrics(tasks=TaskMetrics(rows_read=5))
+    metrics = ExecutionMetrics(tasks=TaskMetrics(rows_read=5))
     assert read(COPY, metrics) == [("/orders", Statistics(5))]
     assert read(JOIN, metrics) == [("/orders", None), ("/rates", None)]
 
 
-def written(*metrics: Metrics, lineage: ColumnLineage | None = NO_COLUMNS) -> Statistics | None:
+def written(*metrics: ExecutionMetrics, lineage: ColumnLineage | None = NO_COLUMNS) -> Statistics | None:
     """Give what was written to the only output."""
     part, counted = PlanLineage(outputs=(WrittenDataset(Write(TOTALS, label="totals"), lineage),)), Counted()
     for each in metrics:
@@ -105,14 +105,16 @@ def written(*metrics: Metrics, lineage: ColumnLineage | None = NO_COLUMNS) -> St
 
 def test_what_writes_count_goes_before_what_tasks_count() -> None:
     tasks = TaskMetrics(rows_written=4, bytes_written=70)
-    assert written(Metrics(tasks=tasks)) == Statistics(4, 70)
-    assert written(Metrics(writes=(Statistics(2, 30, 1), Statistics(1, 10)), tasks=tasks)) == Statistics(3, 40, 1)
-    assert written(Metrics()) is None
+    assert written(ExecutionMetrics(tasks=tasks)) == Statistics(4, 70)
+    assert written(ExecutionMetrics(writes=(Statistics(2, 30, 1), Statistics(1, 10)), tasks=tasks)) == Statistics(
+        3, 40, 1
+    )
+    assert written(ExecutionMetrics()) is None
 
 
 def test_rows_of_an_rdd_are_counted_where_there_are_any() -> None:
-    assert written(Metrics(tasks=TaskMetrics(rows_written=4)), lineage=None) == Statistics(4)
-    assert written(Metrics(writes=(Statistics(4),)), lineage=None) is None
+    assert written(ExecutionMetrics(tasks=TaskMetrics(rows_written=4)), lineage=None) == Statistics(4)
+    assert written(ExecutionMetrics(writes=(Statistics(4),)), lineage=None) is None
 
 
 def test_a_write_that_spark_may_skip_and_that_wrote_nothing_has_no_lineage() -> None:
@@ -122,7 +124,7 @@ def test_a_write_that_spark_may_skip_and_that_wrote_nothing_has_no_lineage() -> 
     counted = Counted()
     (skipped,) = outputs_of([part], counted, completed=True)
     (begun,) = outputs_of([part], counted, completed=False)
-    counted.add(Metrics(writes=(Statistics(0, 0, 1),)), [part])
+    counted.add(ExecutionMetrics(writes=(Statistics(0, 0, 1),)), [part])
     (empty,) = outputs_of([part], counted, completed=True)
 
     assert (skipped.lifecycle, skipped.lineage) == (None, None)

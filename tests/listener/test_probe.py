@@ -372,13 +372,13 @@ def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path,
     source = java_sources.compilation_unit()
     load_class(jvm, source)
     (kept,) = (tmp_path / "openlineage-pyspark").iterdir()
-    classes, written = class_cache.load(kept.parent, kept.name), kept.stat().st_ino
+    classes, written = class_cache.cached_classes(kept.parent, kept.name), kept.stat().st_ino
     assert classes is not None
     assert load_class(jvm, source).getName() == "openlineage.pyspark.Probe"
     assert kept.stat().st_ino == written
     class_cache.store(kept.parent, kept.name, dict.fromkeys(classes, b"no class"))
     assert load_class(jvm, source).getName() == "openlineage.pyspark.Probe"
-    assert class_cache.load(kept.parent, kept.name) == classes
+    assert class_cache.cached_classes(kept.parent, kept.name) == classes
 
 
 def test_without_the_cache_nothing_is_kept(spark, tmp_path, monkeypatch):

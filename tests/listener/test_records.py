@@ -14,9 +14,9 @@ from openlineage_pyspark.listener.probe.records import (
     ApplicationEnded,
     EventsDropped,
     ExecutionEnded,
+    ExecutionMetrics,
     ExecutionStarted,
     InvalidRecordError,
-    Metrics,
     ParsedStatement,
     ProbeFault,
     QueryExecution,
@@ -85,7 +85,7 @@ def end(**more: Any) -> ExecutionEnded:
         ),
         (
             {"k": "rdd_end", "job": 5, "time": 1500, "written": [4, 80], "read": 3},
-            RddJobEnded(5, TIME, None, Metrics(tasks=TaskMetrics(3, 4, 80))),
+            RddJobEnded(5, TIME, None, ExecutionMetrics(tasks=TaskMetrics(3, 4, 80))),
         ),
         ({"k": "application_end", "time": 1500}, ApplicationEnded(TIME)),
         ({"k": "dropped", "count": 4}, EventsDropped(4)),
@@ -160,7 +160,7 @@ def test_metrics_are_those_of_scans_those_of_writes_and_those_of_tasks() -> None
         {"c": "DataWritingCommandExec", "w": True, "ids": [], "m": {"numOutputRows": 4, "numOutputBytes": 70}},
         {"c": "AppendDataExec", "w": True, "ids": [], "m": {"committedRows": 5}},
     ]
-    assert end(metrics=entries, written=[4, 70]).metrics == Metrics(
+    assert end(metrics=entries, written=[4, 70]).metrics == ExecutionMetrics(
         (ScanMetrics((1, 2), Statistics(9, 80, 1)), ScanMetrics((), Statistics())),
         (Statistics(4, 70), Statistics(5)),
         TaskMetrics(0, 4, 70),

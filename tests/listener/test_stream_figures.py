@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
-from openlineage_pyspark.listener.runs.job_names import label_of, stream_label
+from openlineage_pyspark.listener.runs.job_names import output_label, stream_label
 from support.assembled import Assembled
 
 V2 = "org.apache.spark.sql.execution.datasources.v2."
@@ -183,6 +183,6 @@ def test_a_query_without_a_name_is_named_by_what_it_writes_also_in_foreach_batch
 def test_a_job_that_is_named_by_what_it_reads_has_no_options_in_its_name(namespace: str, name: str, label: str) -> None:
     part = PlanLineage(inputs=(Dataset(Identifier(namespace, name)),))
 
-    assert label_of(part, DEFAULT_TRIMMING) == stream_label(None, [part], DEFAULT_TRIMMING) == label
+    assert output_label(part, DEFAULT_TRIMMING) == stream_label(None, [part], DEFAULT_TRIMMING) == label
     written = PlanLineage(outputs=(WrittenDataset(Write(Dataset(Identifier("file", "/x")), label="x"), None),))
     assert stream_label(None, [part, written], DEFAULT_TRIMMING) == "x"

@@ -15,7 +15,7 @@ import pytest
 from openlineage_pyspark.store import schema
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.ingest import Line, files_of, lines_of, take
+from openlineage_pyspark.store.ingest import EventLine, files_of, lines_of, take
 from openlineage_pyspark.store.rows import identity, microseconds
 from openlineage_pyspark.store.sqlite import Database
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken, text_of
@@ -56,7 +56,7 @@ def test_what_is_no_event_is_set_aside_with_its_reason_and_stops_nothing(tmp_pat
     lines = ["{", "[1]", "", *text_of([no_time, no_name, no_run, wrong_type, run_event("a", "START", 1)]).splitlines()]
     lines.append("[" * 100_000)
     with Database(tmp_path / "s.db") as database:
-        found = take(database, [Line(f"file:{number}", line) for number, line in enumerate(lines, 1)])
+        found = take(database, [EventLine(f"file:{number}", line) for number, line in enumerate(lines, 1)])
         kept = dict(database.query("SELECT source, reason FROM rejected"))
     assert (found.events, found.rejected) == (1, 7)
     assert kept == {

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from openlineage_pyspark.store.ingest import Line, Taken, take
+from openlineage_pyspark.store.ingest import EventLine, Taken, take
 from openlineage_pyspark.store.sqlite import Database
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -117,4 +117,4 @@ def text_of(events: list[dict[str, Any]]) -> str:
 def taken(path: Path, events: list[dict[str, Any]]) -> Taken:
     """Take events into the store in a file."""
     with Database(path) as database:
-        return take(database, [Line("test", line) for line in text_of(events).splitlines()])
+        return take(database, [EventLine("test", line) for line in text_of(events).splitlines()])
