@@ -91,12 +91,9 @@ def _print_table(screen: Screen, answer: Answer) -> None:
             node.label if node.column or not by_columns else f"{node.label} (all rows)"
             for node in (link.source, link.target)
         )
-        row = [str(depth), source, target, link.job]
-        if by_columns:
-            row[3:3] = [", ".join(dict.fromkeys(link.kinds))]
-            row.append(next(filter(None, link.expressions), ""))
-        rows.append(row)
-    columns = [TableColumn("depth", right=True), TableColumn("from"), TableColumn("to"), TableColumn("job")]
+        how = f"{', '.join(dict.fromkeys(link.kinds))} {next(filter(None, link.expressions), '')}".rstrip()
+        rows.append((str(depth), source, target, *([how] if by_columns else []), link.job))
+    columns = [TableColumn("depth", right=True), TableColumn("from", 20), TableColumn("to", 20), TableColumn("job", 12)]
     if by_columns:
-        columns[3:] = [TableColumn("how"), TableColumn("job"), TableColumn("expression")]
+        columns.insert(3, TableColumn("how", 20, cut_end=True))
     screen.table(columns, rows)

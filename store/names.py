@@ -39,8 +39,8 @@ class DatasetName:
 
     @property
     def label(self) -> str:
-        """Return the name by which people know it: that of the table, if it has one."""
-        return self.others[0][1] if self.others else self.name
+        """Return a short name: that of the table, if it has one, else the end of its path."""
+        return self.others[0][1] if self.others else "/".join(self.name.split("/")[-2:])
 
     @property
     def address(self) -> str:
