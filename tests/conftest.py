@@ -127,7 +127,8 @@ class Specification:
     """The specification's JSON Schemas, and what facets are expected to have none."""
 
     WITHOUT_SCHEMA = frozenset(
-        ("RunFacet", name) for name in ("spark_properties", "spark_applicationDetails", "pyspark_event")
+        ("RunFacet", name)
+        for name in ("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics")
     )
 
     def __init__(self) -> None:

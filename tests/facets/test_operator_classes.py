@@ -62,7 +62,7 @@ UNTIL = {
         execution.streaming.MemoryStream""",
 }
 OF_CONNECTORS = r"""org\.apache\.spark\.sql\.kafka010\..*
-    |org\.apache\.spark\.sql\.delta\..*|io\.delta\..*|.*\.AlterTable(Add|Drop)Constraint"""
+    |org\.apache\.spark\.sql\.delta\..*|io\.delta\..*|org\.apache\.spark\.sql\.hudi\..*|.*\.AlterTable(Add|Drop)Constraint"""
 
 
 def header(data):
