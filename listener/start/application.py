@@ -47,7 +47,7 @@ def worker_of(
     redaction = guard.redaction = Redaction(settings.mask_literals, secrets, settings.row_values_in_errors)
     application = application_of(facts, settings, attempt)
     options = event_options(settings, redaction)
-    entrust = last_words.entrusting(probe, settings)
+    entrust = last_words.entrusting(probe, settings, facts.conf.get("spark.app.name", ""))
     pipeline = Pipeline(application, options, providers(), delivery, guard, entrust)
     return Worker(probe, application, pipeline, delivery, guard, is_interactive)
 

@@ -36,16 +36,20 @@ MESSAGE = "the driver's Python process ended without a word: a signal killed it,
 _MOST_BYTES = 4 << 20
 # Beyond the limit for the delivery: the start of the interpreter.
 _START_SECONDS = 5
-_OF_DELIVERY = ("spool_path", "spool_max_bytes", "flush_timeout")
+_OF_DELIVERY = (
+    *("spool_path", "spool_max_bytes", "spool_max_total_bytes", "spool_max_age_days", "spool_sender"),
+    *("flush_timeout", "app_name"),
+)
 
 
-def entrusting(probe: Probe, settings: Settings) -> Callable[[tuple[Event, ...]], None]:
+def entrusting(probe: Probe, settings: Settings, name: str) -> Callable[[tuple[Event, ...]], None]:
     """
     Return the function that entrusts the STARTs of all open runs to the JVM; it does nothing if that is switched off.
 
     Args:
         probe: the probe in that JVM.
         settings: the settings of the application.
+        name: the application's name.
     """
     if not settings.last_words_enabled or not sys.executable:
         return _keep_silent
@@ -55,7 +59,8 @@ def entrusting(probe: Probe, settings: Settings) -> Callable[[tuple[Event, ...]]
         probe.speak_for(PythonProcess(os.getpid(), sys.executable, __name__, str(Path.cwd()), path, seconds))
     except OSError:
         return _keep_silent
-    receiver = {name: getattr(settings, name) for name in ("transport", *_OF_DELIVERY)}
+    receiver = {key: getattr(settings, key) for key in ("transport", *_OF_DELIVERY)}
+    receiver["app_name"] = settings.app_name or name
 
     def entrust(starts: tuple[Event, ...]) -> None:
         # The JVM may be gone before the application has ended.
@@ -119,7 +124,7 @@ def main() -> None:
     said = json.load(sys.stdin)
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     hide_in_logs(secret_values({}, os.environ, (), said["transport"]))
-    settings = Settings(transport=said["transport"], **{name: said[name] for name in _OF_DELIVERY})
+    settings = Settings(transport=said["transport"], **{key: said[key] for key in _OF_DELIVERY})
     try:
         delivery = open_delivery(settings)
     except TransportConfigError as problem:

@@ -100,7 +100,7 @@ def drivers(tmp_path: Path) -> Callable[..., Driver]:
         transport = MemoryTransport()
         delivery = Delivery(transport)
         to_file = {"type": "file", "location": str(tmp_path / "events.ndjson")}
-        entrust = last_words.entrusting(jvm, Settings(**{"transport": to_file, **settings}))
+        entrust = last_words.entrusting(jvm, Settings(**{"transport": to_file, **settings}), "app")
         pipeline = Pipeline(APPLICATION, EventOptions(), (), delivery, Guard(), entrust)
         pipeline.ship(APPLICATION.started_state())
         pipeline.take(json.dumps(RDD_START))
