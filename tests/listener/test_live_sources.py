@@ -144,7 +144,7 @@ def closed_port() -> int:
 URL = f"http://127.0.0.1:{closed_port()}"
 TRANSPORTS = (
     "Use one of: amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, kafka, memory, "
-    "noop."
+    "noop, store."
 )
 NO_LINEAGE = "openlineage: no lineage of this application: "
 # The last one says how it went at the end of the process.

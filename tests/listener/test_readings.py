@@ -32,6 +32,8 @@ CONNECTORS = {
     "org.apache.spark.sql.kafka010.KafkaRelation": "Kafka's",
     "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaScan": "Kafka's",
     "org.apache.spark.sql.kafka010.KafkaSourceOffset": "Kafka's",
+    "org.apache.spark.sql.hudi.command.DropHoodieTableCommand": "Hudi's",
+    "org.apache.spark.sql.hudi.command.TruncateHoodieTableCommand": "Hudi's",
 }
 # Class that leaves a getter to those that extend it -> one of them.
 BEARERS = {

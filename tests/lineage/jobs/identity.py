@@ -47,9 +47,8 @@ files("outside", "outside", f"{LAKE}/outside")
 
 rows.write.format("jdbc").option("url", URL).option("dbtable", "orders").mode("overwrite").save()
 spark.sql(f"CREATE TABLE dim USING jdbc OPTIONS (url '{URL}', dbtable 'orders')")
-jdbc = spark.read.format("jdbc").option("url", URL)
-read("jdbc", "format", jdbc.option("dbtable", "orders").load())
-read("jdbc", "query", jdbc.option("query", 'SELECT "id", "amount" FROM orders').load())
+for way, option, value in (("format", "dbtable", "orders"), ("query", "query", 'SELECT "id", "amount" FROM orders')):
+    read("jdbc", way, spark.read.format("jdbc").option("url", URL).option(option, value).load())
 read("jdbc", "sql", spark.sql("SELECT * FROM dim"))
 read("jdbc", "frame", spark.table("dim"))
 spark.sql("INSERT INTO dim SELECT * FROM rows")
