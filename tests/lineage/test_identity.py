@@ -57,8 +57,11 @@ def test_a_table_of_files_is_what_lies_at_its_location(job, lake, kind, place):
     assert uses(job, kind) == {way: [one] for way in WAYS}
     by_name = written(job, f"default_{kind}")
     assert list(by_name) == [one]
-    assert {"drop_table", "truncate_table"} <= {
-        word.removeprefix("execute_").removesuffix("_command") for word in by_name[one]
+    words = {word.removeprefix("execute_").removesuffix("_command") for word in by_name[one]}
+    # Spark truncates no table whose location the user chose.
+    assert words & {"drop_table", "truncate_table"} == {
+        "drop_table",
+        *(["truncate_table"] if kind == "managed" else []),
     }
 
 
@@ -72,7 +75,7 @@ def test_a_catalogs_entry_for_a_jdbc_table_is_that_table(job):
 def test_the_entry_has_its_name_as_a_symlink(job, lake):
     (read,) = [e for e in completed(job) if e["outputs"] and e["outputs"][0]["name"].endswith("/sinks/jdbc sql")]
     links = [(link["namespace"], link["name"]) for link in read["inputs"][0]["facets"]["symlinks"]["identifiers"]]
-    assert links == [(f"file:{lake}/warehouse", "default.dim")]
+    assert links == [(f"file://{lake}/warehouse", "default.dim")]
 
 
 def test_what_was_not_there_is_not_dropped(job):
