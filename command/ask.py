@@ -88,7 +88,7 @@ def _print_table(screen: Screen, answer: Answer) -> None:
     for link in answer.links:
         depth = max(link.source.depth, link.target.depth)
         source, target = (
-            node.label if node.column or not by_columns else f"{node.label} (all rows)"
+            node.label if node.column or not by_columns else f"{node.label} (every row)"
             for node in (link.source, link.target)
         )
         how = f"{', '.join(dict.fromkeys(link.kinds))} {next(filter(None, link.expressions), '')}".rstrip()

@@ -19,7 +19,7 @@ def mermaid(answer: Answer) -> str:
     for number, nodes in enumerate(_by_dataset(answer)):
         if nodes[0].column or len(nodes) > 1:
             lines.append(f"  subgraph d{number}[{_mermaid_text(nodes[0].dataset)}]")
-            lines += [f"    {ids[node]}[{_mermaid_text(node.column or 'all rows')}]" for node in nodes]
+            lines += [f"    {ids[node]}[{_mermaid_text(node.column or 'every row')}]" for node in nodes]
             lines.append("  end")
         else:
             lines.append(f"  {ids[nodes[0]]}[{_mermaid_text(nodes[0].dataset)}]")
@@ -36,7 +36,7 @@ def dot(answer: Answer) -> str:
     for number, nodes in enumerate(_by_dataset(answer)):
         lines.append(f"  subgraph cluster_{number} {{")
         lines.append(f"    label={_dot_text(nodes[0].dataset)};")
-        lines += [f"    {ids[node]} [label={_dot_text(node.column or 'all rows')}];" for node in nodes]
+        lines += [f"    {ids[node]} [label={_dot_text(node.column or 'every row')}];" for node in nodes]
         lines.append("  }")
     for source, target, label in _arrows(answer):
         lines.append(f"  {ids[source]} -> {ids[target]} [label={_dot_text(label)}];")

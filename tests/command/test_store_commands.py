@@ -49,9 +49,9 @@ def test_upstream_of_a_column_shows_how_it_is_made(store, run):
     assert run("upstream", "daily.total", "--store", store) == (
         0,
         """\
-  depth  from          to                how                                job
-      1  clean.amount  daily.total       AGGREGATION AGGREGATION of amount  sum
-      1  clean.day     daily (all rows)  GROUP_BY GROUP_BY of day           sum
+  depth  from          to                 how                                job
+      1  clean.amount  daily.total        AGGREGATION AGGREGATION of amount  sum
+      1  clean.day     daily (every row)  GROUP_BY GROUP_BY of day           sum
 """,
         "",
     )
