@@ -101,6 +101,7 @@ def test_the_wheel_holds_the_license() -> None:
     assert DISTRIBUTION.metadata.get_all("License-File") == ["LICENSE"]
 
 
+@pytest.mark.slow
 def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_needed_to_change_it(
     tmp_path: Path,
 ) -> None:
@@ -129,6 +130,7 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
     assert (package | around | sources) - held == set()
 
 
+@pytest.mark.slow
 def test_a_second_build_in_the_same_tree_leaves_out_what_was_deleted_since(tmp_path: Path) -> None:
     """`pip install .` builds in the tree, and leaves the folder of the build there."""
     tree = tmp_path / "tree"

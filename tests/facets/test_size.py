@@ -246,6 +246,7 @@ def test_indirect_edges_go_and_no_column_turns_into_a_constant(large_event):
     assert edge["transformations"] == [{"type": "DIRECT", "subtype": "AGGREGATION", "masking": False}]
 
 
+@pytest.mark.slow
 def test_columns_go_the_largest_first_and_no_more_of_them_than_needed(large_event):
     whole = stages(large_event)[ORDER[9]]
     counts = {}

@@ -278,6 +278,7 @@ def deep_chain(depth):
     return building
 
 
+@pytest.mark.slow
 def test_a_chain_of_twenty_thousand_operators_does_not_recurse():
     building = deep_chain(20_000)
     plan = building.plan()

@@ -174,6 +174,7 @@ def digest() -> str:
     return found.hexdigest()
 
 
+@pytest.mark.slow
 def test_every_process_makes_the_same_events() -> None:
     """No event depends on the order of a set, which each process chooses anew."""
     paths = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
