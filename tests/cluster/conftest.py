@@ -43,7 +43,7 @@ class Cluster:
         """Count the workers that take work."""
         try:
             state = requests.get(self.web, timeout=10).json()
-        except requests.ConnectionError:
+        except (requests.ConnectionError, requests.exceptions.JSONDecodeError):
             return 0
         return sum(worker["state"] == "ALIVE" for worker in state["workers"])
 
