@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
+from openlineage_pyspark.store.event_files import numbered_lines
 
 if TYPE_CHECKING:
-    import io
     from collections.abc import Iterator, Sequence
 
 EventJson = dict[str, Any]
-
-STANDARD_INPUT = "-"
-"""The file name that stands for standard input."""
-
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 class EventFileError(Exception):
@@ -76,27 +69,16 @@ def read_lines(files: Sequence[str]) -> Iterator[Line]:
 
 
 def _read(file: str) -> Iterator[Line]:
-    try:
-        if file == STANDARD_INPUT:
-            yield from _lines(file, sys.stdin.buffer)
-        else:
-            with Path(file).open("rb") as opened:
-                yield from _lines(file, opened)
-    except OSError as problem:
-        raise EventFileError(f"{file} can't be read ({problem.strerror or problem})") from problem
-
-
-def _lines(file: str, opened: io.BufferedReader | Any) -> Iterator[Line]:
-    packed = opened.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
-    content = gzip.GzipFile(fileobj=opened) if packed else opened
     number = 0
     try:
-        for number, text in enumerate(content, 1):
+        for number, text in numbered_lines(file):
             if text.strip():
                 yield _line(Place(file, number), text)
     # A process that was killed leaves an incomplete gzip file.
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         yield Line(Place(file, number + 1), problem=f"the gzip data is damaged or cut off here ({problem})")
+    except OSError as problem:
+        raise EventFileError(f"{file} can't be read ({problem.strerror or problem})") from problem
 
 
 def _line(place: Place, text: bytes) -> Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,5 +89,5 @@ def _readable(file: Path, unread: list[str]) -> Iterator[EventLine]:
     """Return the lines of a file, as far as it can be read."""
     try:
         yield from lines_of(file)
-    except (OSError, EOFError) as problem:
+    except (OSError, EOFError, zlib.error) as problem:
         unread.append(f"{file} can't be read: {getattr(problem, 'strerror', None) or problem}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.store.event_files import STANDARD_INPUT, numbered_lines
 from openlineage_pyspark.store.rows import InvalidEventError, dataset_rows, parse_event, read_event, rejected
 
 if TYPE_CHECKING:
@@ -65,15 +64,11 @@ def lines_of(path: Path) -> Iterator[EventLine]:
     Raises:
         OSError: it can't be read.
         EOFError: it is compressed, and its end is missing.
+        zlib.error: it is compressed, and damaged.
     """
-    if str(path) == "-":
-        yield from _lines(sys.stdin, "standard input")
-        return
-    with path.open("rb") as stream:
-        compressed = stream.read(2) == b"\x1f\x8b"
-    opened = gzip.open if compressed else open
-    with opened(path, "rt", encoding="utf-8", errors="replace") as stream:
-        yield from _lines(stream, str(path))
+    source = "standard input" if str(path) == STANDARD_INPUT else str(path)
+    for number, text in numbered_lines(str(path)):
+        yield EventLine(f"{source}:{number}", text.decode(errors="replace"))
 
 
 def take(
@@ -163,8 +158,3 @@ def _is_event_file(path: Path) -> bool:
     name = path.name.lower().removesuffix(".gz")
     # A rotated file has the time between its name and its ending, and one that is written now may have none.
     return name.endswith(_SUFFIXES)
-
-
-def _lines(stream: TextIO | Iterable[str], source: str) -> Iterator[EventLine]:
-    for number, text in enumerate(stream, 1):
-        yield EventLine(f"{source}:{number}", text)

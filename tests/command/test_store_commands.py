@@ -148,3 +148,13 @@ def test_the_installed_command_takes_events_from_a_pipe(tmp_path, installed):
     path = str(tmp_path / "lineage.db")
     said = f"5 events taken into {path}\n"
     assert installed("ingest", "-", "--store", path, given=text_of(list(JOBS)))[:2] == (0, said)
+
+
+def test_a_compressed_file_that_is_damaged_costs_what_is_behind_the_damage_and_is_said(tmp_path, run):
+    packed = bytearray(gzip.compress(text_of(company(1)).encode()))
+    packed[len(packed) // 2 :] = bytes(len(packed) - len(packed) // 2)
+    (tmp_path / "damaged.ndjson.gz").write_bytes(packed)
+    (tmp_path / "whole.ndjson").write_text(text_of(list(JOBS)))
+    code, _, complaints = run("ingest", str(tmp_path), "--store", str(tmp_path / "lineage.db"))
+    assert (code, "damaged.ndjson.gz can't be read: " in complaints) == (1, True)
+    assert "clean" in run("jobs", "--store", str(tmp_path / "lineage.db"))[1]

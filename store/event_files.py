@@ -1,0 +1,41 @@
+"""Event files: one event per line, plain or gzipped, or standard input."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Iterator
+
+STANDARD_INPUT = "-"
+"""The file name that stands for standard input."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def numbered_lines(file: str) -> Iterator[tuple[int, bytes]]:
+    """
+    Yield the lines of a file with their numbers, from 1.
+
+    Args:
+        file: a path, or `-` for standard input; gzip is recognised by its first bytes, not by the file's name.
+
+    Raises:
+        OSError: it can't be opened or read.
+        EOFError: its gzip data is cut off.
+        zlib.error: its gzip data is damaged.
+    """
+    if file == STANDARD_INPUT:
+        yield from _numbered(sys.stdin.buffer)
+        return
+    with Path(file).open("rb") as opened:
+        yield from _numbered(opened)
+
+
+def _numbered(opened: io.BufferedReader | Any) -> Iterator[tuple[int, bytes]]:
+    packed = opened.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
+    return enumerate(gzip.GzipFile(fileobj=opened) if packed else opened, 1)
