@@ -1,1 +1,1 @@
-"""The command line, a module per command: `doctor`, `show`, `validate`, `send`, `replay`, `spool ls` and `spool rm`."""
+"""The command line: `main` has the list of commands."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -71,7 +70,7 @@ def _between(store: Store, options: argparse.Namespace) -> int:
 
 def _print(answer: Answer, format_: str) -> int:
     if format_ == "json":
-        sys.stdout.write(json.dumps(answer.to_dict(), indent=2) + "\n")
+        Screen().json(answer.to_dict())
     elif format_ in FORMATS:
         sys.stdout.write(FORMATS[format_](answer))
     else:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.command.event_runs import NO_END
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.stores import add_store, asking
 from openlineage_pyspark.store.lists import as_plain
+from openlineage_pyspark.transport.event import TERMINAL_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -102,7 +102,7 @@ def _print(
     options: argparse.Namespace, found: Iterable[Any], columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]
 ) -> int:
     if options.format == "json":
-        sys.stdout.write(json.dumps([as_plain(each) for each in found], indent=2) + "\n")
+        Screen().json([as_plain(each) for each in found])
     elif rows:
         Screen().table(columns, rows)
     else:
@@ -111,7 +111,7 @@ def _print(
 
 
 def _state(state: str) -> str:
-    return "no end" if state in ("START", "RUNNING", "OTHER") else state
+    return state if state in TERMINAL_TYPES else NO_END
 
 
 def _time(time: datetime | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.ids import id_lists
 from openlineage_pyspark.store.lists import dataset_lines, history, jobs, runs
 from openlineage_pyspark.store.names import datasets, find
 from openlineage_pyspark.store.reach import Direction, Limits, between, reach
@@ -283,10 +284,8 @@ class Store:
 
     def _jobs(self, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Return the name and the namespace of jobs."""
-        every = sorted(set(ids))
         found: dict[int, tuple[str, str]] = {}
-        for begin in range(0, len(every), 500):
-            listed = ",".join(map(str, every[begin : begin + 500]))
+        for listed in id_lists(ids):
             sql = f"SELECT job_id, name, namespace FROM job WHERE job_id IN ({listed})"  # noqa: S608 (numbers alone)
             found |= {job_id: (name, namespace) for job_id, name, namespace in self._tables.query(sql)}
         return found

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 from openlineage_pyspark.store.errors import NameNotFoundError
+from openlineage_pyspark.store.ids import id_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -72,9 +73,7 @@ def whole_name(namespace: str, name: str) -> str:
 def datasets(tables: Tables, ids: Iterable[int]) -> dict[int, DatasetName]:
     """Return datasets by their ids, with all of their names."""
     found: dict[int, DatasetName] = {}
-    every = sorted(set(ids))
-    for begin in range(0, len(every), 500):
-        listed = ",".join(map(str, every[begin : begin + 500]))
+    for listed in id_lists(ids):
         own: dict[int, tuple[str, str]] = {}
         others: dict[int, list[tuple[str, str]]] = {}
         for dataset_id, name_id, namespace, name in tables.query(

@@ -11,14 +11,14 @@ import enum
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from openlineage_pyspark.store.names import Tables
 
 _FOREVER = (1 << 62) - 1
-_AT_ONCE = 500
 
 Place: TypeAlias = "tuple[int, str]"
 """A dataset's id and a column; the column is empty for the dataset, or for all of its rows."""
@@ -114,7 +114,7 @@ def reach(tables: Tables, start: Place, direction: Direction, limits: Limits) ->
     while frontier and (limits.depth is None or depth < limits.depth):
         depth += 1
         following: dict[Place, None] = {}
-        for edge in step(tables, frontier, direction, limits, jobs):
+        for edge in step(tables, frontier, direction, jobs):
             edges.setdefault((edge.source, edge.target, edge.job_id), edge)
             begin, end = edge.source, edge.target
             if direction is Direction.UPSTREAM:
@@ -173,14 +173,14 @@ class _Jobs:
 
     def __init__(self, tables: Tables, limits: Limits) -> None:
         self._tables = tables
-        self._limits = limits
+        self.limits = limits
         self._since: dict[int, int] = {}
 
     def holding(self, said: list[tuple[PlaceEdge, int, int]]) -> Iterator[PlaceEdge]:
         """Return those edges that hold at the time asked for, of edges with the first and the last time of each."""
-        time = self._limits.time
+        time = self.limits.time
         early = [each for each in said if each[1] <= time]
-        if self._limits.ever:
+        if self.limits.ever:
             yield from (edge for edge, _, _ in early)
             return
         self._learn({edge.job_id for edge, _, _ in early} - set(self._since))
@@ -188,7 +188,7 @@ class _Jobs:
 
     def _learn(self, jobs: set[int]) -> None:
         self._since |= dict.fromkeys(jobs, 0)
-        for listed in _listed(jobs):
+        for listed in id_lists(jobs):
             # The last run that is complete, then all runs that have its parent.
             rows = self._tables.query(
                 "SELECT r.job_id, min(coalesce(s.started, s.first_time)) FROM ("  # noqa: S608 (numbers alone)
@@ -199,16 +199,14 @@ class _Jobs:
                 "AND coalesce(r.started, r.first_time) = l.started "
                 "JOIN run s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id) "
                 "GROUP BY r.job_id",
-                (self._limits.time,),
+                (self.limits.time,),
             )
             self._since |= dict(rows)
 
 
-def _dataset_edges(
-    tables: Tables, frontier: list[Place], direction: Direction, _limits: Limits, jobs: _Jobs
-) -> Iterator[PlaceEdge]:
+def _dataset_edges(tables: Tables, frontier: list[Place], direction: Direction, jobs: _Jobs) -> Iterator[PlaceEdge]:
     here = "s" if direction is Direction.DOWNSTREAM else "t"
-    for listed in _listed(place[0] for place in frontier):
+    for listed in id_lists(place[0] for place in frontier):
         rows = tables.query(
             "SELECT s.dataset_id, t.dataset_id, sl.job_id, "  # noqa: S608 (numbers alone)
             "CASE WHEN sl.first_time > tl.first_time THEN sl.first_time ELSE tl.first_time END, "
@@ -221,16 +219,14 @@ def _dataset_edges(
         yield from sorted(jobs.holding(said), key=lambda edge: (edge.source, edge.target, edge.job_id))
 
 
-def _column_edges(
-    tables: Tables, frontier: list[Place], direction: Direction, limits: Limits, jobs: _Jobs
-) -> Iterator[PlaceEdge]:
+def _column_edges(tables: Tables, frontier: list[Place], direction: Direction, jobs: _Jobs) -> Iterator[PlaceEdge]:
     said = [
         (PlaceEdge((source, read), (target, written), job, ((subtype or type_, text or ""),), run), first, last)
         for query, parameters in _column_queries(frontier, direction)
         for source, read, target, written, job, type_, subtype, text, first, last, run in tables.query(
             query, parameters
         )
-        if not limits.direct or type_ != "INDIRECT"
+        if not jobs.limits.direct or type_ != "INDIRECT"
     ]
     found: dict[tuple[Place, Place, int], set[PlaceEdge]] = {}
     for edge in jobs.holding(said):
@@ -253,7 +249,7 @@ def _column_queries(frontier: list[Place], direction: Direction) -> Iterator[tup
         "c.expression, c.first_time, c.last_time, c.last_run FROM column_lineage c "
         "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
     )
-    for listed in _listed(place[0] for place in frontier if not place[1]):
+    for listed in id_lists(place[0] for place in frontier if not place[1]):
         yield f"{select} WHERE {here}.dataset_id IN ({listed})", ()
     columns = [place for place in frontier if place[1]]
     exact = [(dataset, name) for dataset, path in columns for name in (*_above(path), *(() if down else ("",)))]
@@ -278,13 +274,6 @@ def _above(path: str) -> Iterator[str]:
 def _values(places: list[Place]) -> Iterator[tuple[str, tuple[str | int, ...]]]:
     """Return places as a list of values in SQL with its parameters, not too many in one."""
     every = sorted(set(places))
-    for begin in range(0, len(every), _AT_ONCE // 2):
-        part = every[begin : begin + _AT_ONCE // 2]
+    for begin in range(0, len(every), MOST_IN_A_LIST // 2):
+        part = every[begin : begin + MOST_IN_A_LIST // 2]
         yield "VALUES " + ", ".join(f"({dataset}, ?)" for dataset, _ in part), tuple(name for _, name in part)
-
-
-def _listed(ids: Iterable[int]) -> Iterator[str]:
-    """Return ids as lists for SQL, not too many in one."""
-    every = sorted(set(ids))
-    for begin in range(0, len(every), _AT_ONCE):
-        yield ",".join(map(str, every[begin : begin + _AT_ONCE]))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.store import schema
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.identity import dataset_ids
+from openlineage_pyspark.store.ids import id_lists
 from openlineage_pyspark.store.schema import Merge
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.schema import StoredColumn, Table
 
 _PATIENCE_SECONDS = 60
-_AT_ONCE = 500
-"""How many ids stand in one statement: SQLite's limit of its length is far above."""
 
 
 class Database:
@@ -163,9 +162,8 @@ class Database:
         )
 
     def _rows_of(self, ids: Iterable[int], sql: str) -> Iterator[tuple[Any, ...]]:
-        every = sorted(ids)
-        for begin in range(0, len(every), _AT_ONCE):
-            yield from self.query(sql.format(",".join(map(str, every[begin : begin + _AT_ONCE]))))
+        for listed in id_lists(ids):
+            yield from self.query(sql.format(listed))
 
 
 def ddl() -> list[str]:
