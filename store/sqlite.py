@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.schema import StoredColumn, Table
 
 _PATIENCE_SECONDS = 60
+_PAUSE_SECONDS = 0.01
 
 
 class Database:
@@ -109,12 +111,26 @@ class Database:
         if version == 0:
             if self.query("SELECT count(*) FROM sqlite_master")[0][0] and not self._is_store():
                 raise StoreError(f"{self.path} is a database of something else")
-            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._use_write_ahead_log()
             with self._transaction():
                 for statement in ddl():
                     self._connection.execute(statement)
                 self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
         self._connection.execute("PRAGMA synchronous = NORMAL")
+
+    def _use_write_ahead_log(self) -> None:
+        """Turn the write-ahead log on, so that readers do not wait for a writer."""
+        patience = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError:  # noqa: PERF203 (to try again is the point)
+                # SQLite does not wait here for another process, which makes the store at this moment: it fails at once.
+                if time.monotonic() > patience:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                return
 
     def _is_store(self) -> bool:
         """Return whether another process made the tables at this moment."""

@@ -7,6 +7,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,7 @@ def test_a_newer_store_and_a_foreign_database_are_refused(tmp_path: Path) -> Non
 
 _WRITER = """
 import sys
+import threading
 from pathlib import Path
 from openlineage_pyspark.store.ingest import lines_of, take
 from openlineage_pyspark.store.sqlite import Database
@@ -213,8 +215,20 @@ def test_two_processes_write_one_store_at_once(tmp_path: Path) -> None:
     assert len(contents(tmp_path / "s.db")["event"]) == 400
 
 
+def test_a_store_that_another_process_makes_at_this_moment_is_waited_for(tmp_path: Path) -> None:
+    maker = sqlite3.connect(tmp_path / "s.db", isolation_level=None, check_same_thread=False)
+    maker.execute("BEGIN IMMEDIATE")
+    ended = threading.Timer(0.3, maker.execute, ["COMMIT"])
+    ended.start()
+    with Database(tmp_path / "s.db") as database:
+        assert database.query("PRAGMA journal_mode") == [("wal",)]
+    ended.join()
+    maker.close()
+
+
 _INGEST = """
 import sys
+import threading
 from openlineage_pyspark.command.main import main
 sys.exit(main(["ingest", *sys.argv[1:]]))
 """
