@@ -32,6 +32,8 @@ _LAST_WORD = 1 << 60
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _FRACTION = re.compile(r"(\.\d{6})\d+")
 _LONGEST_TEXT = 10_000
+# The facets of a dataset that are new in each run.
+_OF_VERSIONS = ("pyspark_snapshot", "version")
 _DIGITS = 32
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
@@ -74,7 +76,7 @@ class Role(enum.Enum):
 @attrs.frozen
 class Mention:
     """
-    What an event says of a dataset apart from its counts and its version: the same in each run of an unchanged job.
+    What an event says of a dataset apart from its counts and its versions: the same in each run of an unchanged job.
 
     Args:
         role: what the dataset is to the job.
@@ -207,11 +209,13 @@ def read_event(event: dict[str, Any]) -> Read:
         found += [(Role.OUTPUT, "outputs", _named(each, "outputs")) for each in _list(event, "outputs")]
     texts: dict[str, list[str]] = {"inputs": [], "outputs": [], "dataset": []}
     mentions = []
+    batches = _micro_batches(event, said, rows)
     for role, where, dataset in found:
         text, mention = _mention(role, said.job_id, dataset)
         texts[where].append(text)
         mentions.append(mention)
-        _version_rows(role, dataset, said, rows)
+        if not batches:
+            _version_rows(role, dataset, said, rows)
     whole = _whole(event, texts)
     if whole is None:
         # Half a surrogate pair, which no database takes as text, becomes a question mark.
@@ -245,13 +249,13 @@ def dataset_rows(mentions: Mapping[Mention, Span]) -> Rows:
 def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[str, Mention]:
     """Return the JSON of a dataset, the same whatever the order of its keys, and what it says."""
     facets = _facets(dataset)
-    text = _dumps({key: value for key, value in facets.items() if key != "version"})
+    text = _dumps({key: value for key, value in facets.items() if key not in _OF_VERSIONS})
     rest = {key: value for key, value in dataset.items() if key != "facets" or value != facets}
     whole = _dumps(rest)
     if "facets" not in rest and "facets" in dataset:
-        version = f'"version":{_dumps(facets["version"])}' if "version" in facets else ""
-        comma = "," if version and text != "{}" else ""
-        whole = f'{whole[:-1]},"facets":{text[:-1]}{comma}{version}}}}}'
+        versions = ",".join(f'"{key}":{_dumps(facets[key])}' for key in _OF_VERSIONS if key in facets)
+        comma = "," if versions and text != "{}" else ""
+        whole = f'{whole[:-1]},"facets":{text[:-1]}{comma}{versions}}}}}'
     return whole, Mention(role, job_id, dataset["namespace"], dataset["name"], text, facets)
 
 
@@ -274,14 +278,61 @@ def _whole(event: dict[str, Any], texts: Mapping[str, list[str]]) -> str | None:
 def _version_rows(role: Role, dataset: dict[str, Any], said: _Said, rows: Rows) -> None:
     """Add the version that was read or made, if the event is one of what happened."""
     name_id, version = _identity("dataset", dataset["namespace"], dataset["name"]), _version(dataset)
-    at = (said.run_id, NO_BATCH, name_id, version, said.job_id, said.time)
+    at = (said.run_id, NO_BATCH, name_id)
+    when = (said.job_id, said.time)
     if role is Role.ALONE and version:
-        _add(rows, "sink_snapshot_lineage", (*at, "", None, None))
+        _add(rows, "sink_snapshot_lineage", (*at, version, *when, None, "", None, None))
     elif role is Role.INPUT and said.type in _DONE:
-        _add(rows, "source_snapshot_lineage", (*at, *_counts(dataset, "inputFacets", "inputStatistics")))
+        counts = _counts(dataset, "inputFacets", "inputStatistics")
+        for each in _versions(dataset) or [version]:
+            _add(rows, "source_snapshot_lineage", (*at, each, *when, None, None, *counts))
     elif role is Role.OUTPUT and said.type in _DONE:
         change = _text(_mapping(_facets(dataset).get("lifecycleStateChange")), "lifecycleStateChange") or ""
-        _add(rows, "sink_snapshot_lineage", (*at, change, *_counts(dataset, "outputFacets", "outputStatistics")))
+        counts = _counts(dataset, "outputFacets", "outputStatistics")
+        parent = _text(_mapping(_facets(dataset).get("pyspark_snapshot")), "parent")
+        for each in _versions(dataset) or [version]:
+            _add(rows, "sink_snapshot_lineage", (*at, each, *when, parent, change, *counts))
+            parent = each
+
+
+def _versions(dataset: dict[str, Any]) -> list[str]:
+    """Return all versions that a statement read or committed, in order, if the event lists them."""
+    listed = _list(_mapping(_facets(dataset).get("pyspark_snapshot")), "versions")
+    return [each for each in listed if isinstance(each, str) and each]
+
+
+def _micro_batches(event: dict[str, Any], said: _Said, rows: Rows) -> bool:
+    """
+    Add what each micro-batch read and made.
+
+    Returns:
+        Whether the event tells its versions by micro-batch: what it says of its datasets then sums many of them up.
+    """
+    run = event.get("run")
+    facet = _facets(run).get("pyspark_micro_batches") if isinstance(run, dict) else None
+    if not isinstance(facet, dict):
+        return False
+    for batch in _list(facet, "batches"):
+        number = _number(batch, "batchId") if isinstance(batch, dict) else None
+        if number is None:
+            continue
+        time = _batch_time(batch, said.time)
+        for source in filter(_is_named, _list(batch, "sources")):
+            at = (said.run_id, number, _identity("dataset", source["namespace"], source["name"]))
+            place = (_text(source, "from"), _text(source, "to"), _number(source, "rows"), None)
+            _add(rows, "source_snapshot_lineage", (*at, _text(source, "version") or "", said.job_id, time, *place))
+        for sink in filter(_is_named, _list(batch, "sinks")):
+            at = (said.run_id, number, _identity("dataset", sink["namespace"], sink["name"]))
+            made = (_text(sink, "parent"), _text(sink, "change") or "", _number(sink, "rows"), None)
+            _add(rows, "sink_snapshot_lineage", (*at, _text(sink, "version") or "", said.job_id, time, *made))
+    return True
+
+
+def _batch_time(batch: dict[str, Any], otherwise: int) -> int:
+    try:
+        return microseconds(_text(batch, "time") or "")
+    except (ValueError, OverflowError):
+        return otherwise
 
 
 def _counts(dataset: dict[str, Any], facets: str, facet: str) -> tuple[int | None, int | None]:
@@ -344,6 +395,8 @@ def _run(run_id: str, job_id: int, facets: dict[str, Any], said: _Said, rows: Ro
         _text(_mapping(parent.get("run")), "runId"),
         _text(_mapping(_mapping(parent.get("root")).get("run")), "runId"),
         _text(_mapping(facets.get("errorMessage")), "message"),
+        _text(_mapping(facets.get("pyspark_micro_batches")), "queryId"),
+        _text(_mapping(facets.get("pyspark_micro_batches")), "checkpoint"),
     )
     is_end = said.type in _ENDS
     state = (said.type, said.time + (_LAST_WORD if is_end else 0))

@@ -284,3 +284,48 @@ def _datasets(folder: Path) -> dict[int, set[str]]:
     ):
         found.setdefault(dataset_id, set()).add(name)
     return found
+
+
+def test_each_micro_batch_has_its_own_versions_and_the_event_that_sums_them_up_has_none(tmp_path: Path) -> None:
+    batches = [
+        {
+            "batchId": number,
+            "time": f"2026-01-01T00:0{number}:00Z",
+            "sources": [
+                {"namespace": "n", "name": "a", "from": '"3"', "to": '"7"', "version": f"s{number}", "rows": 4},
+                {"namespace": "k", "name": "topic", "from": None, "to": '{"topic":{"0":9}}', "rows": None},
+            ],
+            "sinks": [{"namespace": "n", "name": "b", "version": f"t{number}", "parent": "t", "rows": 3}],
+        }
+        for number in (0, 1)
+    ]
+    facet = {"queryId": "q", "checkpoint": "file:/c", "batches": [*batches, {"batchId": None}, "no batch"]}
+    read = (dataset("a", namespace="n"), dataset("topic", namespace="k"))
+    made = (dataset("b", namespace="n"),)
+    event = run_event("stream", "RUNNING", 5, inputs=read, outputs=made, pyspark_micro_batches=facet)
+    taken(tmp_path / "s.db", [event])
+    assert _query(
+        tmp_path,
+        "SELECT batch_id, name, snapshot, time, offset_from, offset_to, row_count FROM source_snapshot_lineage "
+        "JOIN dataset USING (name_id) ORDER BY 1, 2",
+    ) == [
+        row
+        for number, time in ((0, "2026-01-01T00:00:00Z"), (1, "2026-01-01T00:01:00Z"))
+        for row in (
+            (number, "a", f"s{number}", microseconds(time), '"3"', '"7"', 4),
+            (number, "topic", "", microseconds(time), None, '{"topic":{"0":9}}', None),
+        )
+    ]
+    assert _query(tmp_path, "SELECT batch_id, snapshot, parent, row_count FROM sink_snapshot_lineage ORDER BY 1") == [
+        (0, "t0", "t", 3),
+        (1, "t1", "t", 3),
+    ]
+    assert _query(tmp_path, "SELECT query_id, checkpoint FROM run") == [("q", "file:/c")]
+
+
+def test_several_versions_of_a_dataset_in_one_run_follow_each_other(tmp_path: Path) -> None:
+    read = dataset("a", version={"datasetVersion": "2"}, pyspark_snapshot={"versions": ["1", "2"]})
+    made = dataset("b", version={"datasetVersion": "9"}, pyspark_snapshot={"versions": ["8", "9"], "parent": "7"})
+    taken(tmp_path / "s.db", [run_event("job", "COMPLETE", 0, inputs=(read,), outputs=(made,))])
+    assert _query(tmp_path, "SELECT snapshot FROM source_snapshot_lineage ORDER BY 1") == [("1",), ("2",)]
+    assert _query(tmp_path, "SELECT snapshot, parent FROM sink_snapshot_lineage ORDER BY 1") == [("8", "7"), ("9", "8")]
