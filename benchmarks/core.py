@@ -129,7 +129,8 @@ def _profile(parts: dict[str, Callable[[], Any]], times: int) -> None:
         pstats.Stats(profile, stream=sys.stdout).strip_dirs().sort_stats("tottime").print_stats(12)
 
 
-def _session(folder: str) -> Any:
+def session(folder: str) -> Any:
+    """Return a session without a UI that keeps its tables in a folder."""
     builder = SparkSession.builder.master("local[1]").appName("core")
     for key, value in {
         "spark.ui.enabled": "false",
@@ -156,7 +157,7 @@ def main() -> None:
     heads = ["workload", "plans", "nodes", "KB of plan", *(f"{part}, ms" for part in _PARTS), "KB of event"]
     rows = [heads, ["---", *(["---:"] * (len(heads) - 1))]]
     with tempfile.TemporaryDirectory() as folder:
-        spark = _session(folder)
+        spark = session(folder)
         probe = Probe(spark.sparkContext._gateway, ProbeLimits())
         for name in options.workloads or WORKLOADS:
             scene = Scene(spark, Path(folder) / name, options.tpcds, options.all_queries)
@@ -180,4 +181,5 @@ def main() -> None:
         print("\n".join(f"| {' | '.join(row)} |" for row in rows))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import Lineage, lineage_of
 from openlineage_pyspark.listener.analyses import session_of
-from openlineage_pyspark.listener.probe.client import Probe, analyzed_plan, as_probe_error, context_facts, context_of
+from openlineage_pyspark.listener.probe.client import (
+    ContextFacts,
+    Probe,
+    analyzed_plan,
+    as_probe_error,
+    context_facts,
+    context_of,
+)
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.settings.settings import default_search, load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import DataFrame, SparkSession
 
 _PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
+_FACTS: weakref.WeakKeyDictionary[Any, ContextFacts] = weakref.WeakKeyDictionary()
 
 
 def lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
@@ -45,19 +51,23 @@ def lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
         raise TypeError("lineage(spark, query) takes the session first and the query second")
     context = context_of(spark)
     with as_probe_error():
-        conf = dict(context.getConf().getAll())
-        probe = _probe(context._gateway, conf)
+        facts = _facts(context)
+        settings = load(facts.conf, os.environ, default_search())
+        probe = _probe(context._gateway, cached=settings.class_cache_enabled)
         encoded = probe.encode(analyzed_plan(spark, query), spark._jsparkSession)
-        metastore = context_facts(context._jsc).metastore
-        settings = load(conf, os.environ, default_search())
     plan = decode_plan(encoded)
-    session = session_of(plan, metastore, settings.trimming, views=settings.views_enabled)
+    session = session_of(plan, facts.metastore, settings.trimming, views=settings.views_enabled)
     return lineage_of(lineage_of_plan(plan, session))
 
 
-def _probe(gateway: Any, conf: Mapping[str, str]) -> Probe:
+def _facts(context: Any) -> ContextFacts:
+    """Return the facts of a context. They do not change, and to ask for them takes a call for each setting."""
+    if context not in _FACTS:
+        _FACTS[context] = context_facts(context._jsc)
+    return _FACTS[context]
+
+
+def _probe(gateway: Any, *, cached: bool) -> Probe:
     if gateway not in _PROBES:
-        _PROBES[gateway] = Probe(
-            gateway, ProbeLimits(), cached=load(conf, os.environ, default_search()).class_cache_enabled
-        )
+        _PROBES[gateway] = Probe(gateway, ProbeLimits(), cached=cached)
     return _PROBES[gateway]

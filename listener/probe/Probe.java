@@ -50,9 +50,14 @@ public final class Probe extends SparkListener {
     lastWords.set(words);
   }
 
-  /** Returns a batch of records: see `RecordQueue.take`. */
+  /** Returns the head of a batch of records: see `RecordQueue.take`. */
   public String take(long acknowledged, long waitMillis) throws InterruptedException, IOException {
     return records.take(acknowledged, waitMillis);
+  }
+
+  /** Returns one piece of the last batch; the first one is 0. */
+  public String piece(int number) {
+    return records.piece(number);
   }
 
   /** Makes a waiting `take` return at once. */
@@ -66,8 +71,8 @@ public final class Probe extends SparkListener {
   }
 
   /** Returns the encoding of a plan that is not being run, for lineage without execution. */
-  public String encode(LogicalPlan plan, Object session) throws IOException {
-    return DeepEncoding.of(vocabulary, session, plan);
+  public Pieces encode(LogicalPlan plan, Object session) throws IOException {
+    return new Pieces(DeepEncoding.of(vocabulary, session, plan));
   }
 
   public void onOtherEvent(SparkListenerEvent event) {

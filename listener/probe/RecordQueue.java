@@ -21,7 +21,7 @@ final class RecordQueue {
   private long droppedBefore;
   private long droppedReported;
   // The last batch that was taken, until the next call acknowledges it.
-  private String batch;
+  private Pieces batch;
   private long batchNumber;
 
   RecordQueue(long maxWaiting) {
@@ -56,17 +56,24 @@ final class RecordQueue {
   }
 
   /**
-   * Returns the waiting records, one per line, oldest first, below a line with the number of the batch; empty if none
-   * came in time. A batch that is not acknowledged is returned again: its answer was lost with a connection.
+   * Returns the head of a batch: its number and how many pieces it has; empty if no record came in time. The batch is
+   * the waiting records, one per line, oldest first. One that is not acknowledged is returned again: its answer was lost
+   * with a connection.
    */
   synchronized String take(long acknowledged, long waitMillis) throws InterruptedException, IOException {
-    if (acknowledged < batchNumber) return batch;
-    batch = null;
-    String taken = next(waitMillis);
-    if (taken.length() == 0) return "";
-    batchNumber++;
-    batch = batchNumber + "\n" + taken;
-    return batch;
+    if (acknowledged == batchNumber) {
+      batch = null;
+      String taken = next(waitMillis);
+      if (taken.length() == 0) return "";
+      batchNumber++;
+      batch = new Pieces(taken);
+    }
+    return batchNumber + " " + batch.count();
+  }
+
+  /** Returns one piece of the last batch; the first one is 0. */
+  synchronized String piece(int number) {
+    return batch.get(number);
   }
 
   private String next(long waitMillis) throws InterruptedException, IOException {

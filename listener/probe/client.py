@@ -158,12 +158,13 @@ class Probe:
             Each record as one JSON text; nothing if none came in time.
         """
         # If the connection breaks, py4j repeats the call, and the probe returns the same batch again.
-        taken: str = self._java.take(self._acknowledged, wait_milliseconds)
-        if not taken:
+        head: str = self._java.take(self._acknowledged, wait_milliseconds)
+        if not head:
             return []
-        number, *records = taken.split("\n")
-        self._acknowledged = int(number)
-        return [record for record in records if record]
+        number, pieces = map(int, head.split(" "))
+        taken = "".join(self._java.piece(each) for each in range(pieces))
+        self._acknowledged = number
+        return [record for record in taken.split("\n") if record]
 
     def wake(self) -> None:
         """Make a waiting `take` return at once."""
@@ -187,7 +188,8 @@ class Probe:
 
     def encode(self, java_plan: Any, java_session: Any) -> str:
         """Return the encoding of an analyzed plan that is not being run."""
-        return str(self._java.encode(java_plan, java_session))
+        encoded = self._java.encode(java_plan, java_session)
+        return "".join(encoded.get(each) for each in range(encoded.count()))
 
 
 _CLASS = "openlineage.pyspark.Probe"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -409,6 +410,26 @@ def test_a_surrogate_that_stands_alone_arrives_although_it_can_not_be_sent_as_ut
     probe._java.onOtherEvent(terminated(jvm, text))
     (record,) = probe.take(0)
     assert json.loads(record)["error"]["message"] == "\ud83da\ude00"
+
+
+def test_no_answer_of_the_probe_is_longer_than_py4j_writes_at_once(spark):
+    jvm = spark._jvm
+    probe = Probe(spark.sparkContext._gateway, ProbeLimits())
+    text = 'a\\"\u00e9\u20ac\ud7ff' * 3_000
+    for at in range(3):
+        probe._java.onOtherEvent(terminated(jvm, f"{at}{text}"))
+    number, count = map(int, probe._java.take(0, 0).split(" "))
+    pieces = [probe._java.piece(at) for at in range(count)]
+    written = [len(re.sub(r"([\\\r\n])", r"\\\1", piece).encode()) for piece in pieces]
+    # A piece ends where no further character fits: three bytes at most.
+    assert [7_998 <= size <= 8_000 for size in written[:-1]] == [True] * (count - 1)
+    assert 0 < written[-1] <= 8_000
+    records = "".join(pieces).split("\n")
+    assert [json.loads(record)["error"]["message"] for record in records] == [f"{at}{text}" for at in range(3)]
+    # The answer got lost: the batch comes again.
+    assert int(probe._java.take(number - 1, 0).split(" ")[0]) == number
+    assert [json.loads(record)["error"]["message"][0] for record in probe.take(0)] == ["0", "1", "2"]
+    assert probe.take(0) == []
 
 
 def test_encoding_starts_no_job(spark, encode):
