@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.events.providers import CustomFacets, FacetProvider
     from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
     from openlineage_pyspark.facets.model.run import RunState
-    from openlineage_pyspark.facets.report import Lineage, LineageEdge
+    from openlineage_pyspark.facets.report import Lineage, LineageEdge, LineageStep
     from openlineage_pyspark.listener.errors import LineageError, ProbeError, RegistrationError
     from openlineage_pyspark.listener.metrics import Metrics
     from openlineage_pyspark.listener.start.register import Handle, register
@@ -39,6 +39,7 @@ __all__ = [
     "Lineage",
     "LineageEdge",
     "LineageError",
+    "LineageStep",
     "Metrics",
     "ProbeError",
     "ReceiverMetrics",
@@ -65,6 +66,7 @@ _HOMES = {
     "Identifier": "facets.model.dataset",
     "Lineage": "facets.report",
     "LineageEdge": "facets.report",
+    "LineageStep": "facets.report",
     "LineageError": "listener.errors",
     "Metrics": "listener.metrics",
     "ProbeError": "listener.errors",

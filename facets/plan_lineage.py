@@ -16,7 +16,16 @@ from openlineage_pyspark.facets.datasets.files import infers_schema
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, SOURCES, Column, Relation, Session
 from openlineage_pyspark.facets.datasets.tables import permanent_view
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Kind, OutputColumn, compose, transformation
+from openlineage_pyspark.facets.model.lineage import (
+    Certainty,
+    ColumnLineage,
+    Edge,
+    Kind,
+    OutputColumn,
+    Way,
+    compose,
+    transformation,
+)
 from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, AttributeRef, Operator, Plan, Value
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
@@ -27,8 +36,8 @@ from openlineage_pyspark.facets.trace.struct_fields import Path
 SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
 
-SourceKinds = dict[SourceField, dict[Kind, str]]
-"""Source column -> kind of its influence -> SQL text of the expression."""
+SourceKinds = dict[SourceField, dict[Kind, Way]]
+"""Source column -> kind of its influence -> its way."""
 
 
 @attrs.frozen
@@ -66,7 +75,7 @@ class PlanLineage:
     inputs: tuple[Dataset, ...] = ()
     outputs: tuple[WrittenDataset, ...] = ()
     scanned: Mapping[int, Identifier] = attrs.Factory(dict)
-    results: Mapping[int, Mapping[SourceField, Mapping[Kind, str]]] = attrs.Factory(dict)
+    results: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
     columns: ColumnLineage | None = None
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
@@ -86,12 +95,12 @@ class Memory:
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
-    sources: Mapping[int, Mapping[SourceField, Mapping[Kind, str]]] = attrs.Factory(dict)
-    rows: Mapping[int, Mapping[SourceField, Mapping[Kind, str]]] = attrs.Factory(dict)
+    sources: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
+    rows: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
 
 
 def lineage_of_plan(
-    plan: Plan, session: Session, memory: Memory | None = None, *, is_command: bool = False
+    plan: Plan, session: Session, memory: Memory | None = None, *, is_command: bool = False, paths: bool = False
 ) -> PlanLineage:
     """
     Return what a plan reads, what it writes, and the lineage between them.
@@ -101,16 +110,18 @@ def lineage_of_plan(
         session: the session's settings.
         memory: the results of earlier plans of the application.
         is_command: whether Spark reports the plan's top as a command; it may be one without a rule.
+        paths: whether each influence says which operators it passes (`Way.operators`).
 
     Returns:
         The lineage; `gaps` names everything without a rule, and what was assumed instead.
     """
-    return _Analysis(plan, session, memory or Memory()).plan_lineage(is_command=is_command)
+    return _Analysis(plan, session, memory or Memory(), paths=paths).plan_lineage(is_command=is_command)
 
 
 class _Analysis:
-    def __init__(self, plan: Plan, session: Session, memory: Memory) -> None:
+    def __init__(self, plan: Plan, session: Session, memory: Memory, *, paths: bool) -> None:
         self.plan = plan
+        self.paths = paths
         self.session = session
         self.memory = memory
         self.trace = Trace(plan)
@@ -128,7 +139,13 @@ class _Analysis:
         plan = self.plan
         sinks = registry.sinks(plan) or ((plan.root,) if is_command else ())
         found = [trimmed(registry.write(plan, plan.operators[at], self.session), self.session) for at in sinks]
-        writes = tuple(each for write in found if isinstance(write, Write) for each in write.each)
+        written = [
+            (at, each)
+            for at, write in zip(sinks, found, strict=True)
+            if isinstance(write, Write)
+            for each in write.each
+        ]
+        writes = tuple(write for _, write in written)
         unknown = False
         for at, target in zip(sinks, found, strict=True):
             if isinstance(target, UnnamedTarget) and target.target is not None:
@@ -150,7 +167,7 @@ class _Analysis:
             tops.update(self.trace.subqueries_in(part.value for part in parts))
         reached = sorted({at for top in tops for at in self.trace.reachable(top)})
         self._read(reached)
-        outputs = tuple(self._written(write) for write in writes)
+        outputs = tuple(self._written(write, at) for at, write in written)
         if plan.cut:
             self.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
         for broken in plan.broken:
@@ -172,7 +189,7 @@ class _Analysis:
             or any(infers_schema(plan.operators[at]) for at in reached if not sinks),
         )
 
-    def _written(self, write: Write) -> WrittenDataset:
+    def _written(self, write: Write, command: int) -> WrittenDataset:
         for source in write.sources:
             self.datasets.setdefault(source.identifier, source)
         if not write.reads:
@@ -181,15 +198,16 @@ class _Analysis:
         for column in write.columns:
             found: SourceKinds = {}
             for part in column.values:
-                self._join(found, self.trace.expression(part.scope, part.value, part.kind))
+                self._join(found, self.trace.expression(part.scope, part.value, part.kind, command))
             if write.in_place and _keeps_value(found, (write.dataset.identifier, column.name)):
                 continue
             if write.keeps_rows:
-                found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, "")
+                kept = Way((self.trace.label(command),))
+                found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, kept)
             columns.append(OutputColumn(column.name, _edges(found)))
         rows = self._rows(write.reads)
         for part in write.influences:
-            self._join(rows, self.trace.expression(part.scope, part.value, part.kind))
+            self._join(rows, self.trace.expression(part.scope, part.value, part.kind, command))
         columns += [n for c in write.columns for n in self._nested(c.name, c.values)]
         return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows)))
 
@@ -199,8 +217,8 @@ class _Analysis:
         for query in queries:
             self._join(rows, self.trace.rows(query))
         for field, kinds in self._remembered_rows.items():
-            for kind, text in kinds.items():
-                rows.setdefault(field, {}).setdefault(kind, text)
+            for kind, way in kinds.items():
+                rows.setdefault(field, {}).setdefault(kind, way)
         return rows
 
     def _nested(self, name: str, values: tuple[Scoped, ...]) -> list[OutputColumn]:
@@ -325,17 +343,24 @@ class _Analysis:
         """Add sources, replacing the leaves' attributes by columns of datasets."""
         for origin, kinds in sources.items():
             relation = self._relation(origin.operator)
-            for kind, text in kinds.items():
+            for kind, last in kinds.items():
+                certainty = last.least if last is not None else Certainty.EXACT
+                if relation.opaque:
+                    certainty = min(certainty, Certainty.OPAQUE)
+                way = Way(self.trace.path(origin, last) if self.paths else (), last, certainty)
                 for column in relation.columns.get(origin.id, ()):
-                    self._put(found, column, kind, text)
+                    self._put(found, column, kind, way)
                 for field, earlier in self._remembered.get(origin.id, {}).items():
-                    for inner, inner_text in earlier.items():
-                        found.setdefault(field, {}).setdefault(compose(kind, inner), text or inner_text)
+                    for inner, before in earlier.items():
+                        there = found.setdefault(field, {})
+                        composed = compose(kind, inner)
+                        if composed not in there:
+                            there[composed] = before.then(way)
 
     @staticmethod
-    def _put(found: SourceKinds, column: Column, kind: Kind, text: str) -> None:
+    def _put(found: SourceKinds, column: Column, kind: Kind, way: Way) -> None:
         kind = kind if column.identity else compose(kind, Kind.TRANSFORMATION)
-        found.setdefault((column.dataset, column.name), {}).setdefault(kind, text)
+        found.setdefault((column.dataset, column.name), {}).setdefault(kind, way)
 
     def _scanned(self, reached: list[int]) -> dict[int, Identifier]:
         found: dict[int, Identifier] = {}
@@ -369,6 +394,6 @@ def _keeps_value(found: SourceKinds, field: SourceField) -> bool:
 
 def _edges(found: SourceKinds) -> tuple[Edge, ...]:
     return tuple(
-        Edge(dataset, name, tuple(sorted(transformation(kind, text) for kind, text in kinds.items())))
+        Edge(dataset, name, tuple(sorted(transformation(kind, way) for kind, way in kinds.items())))
         for (dataset, name), kinds in sorted(found.items(), key=lambda item: item[0])
     )

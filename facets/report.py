@@ -11,7 +11,8 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge
+from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge
+from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 
@@ -31,6 +32,23 @@ _TABLE = "TABLE"
 _IDENTITY = "IDENTITY"
 _NOTHING = "no lineage: this statement writes no dataset"
 _NO_COLUMNS = "no column lineage"
+_DEEPEST_INDENT = 40
+
+
+@attrs.frozen
+class LineageStep:
+    """
+    What one operator of the plan does to a value on its way.
+
+    Args:
+        operator: its class and its index in the plan, such as `Aggregate#1`.
+        expression: the SQL text of the expression there; empty if there is none.
+        certainty: `exact`; `opaque` if the code can't be read; `guessed` if no rule covers the operator.
+    """
+
+    operator: str
+    expression: str
+    certainty: str
 
 
 @attrs.frozen
@@ -47,7 +65,12 @@ class LineageEdge:
         type: DIRECT or INDIRECT.
         subtype: IDENTITY, TRANSFORMATION, AGGREGATION, FILTER, JOIN, GROUP_BY, SORT, WINDOW or CONDITIONAL.
         masking: whether the source's value can't be read back from the output.
-        expression: the SQL text of the expression; empty for a plain copy.
+        expression: the SQL text of the expression that is nearest to the output; empty for a plain copy.
+        source_table: the source's name in its catalog; None if it is no table.
+        output_table: the output's name in its catalog; None if it is no table.
+        certainty: how sure the influence is: as sure as the least sure of its steps.
+        operators: the operators that it passes, from the source to the output.
+        steps: those of the operators that do not only pass the value on, in the same order.
     """
 
     source: str
@@ -59,6 +82,11 @@ class LineageEdge:
     subtype: str
     masking: bool
     expression: str
+    source_table: str | None = None
+    output_table: str | None = None
+    certainty: str = "exact"
+    operators: tuple[str, ...] = ()
+    steps: tuple[LineageStep, ...] = ()
 
 
 @attrs.frozen(repr=False)
@@ -70,21 +98,23 @@ class Lineage:
         inputs: the datasets that it reads.
         outputs: the datasets that it would write, each with its column lineage; for a query, one entry with None.
         gaps: what no rule covers, and what was assumed instead.
+        plan: the analyzed plan as text: each operator with its index and the columns of its output.
     """
 
     inputs: tuple[Dataset, ...]
     outputs: tuple[tuple[Dataset | None, ColumnLineage], ...]
     gaps: tuple[Gap, ...] = ()
+    plan: str = ""
 
     @property
     def edges(self) -> tuple[LineageEdge, ...]:
         """All edges: for each output, those of its columns in order, then those that influence all rows."""
+        tables = {dataset.identifier: table_of(dataset) for dataset in self.inputs}
         found: list[LineageEdge] = []
         for dataset, lineage in self.outputs:
-            name = dataset.identifier.name if dataset is not None else None
             for column in lineage.columns:
-                found += _edges(name, column.name, column.edges)
-            found += _edges(name, None, lineage.dataset)
+                found += _edges(dataset, column.name, column.edges, tables)
+            found += _edges(dataset, None, lineage.dataset, tables)
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,9 +196,7 @@ class Names:
         """Return the names for some datasets."""
         tables: dict[Identifier, str | None] = {}
         for dataset in datasets:
-            table = next((link.name for link in dataset.symlinks if link.type == _TABLE), None)
-            table = dataset.identifier.name if dataset.type == VIEW_TYPE else table
-            tables[dataset.identifier] = table or tables.get(dataset.identifier)
+            tables[dataset.identifier] = table_of(dataset) or tables.get(dataset.identifier)
         return cls(tables)
 
     def of(self, dataset: Identifier) -> str:
@@ -190,14 +218,47 @@ class Names:
         return f"paths are relative to {namespace}{colon}{self._bases[namespace]}"
 
 
-def lineage_of(plan_lineage: PlanLineage) -> Lineage:
-    """Return the lineage of a plan in the form for users."""
+def table_of(dataset: Dataset) -> str | None:
+    """Return the name that a table or a view has in its catalog; None for any other dataset."""
+    if dataset.type == VIEW_TYPE:
+        return dataset.identifier.name
+    return next((link.name for link in dataset.symlinks if link.type == _TABLE), None)
+
+
+def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
+    """
+    Return the lineage of a plan in the form for users.
+
+    Args:
+        plan_lineage: the lineage.
+        plan: the plan itself, to be shown; None to leave it out.
+    """
     outputs: tuple[tuple[Dataset | None, ColumnLineage], ...] = tuple(
         (written.write.dataset, written.lineage or ColumnLineage(())) for written in plan_lineage.outputs
     )
     if plan_lineage.columns is not None:
         outputs = ((None, plan_lineage.columns),)
-    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps)
+    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan) if plan is not None else "")
+
+
+def plan_text(plan: Plan) -> str:
+    """Return a plan as text: one line an operator, with its index and the columns of its output, the top first."""
+    lines: list[str] = []
+    seen: set[int] = set()
+    stack = [(plan.root, 0)]
+    while stack:
+        at, depth = stack.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        operator = plan.operators[at]
+        columns = ", ".join(column.name for column in operator.output)
+        lines.append(f"{'  ' * min(depth, _DEEPEST_INDENT)}{operator.name}#{at} [{columns}]")
+        stack.extend((below, depth + 1) for below in reversed(operator.children))
+    # The plans of subqueries stand in expressions.
+    rest = (at for at in range(len(plan.operators)) if at not in seen)
+    lines += [f"in a subquery: {plan.operators[at].name}#{at}" for at in rest]
+    return "\n".join(lines)
 
 
 def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, str]]:
@@ -214,6 +275,9 @@ def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, st
             yield column, "-", NO_SOURCE
         for place, edge in enumerate(edges):
             kinds = dict.fromkeys(kind_of(t.subtype, masked=t.masking) for t in edge.transformations)
+            least = min(t.way.certainty for t in edge.transformations)
+            if least is not Certainty.EXACT:
+                kinds[_word(least)] = None
             expressions = (t.description for t in edge.transformations if t.subtype != _IDENTITY)
             expression = next((text for text in expressions if text), "")
             yield "" if place else column, f"{names.of(edge.dataset)}.{edge.field}", how(kinds, expression)
@@ -256,18 +320,29 @@ def _remark(gap: Gap) -> str:
     return f"not understood: {gap.task}: {gap.message}"
 
 
-def _edges(output: str | None, column: str | None, edges: Iterable[Edge]) -> list[LineageEdge]:
+def _word(certainty: Certainty) -> str:
+    return certainty.name.lower()
+
+
+def _edges(
+    output: Dataset | None, column: str | None, edges: Iterable[Edge], tables: Mapping[Identifier, str | None]
+) -> list[LineageEdge]:
     return [
         LineageEdge(
-            edge.dataset.name,
-            edge.dataset.namespace,
-            edge.field,
-            output,
-            column,
-            t.type,
-            t.subtype,
-            t.masking,
-            t.description,
+            source=edge.dataset.name,
+            source_namespace=edge.dataset.namespace,
+            source_column=edge.field,
+            output=output.identifier.name if output is not None else None,
+            column=column,
+            type=t.type,
+            subtype=t.subtype,
+            masking=t.masking,
+            expression=t.description,
+            source_table=tables.get(edge.dataset),
+            output_table=table_of(output) if output is not None else None,
+            certainty=_word(t.way.certainty),
+            operators=t.way.operators,
+            steps=tuple(LineageStep(step.operator, step.expression, _word(step.certainty)) for step in t.way.steps),
         )
         for edge in edges
         for t in edge.transformations

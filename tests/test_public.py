@@ -23,6 +23,7 @@ CLASSES_AND_FUNCTIONS = [
     "Lineage",
     "LineageEdge",
     "LineageError",
+    "LineageStep",
     "Metrics",
     "ProbeError",
     "ReceiverMetrics",
@@ -90,6 +91,7 @@ def test_the_values_have_these_fields() -> None:
             openlineage_pyspark.Identifier,
             openlineage_pyspark.Lineage,
             openlineage_pyspark.LineageEdge,
+            openlineage_pyspark.LineageStep,
             openlineage_pyspark.Metrics,
             openlineage_pyspark.ReceiverMetrics,
         )
@@ -99,7 +101,7 @@ def test_the_values_have_these_fields() -> None:
         "CustomFacets": ["run", "job", "inputs", "outputs"],
         "Event": ["run_id", "event_type", "body", "parent_run_id", "id", "reads", "writes"],
         "Identifier": ["namespace", "name"],
-        "Lineage": ["inputs", "outputs", "gaps"],
+        "Lineage": ["inputs", "outputs", "gaps", "plan"],
         "LineageEdge": [
             "source",
             "source_namespace",
@@ -110,7 +112,13 @@ def test_the_values_have_these_fields() -> None:
             "subtype",
             "masking",
             "expression",
+            "source_table",
+            "output_table",
+            "certainty",
+            "operators",
+            "steps",
         ],
+        "LineageStep": ["operator", "expression", "certainty"],
         "Metrics": [
             "events",
             "runs",

@@ -1,12 +1,14 @@
 """
 The lineage of one output as frozen values: which source columns reach it, and how.
 
-First the kinds of influence and how two of them compose; then the values of the columnLineage facet.
+First the kinds of influence and how two of them compose; then the way of an influence through the plan; then the values
+of the columnLineage facet.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
@@ -72,6 +74,111 @@ def compose(outer: Kind, inner: Kind) -> Kind:
     return _COMPOSED[outer, inner]
 
 
+class Certainty(enum.IntEnum):
+    """
+    How sure an influence is: as sure as the least sure step of its way.
+
+    UNKNOWN: taken from the statement's text, because the statement did not analyze. GUESSED: no rule covers an operator
+    on the way, so every column in is taken to be in every column out. OPAQUE: it passes code that can't be read, such
+    as a Python function. EXACT: read from the plan.
+    """
+
+    UNKNOWN = 0
+    GUESSED = 1
+    OPAQUE = 2
+    EXACT = 3
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """
+    What one operator does to a value on its way, and the steps before it.
+
+    Steps form a linked list, because the ways of many columns share their beginnings.
+
+    Args:
+        operator: the operator, as `Aggregate#1`: its simple class name and its index in the plan.
+        expression: the SQL text of the expression there; empty if there is none.
+        certainty: how sure this step is.
+        before: the step before it, nearer to the source.
+        jumps: where the way leaves the tree of operators, the nearest to the source first: from an operator's index to
+            that of a reference to it (a CTE), or of one that reads its columns from inside a subquery.
+        shown: the text of the expression that is nearest to the sink and not empty.
+        least: the certainty of the way so far.
+    """
+
+    operator: str
+    expression: str
+    certainty: Certainty = Certainty.EXACT
+    before: Step | None = attrs.field(default=None, repr=False)
+    jumps: tuple[tuple[int, int], ...] = ()
+    shown: str = attrs.field(init=False, repr=False)
+    least: Certainty = attrs.field(init=False, repr=False)
+
+    @shown.default
+    def _shown(self) -> str:
+        return self.expression or (self.before.shown if self.before is not None else "")
+
+    @least.default
+    def _least(self) -> Certainty:
+        return self.certainty if self.before is None else min(self.certainty, self.before.least)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all steps are equal. There may be thousands, so nothing recurses."""
+        if not isinstance(other, Step):
+            return NotImplemented
+        return [step.own for step in self] == [step.own for step in other]
+
+    def __hash__(self) -> int:
+        """Return a hash of this step alone."""
+        return hash(self.own)
+
+    @property
+    def own(self) -> tuple[str, str, Certainty, tuple[tuple[int, int], ...]]:
+        """What this step is, without those before it."""
+        return self.operator, self.expression, self.certainty, self.jumps
+
+    def __iter__(self) -> Iterator[Step]:
+        """Yield this step and those before it, the nearest to the sink first."""
+        at: Step | None = self
+        while at is not None:
+            yield at
+            at = at.before
+
+
+@attrs.frozen
+class Way:
+    """
+    How an influence gets from its source to its target.
+
+    Args:
+        operators: the operators that it passes, from the source to the sink, as `Step.operator` names them.
+        last: the step that is nearest to the sink; None if every operator only passes the value on.
+        certainty: how sure the influence is.
+    """
+
+    operators: tuple[str, ...] = ()
+    last: Step | None = attrs.field(default=None, repr=False)
+    certainty: Certainty = Certainty.EXACT
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps, from the source to the sink; operators that only pass the value on have none."""
+        return tuple(self.last)[::-1] if self.last is not None else ()
+
+    @property
+    def shown(self) -> str:
+        """The text of the expression that is nearest to the sink and not empty."""
+        return self.last.shown if self.last is not None else ""
+
+    def then(self, later: Way) -> Way:
+        """Return this way followed by one that begins where it ends, in a later plan."""
+        last = self.last
+        for step in later.steps:
+            last = attrs.evolve(step, before=last)
+        return Way(self.operators + later.operators, last, min(self.certainty, later.certainty))
+
+
 @attrs.frozen(order=True)
 class Transformation:
     """
@@ -82,18 +189,20 @@ class Transformation:
         subtype: IDENTITY, TRANSFORMATION, AGGREGATION; or FILTER, JOIN, GROUP_BY, SORT, WINDOW, CONDITIONAL.
         description: the SQL text of the expression; empty if there is none.
         masking: whether the source's value can't be read back, as after a hash or a count.
+        way: how it gets there. Two transformations that differ in it alone are equal, and the first one found stays.
     """
 
     type: str
     subtype: str
     description: str = ""
     masking: bool = False
+    way: Way = attrs.field(factory=Way, eq=False, order=False, repr=False)
 
 
-def transformation(kind: Kind, description: str) -> Transformation:
-    """Return a kind as a transformation, with the SQL text of the expression."""
+def transformation(kind: Kind, way: Way) -> Transformation:
+    """Return a kind as a transformation, described by the expression that is nearest to the sink."""
     subtype = kind.name.removeprefix("MASKED_")
-    return Transformation("DIRECT" if kind.direct else "INDIRECT", subtype, description, kind.masking)
+    return Transformation("DIRECT" if kind.direct else "INDIRECT", subtype, way.shown, kind.masking, way)
 
 
 @attrs.frozen(order=True)

@@ -9,10 +9,10 @@ cover the exceptions.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import attrs
-from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.model.lineage import Certainty, Kind, compose
 from openlineage_pyspark.facets.model.plan import (
     AttributeRef,
     Expression,
@@ -47,6 +47,7 @@ class Use:
         id: the exprId of the attribute; 0 for ROWS.
         operator: the index of the subquery's top operator, for RESULT and ROWS.
         path: the names of struct fields, outermost first, if only that field of the attribute is read.
+        certainty: OPAQUE if it is an argument of code that can't be read.
     """
 
     reach: Reach
@@ -54,6 +55,7 @@ class Use:
     id: int = 0
     operator: int = -1
     path: tuple[str, ...] = ()
+    certainty: Certainty = Certainty.EXACT
 
 
 Part = tuple[Value, Kind]
@@ -93,6 +95,20 @@ MASKING = frozenset(
 )
 """Functions whose argument can't be read back from their value."""
 
+OPAQUE = frozenset(
+    [
+        "PythonUDF",
+        "PythonUDAF",
+        "PythonUDTF",
+        "ScalaUDF",
+        "ApplyFunctionExpression",
+        "V2Aggregator",
+        "CallMethodViaReflection",
+        "TryReflect",
+    ]
+)
+"""Calls of code that can't be read. So are all classes outside of Catalyst, such as Hive's functions."""
+
 UNCHANGED = frozenset(
     [
         "Alias",
@@ -126,31 +142,34 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
         Each use once, in the order of the text. The walk is iterative, and linear in the size of the expression.
     """
     found: dict[Use, None] = {}
-    seen: set[tuple[int, Kind, Path]] = set()
-    stack: list[tuple[Value, Kind, Path]] = [(value, kind, path)]
+    seen: set[tuple[int, Kind, Path, Certainty]] = set()
+    stack: list[tuple[Value, Kind, Path, Certainty]] = [(value, kind, path, Certainty.EXACT)]
     while stack:
-        at, how, inside = stack.pop()
+        at, how, inside, sure = stack.pop()
         if isinstance(at, AttributeRef):
-            found[Use(Reach.COLUMN, how, at.id, path=inside)] = None
+            found[Use(Reach.COLUMN, how, at.id, path=inside, certainty=sure)] = None
         elif isinstance(at, tuple):
-            stack.extend((item, how, inside) for item in reversed(at))
+            stack.extend((item, how, inside, sure) for item in reversed(at))
         elif isinstance(at, ExpressionRef):
-            if (at.index, how, inside) in seen:
+            if (at.index, how, inside, sure) in seen:
                 continue
-            seen.add((at.index, how, inside))
+            seen.add((at.index, how, inside, sure))
             expression = plan.expressions[at.index]
             if expression.name == "CommonExpressionRef":
-                stack.append((plan.common.get(common_id(expression)), how, inside))
+                stack.append((plan.common.get(common_id(expression)), how, inside, sure))
                 continue
+            if expression.name in OPAQUE or "." in expression.name:
+                sure = Certainty.OPAQUE
             step = _subquery(plan, expression, how, inside)
             if step is None:
                 step = _outer(expression, how, inside)
+            parts: Iterable[tuple[Value, Kind, Path]]
             if step is not None:
-                uses_here, more = step
-                found.update(dict.fromkeys(uses_here))
-                stack.extend(reversed(more))
-                continue
-            stack.extend(reversed(list(_parts(plan, expression, how, inside))))
+                uses_here, parts = step
+                found.update(dict.fromkeys(attrs.evolve(use, certainty=sure) for use in uses_here))
+            else:
+                parts = _parts(plan, expression, how, inside)
+            stack.extend(reversed([(*part, sure) for part in parts]))
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 import attrs
 from openlineage_pyspark.facets.class_rules import Classes, ClassRules, full_names
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import Certainty, Kind
 from openlineage_pyspark.facets.model.plan import (
     AttributeRef,
     ExpressionRef,
@@ -56,6 +56,7 @@ class OperatorLineage:
             order, each with its kind.
         inputs: the indices of the operators whose attributes its expressions may read; None for its children.
         known: whether there is a rule for the operator.
+        certainty: how sure its definitions are.
     """
 
     computes: Mapping[int, tuple[Definition, ...]] = attrs.Factory(dict)
@@ -63,6 +64,7 @@ class OperatorLineage:
     influences: tuple[tuple[Value, Kind], ...] = ()
     inputs: tuple[int, ...] | None = None
     known: bool = True
+    certainty: Certainty = Certainty.EXACT
 
 
 OperatorRule = Callable[[Plan, Operator], OperatorLineage]
@@ -111,7 +113,9 @@ def operator_lineage(plan: Plan, operator: Operator) -> OperatorLineage:
 
 def _unknown(plan: Plan, operator: Operator) -> OperatorLineage:
     # An operator without children is a source, and its resolver says what it reads.
-    return attrs.evolve(_opaque(plan, operator), known=False) if operator.children else OperatorLineage()
+    if not operator.children:
+        return OperatorLineage()
+    return attrs.evolve(_opaque(plan, operator), known=False, certainty=Certainty.GUESSED)
 
 
 @rule({_LOGICAL: "Project"})
@@ -445,7 +449,7 @@ def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
         for child in operator.children
         for column in plan.operators[child].output
     )
-    return OperatorLineage(computes={column.id: everything for column in operator.output})
+    return OperatorLineage(computes={column.id: everything for column in operator.output}, certainty=Certainty.OPAQUE)
 
 
 @rule(

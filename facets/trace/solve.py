@@ -9,10 +9,11 @@ only memory limits the plan's depth. A recursive CTE is iterated until its sourc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import attrs
-from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.model.lineage import Certainty, Kind, Step, compose
 from openlineage_pyspark.facets.model.plan import (
     WITH_CTE,
     ExpressionRef,
@@ -38,14 +39,36 @@ class Origin:
     id: int
 
 
-Sources = Mapping[Origin, Mapping[Kind, str]]
-"""Origin -> kind of its influence -> SQL text of the expression nearest to the sink."""
+Sources = Mapping[Origin, Mapping[Kind, "Step | None"]]
+"""Origin -> kind of its influence -> the last step of its way; None if the value is only passed on."""
 
 _Cell = tuple[int, int, tuple[str, ...]]
-_Step = tuple[_Cell, Kind, str]
+"""The index of an operator, the exprId of one of its attributes, and the path of a field in that."""
+_Jumps = tuple[tuple[int, int], ...]
 _NONE: Sources = {}
 _SHORT = 8
 """The longest walk past operators whose end is not cached."""
+
+
+class _Hop(NamedTuple):
+    """
+    What an operator computes a cell from.
+
+    Args:
+        cell: the cell below.
+        kind: how it is used.
+        text: the SQL text of the expression; empty if the value is copied.
+        operator: the index of the operator.
+        certainty: how sure it is.
+        jumps: where the way above that leaves the tree of operators, as `Step.jumps`.
+    """
+
+    cell: _Cell
+    kind: Kind
+    text: str
+    operator: int
+    certainty: Certainty = Certainty.EXACT
+    jumps: _Jumps = ()
 
 
 class Trace:
@@ -60,6 +83,8 @@ class Trace:
         self._followed: dict[tuple[int, int], int] = {}
         self._held: dict[int, list[int]] = {}
         self._holders: dict[int, int] | None = None
+        self._above: dict[int, int] | None = None
+        self._paths: dict[tuple[int, _Jumps], tuple[str, ...]] = {}
 
     def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
         """
@@ -79,7 +104,7 @@ class Trace:
         """Return the dataset-level influences on an operator's rows: FILTER, JOIN, GROUP_BY and SORT."""
         return self._solve((operator, ROWS, ()))
 
-    def expression(self, scope: tuple[int, ...], value: Value, kind: Kind) -> Sources:
+    def expression(self, scope: tuple[int, ...], value: Value, kind: Kind, command: int) -> Sources:
         """
         Return the sources of an expression of a command, for example of an assignment in MERGE.
 
@@ -87,14 +112,53 @@ class Trace:
             scope: the indices of the operators whose output it reads, at least one.
             value: the expression.
             kind: how the expression influences the command's output.
+            command: the index of the command.
         """
         text = self._text(value)
-        steps = [
-            step
+        hops = [
+            hop._replace(operator=command)
             for use in uses(self.plan, value, kind)
-            for step in self._use(scope[0], use, "" if use.kind is Kind.IDENTITY else text, scope)
+            for hop in self._use(scope[0], use, "" if use.kind is Kind.IDENTITY else text, scope)
         ]
-        return self._merge(steps, {cell: self._solve(cell) for cell, _, _ in steps})
+        return self._merge(hops, {hop.cell: self._solve(hop.cell) for hop in hops})
+
+    def path(self, origin: Origin, last: Step | None) -> tuple[str, ...]:
+        """
+        Return the operators between an origin and the top of the plan, from the origin, each with its index.
+
+        Args:
+            origin: a column of a leaf.
+            last: the last step of the way: it knows where the way leaves the tree of operators.
+        """
+        jumps = last.jumps if last is not None else ()
+        known = self._paths.get((origin.operator, jumps))
+        if known is None:
+            known = self._paths[origin.operator, jumps] = tuple(self._upward(origin.operator, jumps))
+        return known
+
+    def label(self, operator: int) -> str:
+        """Return the name of an operator and its index, such as `Aggregate#1`."""
+        return f"{self.plan.operators[operator].name}#{operator}"
+
+    def _upward(self, operator: int, jumps: _Jumps) -> Iterator[str]:
+        if self._above is None:
+            self._above = self._parents()
+        ahead = list(reversed(jumps))
+        at: int | None = operator
+        # A way through a recursive CTE passes its operators again after each jump.
+        for _ in range(len(self.plan.operators) * (len(jumps) + 1)):
+            if at is None:
+                return
+            yield self.label(at)
+            at = ahead.pop()[1] if ahead and ahead[-1][0] == at else self._above.get(at)
+
+    def _parents(self) -> dict[int, int]:
+        """Return the operator above each operator: its parent, or the one in whose expressions its subquery is."""
+        found: dict[int, int] = {}
+        for at, operator in enumerate(self.plan.operators):
+            for below in (*operator.children, *self.subqueries(at)):
+                found.setdefault(below, at)
+        return found
 
     def reachable(self, top: int) -> list[int]:
         """Return the indices of an operator and of all operators below it, including subqueries and CTEs, in order."""
@@ -151,21 +215,21 @@ class Trace:
         """Return the sources of a cell; solve all cells that it needs, and iterate cycles until nothing grows."""
         wanted = self._follow(wanted)
         if wanted not in self._solved:
-            order, steps, circular = self._plan(wanted)
+            order, hops, circular = self._plan(wanted)
             values: dict[_Cell, Sources] = {}
             while True:
-                before = dict(values) if circular else values
+                before = _kinds(values) if circular else {}
                 for cell in order:
-                    values[cell] = self._value(cell, steps[cell], values)
-                if not circular or values == before:
+                    values[cell] = self._value(cell, hops[cell], values)
+                if not circular or _kinds(values) == before:
                     break
             self._solved.update(values)
         return self._solved[wanted]
 
-    def _plan(self, wanted: _Cell) -> tuple[list[_Cell], dict[_Cell, list[_Step]], bool]:
-        """Return the unsolved cells that a cell needs, dependencies first; their steps; whether there is a cycle."""
+    def _plan(self, wanted: _Cell) -> tuple[list[_Cell], dict[_Cell, list[_Hop]], bool]:
+        """Return the unsolved cells that a cell needs, dependencies first; their hops; whether there is a cycle."""
         order: list[_Cell] = []
-        steps: dict[_Cell, list[_Step]] = {}
+        hops: dict[_Cell, list[_Hop]] = {}
         finished: set[_Cell] = set()
         circular = False
         stack: list[tuple[_Cell, bool]] = [(wanted, False)]
@@ -174,32 +238,54 @@ class Trace:
             if done:
                 finished.add(cell)
                 order.append(cell)
-            elif cell not in steps and cell not in self._solved:
-                steps[cell] = self._steps(cell)
+            elif cell not in hops and cell not in self._solved:
+                hops[cell] = self._hops(cell)
                 stack.append((cell, True))
-                for below, _, _ in steps[cell]:
-                    circular = circular or (below in steps and below not in finished)
-                    stack.append((below, False))
-        return order, steps, circular
+                for hop in hops[cell]:
+                    circular = circular or (hop.cell in hops and hop.cell not in finished)
+                    stack.append((hop.cell, False))
+        return order, hops, circular
 
-    def _value(self, cell: _Cell, steps: list[_Step], values: Mapping[_Cell, Sources]) -> Sources:
+    def _value(self, cell: _Cell, hops: list[_Hop], values: Mapping[_Cell, Sources]) -> Sources:
         operator, id_, path = cell
-        if id_ != ROWS and not steps and self._is_origin(operator, id_):
-            return {Origin(operator, id_): {Kind.TRANSFORMATION if path else Kind.IDENTITY: ""}}
-        return self._merge(steps, values)
+        if id_ != ROWS and not hops and self._is_origin(operator, id_):
+            return {Origin(operator, id_): {Kind.TRANSFORMATION if path else Kind.IDENTITY: None}}
+        return self._merge(hops, values)
 
-    def _merge(self, steps: list[_Step], values: Mapping[_Cell, Sources]) -> Sources:
-        if len(steps) == 1 and steps[0][1] is Kind.IDENTITY and not steps[0][2]:
-            cell = steps[0][0]
+    def _merge(self, hops: list[_Hop], values: Mapping[_Cell, Sources]) -> Sources:
+        if len(hops) == 1 and self._copies(hops[0]):
+            cell = hops[0].cell
             return values.get(cell) or self._solved.get(cell, _NONE)
-        found: dict[Origin, dict[Kind, str]] = {}
-        for cell, kind, text in steps:
-            below = values.get(cell)
-            for origin, kinds in (self._solved.get(cell, _NONE) if below is None else below).items():
+        found: dict[Origin, dict[Kind, Step | None]] = {}
+        for hop in hops:
+            below, kind = values.get(hop.cell), hop.kind
+            copies = self._copies(hop)
+            for origin, kinds in (self._solved.get(hop.cell, _NONE) if below is None else below).items():
                 here = found.setdefault(origin, {})
-                for inner, inner_text in kinds.items():
-                    here.setdefault(compose(kind, inner), text or inner_text)
+                for inner, before in kinds.items():
+                    composed = compose(kind, inner)
+                    if composed not in here:
+                        here[composed] = before if copies else self._step(hop, before)
         return found
+
+    def _copies(self, hop: _Hop) -> bool:
+        """Return whether an operator passes a value on as it is, which is no step of its way."""
+        return hop.kind is Kind.IDENTITY and not hop.text and not hop.jumps
+
+    def _step(self, hop: _Hop, before: Step | None) -> Step:
+        jumps = (*before.jumps, *hop.jumps) if before is not None else hop.jumps
+        return Step(self.label(hop.operator), hop.text, hop.certainty, before, jumps)
+
+    def _refers_to(self, operator: int) -> int | None:
+        """Return the index of the definition that an operator refers to; None if it is no reference to a CTE."""
+        inputs = self.lineage_of(operator).inputs
+        is_reference = inputs is not None and len(inputs) == 1 and not self.plan.operators[operator].children
+        return inputs[0] if inputs is not None and is_reference else None
+
+    def _jumps(self, operator: int) -> _Jumps:
+        """Return the jump from a CTE to an operator that refers to it; none for any other operator."""
+        definition = self._refers_to(operator)
+        return ((definition, operator),) if definition is not None else ()
 
     def _is_origin(self, operator: int, id_: int) -> bool:
         at = self.lineage_of(operator)
@@ -236,23 +322,26 @@ class Trace:
             self._followed.update(((above, id_), known) for above in passed)
         return (known, id_, path)
 
-    def _steps(self, cell: _Cell) -> list[_Step]:
+    def _hops(self, cell: _Cell) -> list[_Hop]:
         operator, id_, path = cell
         if id_ == ROWS:
-            return self._row_steps(operator)
+            return self._row_hops(operator)
         here = self.lineage_of(operator)
-        steps: list[_Step] = []
+        hops: list[_Hop] = []
         for definition in here.computes.get(id_, ()):
             if isinstance(definition, Computed):
                 text = self._text(definition.value)
                 for use in uses(self.plan, definition.value, definition.kind, path):
-                    steps += self._use(operator, use, "" if use.kind is Kind.IDENTITY else text, self._scope(operator))
+                    hops += self._use(operator, use, "" if use.kind is Kind.IDENTITY else text, self._scope(operator))
             elif definition.kind is Kind.IDENTITY:
                 below = renamed(self.plan, id_, definition.id, path)
-                steps += [(branch, Kind.IDENTITY, "") for branch in self._branches(definition, below)]
+                branches = self._branches(definition, below)
+                jumps = self._jumps(operator)
+                hops += [_Hop(branch, Kind.IDENTITY, "", operator, jumps=jumps) for branch in branches]
             else:
-                steps.append((self._follow((definition.operator, definition.id, path)), definition.kind, ""))
-        return list(dict.fromkeys(steps))
+                passed = self._follow((definition.operator, definition.id, path))
+                hops.append(_Hop(passed, definition.kind, "", operator, here.certainty))
+        return list(dict.fromkeys(hops))
 
     def _branches(self, first: Passed, path: tuple[str, ...]) -> list[_Cell]:
         """Return the cells that an attribute is passed on from, below unions of unions."""
@@ -266,19 +355,20 @@ class Trace:
             seen.add(cell)
             made = self.lineage_of(cell[0]).computes.get(cell[1], ())
             handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
-            if handed and len(handed) == len(made):
+            # A reference to a CTE is a step of its own: without it, the operators above the CTE would not be known.
+            if handed and len(handed) == len(made) and self._refers_to(cell[0]) is None:
                 below = [(d.operator, d.id, renamed(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)]
                 stack.extend(map(self._follow, below))
             else:
                 found.append(cell)
         return found
 
-    def _row_steps(self, top: int) -> list[_Step]:
-        steps: list[_Step] = []
+    def _row_hops(self, top: int) -> list[_Hop]:
+        hops: list[_Hop] = []
         seen: set[int] = set()
-        stack = [top]
+        stack: list[tuple[int, _Jumps]] = [(top, ())]
         while stack:
-            operator = stack.pop()
+            operator, jumps = stack.pop()
             if operator in seen:
                 continue
             seen.add(operator)
@@ -287,10 +377,12 @@ class Trace:
                 for item in value if isinstance(value, tuple) else (value,):
                     text = self._text(item)
                     for use in uses(self.plan, item, kind):
-                        steps += self._use(operator, use, text, self._scope(operator))
+                        made = self._use(operator, use, text, self._scope(operator))
+                        hops += [hop._replace(jumps=hop.jumps + jumps) for hop in made] if jumps else made
             below = here.inputs if here.inputs is not None else self._scope(operator)
-            stack.extend(reversed(below))
-        return steps
+            above = self._jumps(operator) + jumps
+            stack.extend((each, above) for each in reversed(below))
+        return hops
 
     def _scope(self, operator: int) -> tuple[int, ...]:
         here = self.lineage_of(operator)
@@ -299,27 +391,31 @@ class Trace:
         children = self.plan.operators[operator].children
         return children[:1] if self.plan.operators[operator].class_name == WITH_CTE else children
 
-    def _use(self, operator: int, use: Use, text: str, scope: Iterable[int]) -> list[_Step]:
+    def _use(self, operator: int, use: Use, text: str, scope: Iterable[int]) -> list[_Hop]:
+        """Return the hop to what an expression of an operator reads; none if nothing below has it."""
+        cell: _Cell | None = None
+        jumps: _Jumps = ()
         if use.reach is Reach.ROWS:
-            return [((use.operator, ROWS, ()), use.kind, text)]
-        if use.reach is Reach.RESULT:
-            return [(self._follow((use.operator, use.id, use.path)), use.kind, text)]
-        if use.reach is Reach.COLUMN:
+            cell = (use.operator, ROWS, ())
+        elif use.reach is Reach.RESULT:
+            cell = self._follow((use.operator, use.id, use.path))
+        elif use.reach is Reach.COLUMN:
             children = tuple(scope)
             below = children if len(children) == 1 else [c for c in children if use.id in self._output(c)][:1]
-            if below:
-                return [(self._follow((below[0], use.id, use.path)), use.kind, text)]
-        return self._outer(operator, use, text)
+            cell = self._follow((below[0], use.id, use.path)) if below else None
+        if cell is None and (child := self._outer(operator, use)) is not None:
+            cell, jumps = self._follow((child, use.id, use.path)), ((child, operator),)
+        return [_Hop(cell, use.kind, text, operator, use.certainty, jumps)] if cell is not None else []
 
-    def _outer(self, operator: int, use: Use, text: str) -> list[_Step]:
-        """Return the step of an outer reference: the nearest operator around the subquery binds it."""
+    def _outer(self, operator: int, use: Use) -> int | None:
+        """Return the operator that an outer reference reads: the nearest operator around the subquery binds it."""
         holder = self._holder(operator)
         while holder is not None:
             for child in self._scope(holder):
                 if use.id in self._output(child) and child != operator:
-                    return [(self._follow((child, use.id, use.path)), use.kind, text)]
+                    return child
             holder = self._holder(holder)
-        return []
+        return None
 
     def _holder(self, operator: int) -> int | None:
         """Return the index of the operator around the subquery that an operator is part of; None outside subqueries."""
@@ -340,6 +436,14 @@ class Trace:
         text = without_ids(self.plan.expressions[value.index].sql or "") if isinstance(value, ExpressionRef) else ""
         # PIVOT wraps the user's aggregate in expressions of its own.
         return "" if text.startswith(("`__pivot_", "pivotfirst(")) else text
+
+
+def _kinds(values: Mapping[_Cell, Sources]) -> dict[_Cell, dict[Origin, dict[Kind, str]]]:
+    """Return what must stop growing before a cycle is solved: not the ways, which become longer with each round."""
+    return {
+        cell: {o: {kind: step.shown if step else "" for kind, step in kinds.items()} for o, kinds in sources.items()}
+        for cell, sources in values.items()
+    }
 
 
 def without_ids(text: str) -> str:

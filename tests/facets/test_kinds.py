@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from openlineage_pyspark.facets.model.lineage import Kind, compose, transformation
+from openlineage_pyspark.facets.model.lineage import Kind, Step, Way, compose, transformation
 
 PAIRS = tuple(product(Kind, repeat=2))
 DIRECT = tuple(kind for kind in Kind if kind.direct)
@@ -76,7 +76,7 @@ def test_the_indirect_step_nearest_to_the_output_names_the_path():
 
 @pytest.mark.parametrize("kind", Kind)
 def test_a_kind_is_told_in_the_words_of_the_facet(kind):
-    told = transformation(kind, "a + 1")
+    told = transformation(kind, Way(last=Step("Project#1", "a + 1")))
     assert told.type == ("DIRECT" if kind in DIRECT else "INDIRECT")
     assert told.subtype == {
         "MASKED_TRANSFORMATION": "TRANSFORMATION",

@@ -34,6 +34,8 @@ RECORDED = [
     for case in CASES
     if case.runs_on(version)
 ]
+# Python code that only builds a plan, and a function without arguments.
+READABLE_PYTHON = {"python-transform-frame", "python-udf-nothing"}
 WHEN = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
 RUN = "0190a000-0000-7000-8000-000000000002"
 read = functools.cache(recorded_plans.read)
@@ -82,6 +84,38 @@ def test_every_case_has_an_id_of_its_own() -> None:
 
     assert len(ids) == len(set(ids))
     assert len(ids) > 300
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_edge_names_the_operators_from_its_source_to_the_top_and_its_steps_among_them(version: str) -> None:
+    wrong = []
+    for case in (case for case in CASES if case.runs_on(version)):
+        plan = decode_plan(read(version, case.theme)[case.id])
+        found = lineage_of(lineage_of_plan(plan, session_of(plan, None), paths=True), plan)
+        for edge in found.edges:
+            places = [int(operator.rpartition("#")[2]) for operator in edge.operators]
+            # The column of a row that MERGE changes may keep its value: it comes from the target itself.
+            leaf = places[:1] == [plan.root] or (places and not plan.operators[places[0]].children)
+            names = [f"{plan.operators[at].name}#{at}" for at in places] == list(edge.operators)
+            ahead = iter(edge.operators)
+            in_order = all(any(step.operator == operator for operator in ahead) for step in edge.steps)
+            told = edge.expression == next((s.expression for s in reversed(edge.steps) if s.expression), "")
+            if not (leaf and names and in_order and told and places[-1] == plan.root):
+                wrong.append((case.id, edge))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_only_code_that_can_not_be_read_makes_an_edge_unsure(version: str) -> None:
+    unsure = set()
+    for case in (case for case in CASES if case.runs_on(version)):
+        plan = decode_plan(read(version, case.theme)[case.id])
+        found = lineage_of(lineage_of_plan(plan, session_of(plan, None)), plan)
+        if {edge.certainty for edge in found.edges} - {"exact"}:
+            unsure.add(case.name)
+    names = {case.name for case in CASES if case.runs_on(version)}
+    python = {name for name in names if name.startswith("python-")} - READABLE_PYTHON
+    assert unsure == python | {"project-script"}
 
 
 def encoded(first: int, warehouse: str, value: str = "1") -> str:

@@ -1,0 +1,155 @@
+"""How an influence gets from its source to its target: its operators, its steps, and how sure it is."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from openlineage_pyspark.facets.datasets.source import Session
+from openlineage_pyspark.facets.model.lineage import Certainty, Kind, Step, Way
+from openlineage_pyspark.facets.model.plan import (
+    Attribute,
+    AttributeRef,
+    Described,
+    Expression,
+    ExpressionRef,
+    Operator,
+    OperatorRef,
+    Output,
+    Plan,
+)
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.report import lineage_of
+from openlineage_pyspark.facets.trace.solve import Origin, Trace
+
+RELATION = Described(
+    "org.apache.spark.sql.execution.datasources.HadoopFsRelation",
+    {"rootPaths": ("file:/lake/t",), "format": Described("ParquetFileFormat", {})},
+)
+LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
+A, B = Output(1, "a"), Output(2, "b")
+
+
+def over(name: str, function: str = "Upper") -> Plan:
+    """Return the plan of a projection `b` over an operator with a column `a` over a leaf with that column."""
+    middle = name if "." in name else f"{LOGICAL}{name}"
+    return Plan(
+        operators=(
+            Operator("Project", f"{LOGICAL}Project", {"projectList": (ExpressionRef(0),), "c": OperatorRef(1)}, (B,)),
+            Operator(name.rpartition(".")[2], middle, {"child": OperatorRef(2)}, (A,)),
+            Operator("LocalRelation", f"{LOGICAL}LocalRelation", {}, (A,)),
+        ),
+        expressions=(
+            Expression("Alias", {"child": ExpressionRef(1)}, id=2, column="b", type="string", sql="f(a) AS b"),
+            Expression(function, {"child": AttributeRef(1)}),
+        ),
+        attributes={1: Attribute("a", "string"), 2: Attribute("b", "string")},
+    )
+
+
+def last_step(plan: Plan, kind: Kind = Kind.TRANSFORMATION) -> Step:
+    """Return the last step to the column b."""
+    step = Trace(plan).column(0, 2)[Origin(2, 1)][kind]
+    assert step is not None
+    return step
+
+
+def test_an_operator_that_passes_a_value_on_is_on_the_way_and_no_step_of_it() -> None:
+    trace = Trace(over("Distinct"))
+    step = trace.column(0, 2)[Origin(2, 1)][Kind.TRANSFORMATION]
+    assert trace.path(Origin(2, 1), step) == ("LocalRelation#2", "Distinct#1", "Project#0")
+    assert step == Step("Project#0", "f(a) AS b")
+
+
+@pytest.mark.parametrize(
+    ("operator", "function", "certainty"),
+    [
+        ("Distinct", "Upper", Certainty.EXACT),
+        ("Distinct", "PythonUDF", Certainty.OPAQUE),
+        ("Distinct", "org.example.spark.TheirFunction", Certainty.OPAQUE),
+        ("MapInPandas", "Upper", Certainty.OPAQUE),
+        ("org.example.spark.TheirOperator", "Upper", Certainty.GUESSED),
+        ("org.example.spark.TheirOperator", "PythonUDF", Certainty.GUESSED),
+    ],
+)
+def test_a_way_is_as_sure_as_its_least_sure_step(operator: str, function: str, certainty: Certainty) -> None:
+    assert last_step(over(operator, function)).least is certainty
+
+
+def test_the_arguments_beside_a_call_of_code_stay_exact() -> None:
+    plan = over("Distinct", "PythonUDF")
+    both = Expression("Concat", {"children": (ExpressionRef(1), AttributeRef(3))})
+    alias = attrs.evolve(plan.expressions[0], arguments={"child": ExpressionRef(2)})
+    leaf = attrs.evolve(plan.operators[2], output=(A, Output(3, "c")))
+    middle = attrs.evolve(plan.operators[1], output=leaf.output)
+    plan = attrs.evolve(
+        plan,
+        operators=(plan.operators[0], middle, leaf),
+        expressions=(alias, plan.expressions[1], both),
+        attributes={**plan.attributes, 3: Attribute("c", "string")},
+    )
+    found = Trace(plan).column(0, 2)
+    sure = {origin.id: {kind: step.least for kind, step in kinds.items() if step} for origin, kinds in found.items()}
+    assert sure == {1: {Kind.TRANSFORMATION: Certainty.OPAQUE}, 3: {Kind.TRANSFORMATION: Certainty.EXACT}}
+
+
+def test_operators_are_named_only_for_who_asks() -> None:
+    asked, plain = (lineage_of_plan(over("Distinct"), Session("/w", None, "in-memory"), paths=p) for p in (True, False))
+    assert asked == plain
+
+
+def test_a_way_goes_on_where_an_earlier_plan_ended() -> None:
+    earlier = Way(("Relation#1", "Project#0"), Step("Project#0", "upper(a)", Certainty.OPAQUE), Certainty.OPAQUE)
+    later = Way(("LogicalRDD#2", "Aggregate#0"), Step("Aggregate#0", "max(a)"), Certainty.EXACT)
+    whole = earlier.then(later)
+    assert whole.operators == ("Relation#1", "Project#0", "LogicalRDD#2", "Aggregate#0")
+    assert [step.expression for step in whole.steps] == ["upper(a)", "max(a)"]
+    assert (whole.shown, whole.certainty) == ("max(a)", Certainty.OPAQUE)
+    assert earlier.then(Way()).shown == "upper(a)"
+
+
+def test_a_way_of_fifty_thousand_steps_is_compared_and_hashed_without_recursion() -> None:
+    def chain() -> Step:
+        step = Step("Project#0", "")
+        for number in range(50_000):
+            step = Step("Project#0", f"a + {number}", before=step)
+        return step
+
+    assert chain() == chain()
+    assert hash(chain()) == hash(chain())
+    assert len(Way(last=chain()).steps) == 50_001
+
+
+def test_the_lineage_for_people_says_what_is_not_sure_and_shows_the_plan() -> None:
+    plan = over("SubqueryAlias", "PythonUDF")
+    leaf = attrs.evolve(
+        plan.operators[2],
+        name="LogicalRelation",
+        class_name="org.apache.spark.sql.execution.datasources.LogicalRelation",
+        arguments={"relation": RELATION},
+    )
+    plan = attrs.evolve(plan, operators=(*plan.operators[:2], leaf))
+    found = lineage_of(lineage_of_plan(plan, Session("/w", None, "in-memory"), paths=True), plan)
+
+    assert str(found).splitlines()[2:] == [
+        "  column  from  how",
+        "  b       t.a   TRANSFORMATION, opaque  f(a) AS b",
+    ]
+    assert found.plan.splitlines() == ["Project#0 [b]", "  SubqueryAlias#1 [a]", "    LogicalRelation#2 [a]"]
+    assert found.to_dict()["edges"] == [
+        {
+            "source": "/lake/t",
+            "source_namespace": "file",
+            "source_column": "a",
+            "output": None,
+            "column": "b",
+            "type": "DIRECT",
+            "subtype": "TRANSFORMATION",
+            "masking": False,
+            "expression": "f(a) AS b",
+            "source_table": None,
+            "output_table": None,
+            "certainty": "opaque",
+            "operators": ("LogicalRelation#2", "SubqueryAlias#1", "Project#0"),
+            "steps": ({"operator": "Project#0", "expression": "f(a) AS b", "certainty": "opaque"},),
+        }
+    ]
