@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,8 @@ from openlineage_pyspark.store.ids import id_lists
 from openlineage_pyspark.store.lists import dataset_lines, history, jobs, runs
 from openlineage_pyspark.store.names import datasets, find
 from openlineage_pyspark.store.reach import Direction, Limits, between, reach
-from openlineage_pyspark.store.rows import microseconds
 from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.store.times import time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.lists import DatasetLine, JobLine, RunLine, Version
     from openlineage_pyspark.store.names import DatasetName, Tables, Thing
     from openlineage_pyspark.store.reach import Closure, Place
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_AGO = re.compile(r"(\d+)\s*(s|min|h|d)")
-_UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
 
 
 @attrs.frozen
@@ -299,25 +294,6 @@ def limits(depth: int | None, as_of: str, *, direct: bool, ever: bool) -> Limits
         StoreError: the time can't be read.
     """
     return Limits(depth, direct, time_of(as_of, datetime.now(timezone.utc)) if as_of else None, ever)
-
-
-def time_of(text: str, now: datetime) -> int:
-    """
-    Return a time that people write, as microseconds since 1970.
-
-    Args:
-        text: an ISO 8601 time, in UTC if it has no zone, or an age such as `90 d` or `2h`.
-        now: from when an age counts.
-
-    Raises:
-        StoreError: it is neither.
-    """
-    if age := _AGO.fullmatch(text.strip()):
-        return (now - timedelta(**{_UNITS[age[2]]: int(age[1])}) - _EPOCH) // timedelta(microseconds=1)
-    try:
-        return microseconds(text)
-    except ValueError:
-        raise StoreError(f"{text!r} is no time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d") from None
 
 
 def _place(thing: Thing) -> Place:

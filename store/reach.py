@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.store.times import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openlineage_pyspark.store.names import Tables
-
-_FOREVER = (1 << 62) - 1
 
 Place: TypeAlias = "tuple[int, str]"
 """A dataset's id and a column; the column is empty for the dataset, or for all of its rows."""
@@ -92,7 +91,7 @@ class Limits:
     @property
     def time(self) -> int:
         """Return the time for which to answer."""
-        return _FOREVER if self.as_of is None else self.as_of
+        return FOREVER if self.as_of is None else self.as_of
 
 
 def reach(tables: Tables, start: Place, direction: Direction, limits: Limits) -> Closure:
