@@ -12,6 +12,9 @@ from openlineage_pyspark.store.ids import id_lists
 from openlineage_pyspark.store.lists import dataset_lines, history, jobs, runs
 from openlineage_pyspark.store.names import datasets, find
 from openlineage_pyspark.store.reach import Direction, Limits, between, reach
+from openlineage_pyspark.store.recovery.plan import Mode
+from openlineage_pyspark.store.recovery.planning import Wish, plan
+from openlineage_pyspark.store.recovery.reading import Bad, read
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.times import time_of
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.lists import DatasetLine, JobLine, RunLine, Version
     from openlineage_pyspark.store.names import DatasetName, Tables, Thing
     from openlineage_pyspark.store.reach import Closure, Place
+    from openlineage_pyspark.store.recovery.plan import Plan
 
 
 @attrs.frozen
@@ -245,6 +249,41 @@ class Store:
             StoreError: nothing is called so, or several things are.
         """
         return history(self._tables, thing)
+
+    def recover(
+        self,
+        thing: str,
+        *,
+        version: str = "",
+        run: str = "",
+        batch: int | None = None,
+        time: str = "",
+        mode: str = "incremental",
+        column: str = "",
+        expired: Iterable[str] = (),
+        correction: Iterable[str] = (),
+    ) -> Plan:
+        """
+        Return what must be done again after a dataset got a wrong version. Nothing is done.
+
+        Args:
+            thing: the dataset.
+            version: the wrong version; without any of these four, the newest one.
+            run: the run that made it, or the beginning of its id.
+            batch: the micro-batch that made it.
+            time: when it was current, as `as_of` in `upstream`.
+            mode: `full`, `incremental` or `side-by-side`.
+            column: the only column that is wrong; empty if all are.
+            expired: versions that the storage has no more.
+            correction: the statements that put the right data in; none if a person does it.
+
+        Raises:
+            StoreError: nothing is called so, or several things are; or there is no such version; or the time can't be
+                read.
+        """
+        when = time_of(time, datetime.now(timezone.utc)) if time else None
+        facts, start, passes = read(self._tables, thing, Bad(version, run, batch, when), column)
+        return plan(facts, Wish(start, Mode(mode), passes, frozenset(expired), tuple(correction)))
 
     def _reached(self, thing: str, direction: Direction, how_far: Limits) -> Answer:
         start = find(self._tables, thing)
