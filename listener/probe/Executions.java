@@ -134,7 +134,10 @@ final class Executions {
     boolean commands = hasCommands(plan);
     record.writeBooleanField("command", plan instanceof Command);
     record.writeStringField("class", plan.getClass().getName());
-    if (stream) record.writeStringField("stream", String.valueOf(Reflection.call(execution, "runId")));
+    if (stream) {
+      record.writeStringField("stream", String.valueOf(Reflection.call(execution, "runId")));
+      Streams.batch(record, execution);
+    }
     statements.write(record, execution, commands);
     // Only the result of a command is fetched: the command itself was a separate execution.
     boolean fetch = !stream && commands && "ALL".equals(String.valueOf(execution.mode()));

@@ -60,6 +60,22 @@ class ParsedStatement:
 
 
 @attrs.frozen
+class BatchExecution:
+    """
+    Which micro-batch an execution is.
+
+    Args:
+        id: number of the micro-batch.
+        query: id of the streaming query, which stays when the query restarts from its checkpoint.
+        checkpoint: the URI of the checkpoint; None if it is not known.
+    """
+
+    id: int
+    query: str
+    checkpoint: str | None = None
+
+
+@attrs.frozen
 class QueryExecution:
     """
     What the probe saw of an execution's `QueryExecution`; everything is empty if it saw none.
@@ -70,6 +86,7 @@ class QueryExecution:
         is_command: whether the root is a command.
         is_read: whether the plan was left out because it only reads.
         stream: id of the streaming query's run, if this is one of its micro-batches.
+        batch: which of its micro-batches this is.
         sql: text of the statement.
         query_sql: text of the query inside the statement, if the statement's own node has lost its text.
         text_identity: identity of the text object in the JVM, shared by all executions of a statement.
@@ -83,6 +100,7 @@ class QueryExecution:
     is_command: bool = False
     is_read: bool = False
     stream: str | None = None
+    batch: BatchExecution | None = None
     sql: str | None = None
     query_sql: str | None = None
     text_identity: int | None = None
@@ -191,11 +209,69 @@ class StreamStarted:
         run: id of the query's run.
         time: when it started (timezone-aware).
         name: the query's name, if the user gave it one.
+        query: id of the query, which stays when it restarts from its checkpoint.
     """
 
     run: str
     time: datetime.datetime
     name: str | None = None
+    query: str | None = None
+
+
+@attrs.frozen
+class SourceProgress:
+    """
+    How far a trigger has come with one source.
+
+    Args:
+        description: Spark's description of the source.
+        start: the offset before the batch, as JSON; None if there is none yet, or it was cut.
+        end: the offset after it, likewise.
+        rows: the rows that were read from it.
+        cut: whether an offset was so long that the probe has left it out.
+    """
+
+    description: str
+    start: str | None = None
+    end: str | None = None
+    rows: int | None = None
+    cut: bool = False
+
+
+@attrs.frozen
+class StreamProgressed:
+    """
+    StreamingQueryListener.QueryProgressEvent: a trigger of a streaming query has ended.
+
+    Args:
+        run: id of the query's run.
+        time: when the probe received it (timezone-aware).
+        query: id of the query.
+        batch: number of the micro-batch.
+        began: when the trigger began (timezone-aware).
+        name: the query's name, if the user gave it one.
+        duration: how long the trigger took, in milliseconds.
+        rows: the rows that were read from all sources.
+        executed: whether the micro-batch was run; otherwise there was nothing to do.
+        watermark: the watermark (timezone-aware); None if the query has none, or none yet.
+        sources: its sources, in the order of the plan.
+        sink: Spark's description of the sink.
+        cut: whether there were more sources.
+    """
+
+    run: str
+    time: datetime.datetime
+    query: str
+    batch: int
+    began: datetime.datetime
+    name: str | None = None
+    duration: int | None = None
+    rows: int | None = None
+    executed: bool = True
+    watermark: datetime.datetime | None = None
+    sources: tuple[SourceProgress, ...] = ()
+    sink: str | None = None
+    cut: bool = False
 
 
 @attrs.frozen
@@ -302,6 +378,7 @@ Record: TypeAlias = (
     ExecutionStarted
     | ExecutionEnded
     | StreamStarted
+    | StreamProgressed
     | StreamTerminated
     | RddJobStarted
     | RddJobEnded
@@ -373,6 +450,20 @@ class _Members:
         except (OverflowError, ValueError, OSError) as problem:
             raise InvalidRecordError(f"{self._what}: 'time' is out of range") from problem
 
+    def optional_instant(self, name: str) -> datetime.datetime | None:
+        """Return a point in time that is written as ISO 8601 has it, with a zone or in UTC."""
+        found = self.optional_text(name)
+        if found is None:
+            return None
+        try:
+            instant = datetime.datetime.fromisoformat(found.replace("Z", "+00:00"))
+        except ValueError:
+            return self._refuse(name, "a time")
+        return instant if instant.tzinfo is not None else instant.replace(tzinfo=datetime.timezone.utc)
+
+    def instant(self, name: str) -> datetime.datetime:
+        return self._required(name, self.optional_instant(name))
+
     def sequence(self, name: str) -> list[Any]:
         found = self._raw.get(name)
         return [] if found is None else found if isinstance(found, list) else self._refuse(name, "a list")
@@ -428,8 +519,38 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
 def _stream(raw: _Members) -> StreamStarted | StreamTerminated:
     event, run, time = raw.text("event"), raw.text("run"), raw.time()
     if event.startswith("QueryStarted"):
-        return StreamStarted(run, time, raw.optional_text("name"))
+        return StreamStarted(run, time, raw.optional_text("name"), raw.optional_text("query"))
     return StreamTerminated(run, time, _failure(raw))
+
+
+def _stream_progressed(raw: _Members) -> StreamProgressed:
+    watermark = raw.optional_instant("watermark")
+    return StreamProgressed(
+        run=raw.text("run"),
+        time=raw.time(),
+        query=raw.text("query"),
+        batch=raw.number("batch"),
+        began=raw.instant("began"),
+        name=raw.optional_text("name"),
+        duration=raw.optional_number("duration"),
+        rows=raw.optional_number("rows"),
+        executed=raw.flag("executed"),
+        # Spark begins with 1970 until it has seen an event.
+        watermark=watermark if watermark is not None and watermark.timestamp() > 0 else None,
+        sources=tuple(_source_progress(each) for each in raw.all_inner("sources")),
+        sink=raw.optional_text("sink"),
+        cut=raw.flag("cut"),
+    )
+
+
+def _source_progress(raw: _Members) -> SourceProgress:
+    return SourceProgress(
+        raw.text("description"),
+        raw.optional_text("from"),
+        raw.optional_text("to"),
+        raw.optional_number("rows"),
+        raw.flag("cut"),
+    )
 
 
 def _rdd_job_started(raw: _Members) -> RddJobStarted:
@@ -472,6 +593,7 @@ _KINDS: Mapping[str, Callable[[_Members], Record]] = {
     "start": _execution_started,
     "end": _execution_ended,
     "stream": _stream,
+    "progress": _stream_progressed,
     "rdd_start": _rdd_job_started,
     "rdd_end": _rdd_job_ended,
     "table_dropped": _table_dropped,
@@ -488,6 +610,7 @@ def _query(raw: _Members) -> QueryExecution:
         is_command=raw.flag("command"),
         is_read=raw.flag("read"),
         stream=raw.optional_text("stream"),
+        batch=_batch_execution(raw),
         sql=raw.optional_text("sql"),
         query_sql=raw.optional_text("querySql"),
         text_identity=raw.optional_number("text"),
@@ -495,6 +618,13 @@ def _query(raw: _Members) -> QueryExecution:
         fault=raw.optional_text("fault"),
         unresolved=raw.optional_text("unresolved"),
     )
+
+
+def _batch_execution(raw: _Members) -> BatchExecution | None:
+    if "batch" not in raw:
+        return None
+    batch = raw.inner("batch")
+    return BatchExecution(batch.number("id"), batch.text("query"), batch.optional_text("checkpoint"))
 
 
 def _failure(raw: _Members) -> Failure | None:
