@@ -161,6 +161,43 @@ class ExecutionMetrics:
 
 
 @attrs.frozen
+class Commit:
+    """
+    A commit to a table of Iceberg or Delta Lake that an execution may have made.
+
+    It was made by this application, while the execution ran, to a table that the execution writes (Iceberg), or to any
+    table (Delta Lake): see `listener.runs.commits` for whose it is.
+
+    Args:
+        format: `iceberg` or `delta`.
+        location: the location of the table, as the format spells it.
+        version: the id of the snapshot, or the number of the version.
+        time: when it was made, by the clock of whoever keeps the time (timezone-aware); None if that is not known.
+        parent: the version before it; None if there is none, or it is not known.
+        table: the name of the table; None if it is not known.
+        operation: what the commit did, such as `append`, in the format's words; None if it is not known.
+        branch: the branch that was written; None for the main one.
+        query: the id of the streaming query that made it, by the commit's own mark; None if it has none.
+        epoch: the micro-batch of that query, by the commit's own mark.
+        rows: the rows that it added; None if it does not tell.
+        bytes: the size of the files that it added; None if it does not tell.
+    """
+
+    format: str
+    location: str
+    version: str
+    time: datetime.datetime | None = None
+    parent: str | None = None
+    table: str | None = None
+    operation: str | None = None
+    branch: str | None = None
+    query: str | None = None
+    epoch: int | None = None
+    rows: int | None = None
+    bytes: int | None = None
+
+
+@attrs.frozen
 class ExecutionStarted:
     """
     SparkListenerSQLExecutionStart.
@@ -190,6 +227,7 @@ class ExecutionEnded:
         failure: why it failed; None if it did not.
         is_checkpoint: whether later plans use its rows under this plan's exprIds, without containing this plan.
         metrics: its metrics.
+        commits: the commits that it may have made, oldest first by table; empty if it failed.
     """
 
     id: int
@@ -198,6 +236,7 @@ class ExecutionEnded:
     failure: Failure | None = None
     is_checkpoint: bool = False
     metrics: ExecutionMetrics = ExecutionMetrics()
+    commits: tuple[Commit, ...] = ()
 
 
 @attrs.frozen
@@ -444,7 +483,13 @@ class _Members:
 
     def time(self) -> datetime.datetime:
         """Return the member `time`, which Spark counts in milliseconds since the epoch."""
-        milliseconds = self.number("time")
+        return self._moment(self.number("time"))
+
+    def optional_time(self) -> datetime.datetime | None:
+        milliseconds = self.optional_number("time")
+        return None if milliseconds is None else self._moment(milliseconds)
+
+    def _moment(self, milliseconds: int) -> datetime.datetime:
         try:
             return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc)
         except (OverflowError, ValueError, OSError) as problem:
@@ -513,7 +558,32 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
         rows = counted.optional_number("committedRows") if rows is None else rows
         writes.append(Statistics(rows, counted.optional_number("numOutputBytes"), files))
     metrics = ExecutionMetrics(tuple(scans), tuple(writes), _task_metrics(raw))
-    return ExecutionEnded(raw.number("id"), raw.time(), _query(raw), _failure(raw), raw.flag("checkpoint"), metrics)
+    return ExecutionEnded(
+        raw.number("id"),
+        raw.time(),
+        _query(raw),
+        _failure(raw),
+        raw.flag("checkpoint"),
+        metrics,
+        tuple(_commit(commit) for commit in raw.all_inner("commits")),
+    )
+
+
+def _commit(raw: _Members) -> Commit:
+    return Commit(
+        raw.text("format"),
+        raw.text("location"),
+        raw.text("version"),
+        raw.optional_time(),
+        raw.optional_text("parent"),
+        raw.optional_text("table"),
+        raw.optional_text("operation"),
+        raw.optional_text("branch"),
+        raw.optional_text("query"),
+        raw.optional_number("epoch"),
+        raw.optional_number("rows"),
+        raw.optional_number("bytes"),
+    )
 
 
 def _stream(raw: _Members) -> StreamStarted | StreamTerminated:
