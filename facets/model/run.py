@@ -8,6 +8,7 @@ from typing import NewType
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
+from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
 
 
 @attrs.frozen
@@ -189,6 +190,8 @@ class RunState:
         gaps: for `extractionError`; empty if nothing is missing.
         operators: the number of operators in the plan (`extractionError.totalTasks`).
         metrics: the names and values of what the listener counted; only in the application's terminal state.
+        stream: the streaming query that it is a run of, with its micro-batches since the event before; None for any
+            other run.
     """
 
     event_type: str
@@ -203,6 +206,7 @@ class RunState:
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
     metrics: tuple[tuple[str, object], ...] = ()
+    stream: StreamingQuery | None = None
 
 
 RedactedState = NewType("RedactedState", RunState)

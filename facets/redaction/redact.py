@@ -7,11 +7,13 @@ stay too.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
 from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import is_secret
@@ -20,6 +22,8 @@ from openlineage_pyspark.facets.redaction.sql import SqlText, redact_sql
 from openlineage_pyspark.facets.redaction.text import redact_text, without_values
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
 from openlineage_pyspark.facets.urls import REDACTED
+
+_MOST_SHOWN = 10_000
 
 
 @attrs.frozen
@@ -94,6 +98,7 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
         outputs=tuple(outputs),
         failure=_failure(state.failure, redaction, sql.hidden, earlier) if state.failure is not None else None,
         gaps=tuple(attrs.evolve(r, message=redaction.text(r.message)) for r in state.gaps),
+        stream=_stream(state.stream, redaction) if state.stream is not None else None,
     )
     return RedactedState(shown)
 
@@ -109,6 +114,60 @@ def _failure(
         message=redaction.message(failure.message, hidden),
         stack_trace=redaction.message(trace, hidden) if trace is not None else None,
     )
+
+
+def _stream(stream: StreamingQuery, redaction: Redaction) -> StreamingQuery:
+    shown: dict[str, str] = {}
+
+    def text(given: str | None) -> str | None:
+        """Redact a text; those of one batch mostly come back in the next one."""
+        if given is None:
+            return None
+        if given not in shown:
+            if len(shown) >= _MOST_SHOWN:
+                shown.clear()
+            shown[given] = _offset(given, redaction)
+        return shown[given]
+
+    batches = tuple(
+        attrs.evolve(
+            batch,
+            sources=tuple(
+                attrs.evolve(s, description=text(s.description) or "", start=text(s.start), end=text(s.end))
+                for s in batch.sources
+            ),
+            sinks=tuple(attrs.evolve(sink, description=text(sink.description)) for sink in batch.sinks),
+        )
+        for batch in stream.batches
+    )
+    return attrs.evolve(stream, name=text(stream.name), checkpoint=text(stream.checkpoint), batches=batches)
+
+
+def _offset(text: str, redaction: Redaction) -> str:
+    """Redact a text that may be JSON: then its strings one by one, so that it stays JSON."""
+    if not text.startswith(("{", "[")):
+        return redaction.text(text)
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return redaction.text(text)
+    shown = _strings_redacted(said, redaction)
+    return text if shown == said else json.dumps(shown, separators=(",", ":"))
+
+
+def _strings_redacted(value: object, redaction: Redaction) -> object:
+    if isinstance(value, str):
+        return redaction.text(value)
+    if isinstance(value, list):
+        return [_strings_redacted(item, redaction) for item in value]
+    if isinstance(value, dict):
+        return {
+            redaction.text(name): (
+                REDACTED if isinstance(inner, str) and is_secret(name) else _strings_redacted(inner, redaction)
+            )
+            for name, inner in value.items()
+        }
+    return value
 
 
 def _engine(engine: Engine, redaction: Redaction) -> Engine:

@@ -32,6 +32,8 @@ class Application:
         replace_dots: whether `_` replaces the dots in job names.
         trimming: what is left out of the names of datasets.
         views: whether permanent views that are read count as inputs.
+        batch_interval: the seconds between two events that tell micro-batches of a run; if it is negative, they come
+            only when there are as many micro-batches as one event lists.
     """
 
     id: str
@@ -51,6 +53,7 @@ class Application:
     replace_dots: bool = False
     trimming: Trimming = DEFAULT_TRIMMING
     views: bool = True
+    batch_interval: float = 60.0
 
     def started_state(self) -> RunState:
         """Return the START state of the application's own run."""

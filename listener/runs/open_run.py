@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.commands.target import Write
@@ -12,6 +12,9 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statis
 from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Parent, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import ExecutionMetrics
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
 
 # Spark's messages for jobs that it cancels while stopping (DAGScheduler.cleanUpAfterSchedulerStop), and for calls made
 # after it has stopped (SparkContext.assertNotStopped, SparkContext.runJob).
@@ -212,6 +215,7 @@ class OpenRun:
         nested: the lineage of the plans of nested writes.
         counted: what its scans and writes counted.
         beyond: whether there were more nested writes than are kept.
+        batches: the micro-batches that no event has told yet; None unless it is the run of a streaming query.
     """
 
     key: str
@@ -222,6 +226,7 @@ class OpenRun:
     nested: list[PlanLineage] = attrs.Factory(list)
     counted: Counted = attrs.Factory(Counted)
     beyond: bool = False
+    batches: MicroBatches | None = None
     _known: set[frozenset[Any]] = attrs.Factory(set)
 
     @property
@@ -286,7 +291,7 @@ class OpenRun:
         Return the run's current state.
 
         Args:
-            event_type: START, COMPLETE, FAIL or ABORT.
+            event_type: START, RUNNING, COMPLETE, FAIL or ABORT.
             time: the event's time (timezone-aware).
             engine: the processing engine.
             parent: the run's parent.

@@ -21,6 +21,7 @@ FACETS = (
     "processing_engine",
     "pyspark_event",
     "pyspark_metrics",
+    "pyspark_micro_batches",
     "schema",
     "sourceCodeLocation",
     "spark_applicationDetails",

@@ -110,6 +110,7 @@ def application_of(facts: ContextFacts, settings: Settings, attempt: int = 1) ->
         replace_dots=settings.replace_dot_with_underscore,
         trimming=settings.trimming,
         views=settings.views_enabled,
+        batch_interval=settings.streaming_interval,
     )
 
 
