@@ -31,7 +31,9 @@ _MOST_REMARKS = 20
 _SHORTEST_ERROR = 1_000
 _GONE = object()
 
-_CONFIGURATION = frozenset({"spark_properties", "spark_applicationDetails", "ownership", "tags", "sourceCodeLocation"})
+_CONFIGURATION = frozenset(
+    {"spark_properties", "spark_applicationDetails", "pyspark_submission", "ownership", "tags", "sourceCodeLocation"}
+)
 _DETAILS = frozenset({"dataSource", "catalog", "storage", "datasetType", "symlinks", "subset"})
 _BATCHES = "pyspark_micro_batches"
 _ESSENTIAL = frozenset({"parent", "errorMessage", "extractionError", "jobType", "pyspark_event", _BATCHES})

@@ -14,7 +14,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
-from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState
+from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState, Submission
 from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.redaction.rows import without_rows
@@ -94,6 +94,7 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
         state,
         job=attrs.evolve(state.job, sql=sql.text or None),
         engine=_engine(state.engine, redaction),
+        submission=None if state.submission is None else _submission(state.submission, redaction),
         inputs=tuple(attrs.evolve(read, dataset=_dataset(read.dataset, redaction)) for read in state.inputs),
         outputs=tuple(outputs),
         failure=_failure(state.failure, redaction, sql.hidden, earlier) if state.failure is not None else None,
@@ -168,6 +169,28 @@ def _strings_redacted(value: object, redaction: Redaction) -> object:
             for name, inner in value.items()
         }
     return value
+
+
+def _submission(submission: Submission, redaction: Redaction) -> Submission:
+    """Redact a command word by word: what a word says may depend on the one before it."""
+    words = submission.command
+    before = ("", *words)
+    shown = [_word(word, option, redaction) for word, option in zip(words, before, strict=False)]
+    whole = redaction.text(" ".join(shown))
+    if whole != " ".join(shown):
+        shown = [word if word in whole else REDACTED for word in shown]
+    folder = redaction.text(submission.folder)
+    is_redacted = submission.redacted or tuple(shown) != words
+    return attrs.evolve(submission, command=tuple(shown), folder=folder, redacted=is_redacted)
+
+
+def _word(word: str, before: str, redaction: Redaction) -> str:
+    if before.startswith("-") and "=" not in before and not word.startswith("-") and is_secret(before.lstrip("-")):
+        return REDACTED
+    name, _, value = word.partition("=")
+    if value and is_secret(name.lstrip("-")):
+        return f"{redaction.text(name)}={REDACTED}"
+    return redaction.text(word)
 
 
 def _engine(engine: Engine, redaction: Redaction) -> Engine:

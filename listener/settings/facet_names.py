@@ -22,6 +22,7 @@ FACETS = (
     "pyspark_event",
     "pyspark_metrics",
     "pyspark_micro_batches",
+    "pyspark_submission",
     "schema",
     "sourceCodeLocation",
     "spark_applicationDetails",

@@ -45,6 +45,7 @@ class Flow:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        self._lines: dict[int, dict[Key, None]] = {}
         self.reads: dict[Unit, list[Placed]] = {}
         self.readers: dict[Key, list[Unit]] = {}
         self.writes: dict[Unit, list[Key]] = {}
@@ -86,9 +87,45 @@ class Flow:
         """Return a version."""
         return self.facts.histories[key[0]][key[1]]
 
-    def after(self, key: Key) -> Key | None:
-        """Return the version that follows one; None for the last."""
-        return (key[0], key[1] + 1) if key[1] + 1 < len(self.facts.histories[key[0]]) else None
+    def after(self, key: Key) -> list[Key]:
+        """Return the versions that follow one: none for the last, several if the dataset was rolled back to it."""
+        return self._after.get(key, [])
+
+    @functools.cached_property
+    def before(self) -> dict[Key, Key]:
+        """Return the version before each one: the one that the storage names, else the one before it in time."""
+        found: dict[Key, Key] = {}
+        for dataset, history in self.facts.histories.items():
+            places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
+            for place, made in enumerate(history):
+                parent = places.get(made.parent, place)
+                if place:
+                    found[dataset, place] = (dataset, parent if parent < place else place - 1)
+        return found
+
+    @functools.cached_property
+    def _after(self) -> dict[Key, list[Key]]:
+        found: dict[Key, list[Key]] = {}
+        for key, before in self.before.items():
+            found.setdefault(before, []).append(key)
+        return found
+
+    def line(self, dataset: int) -> list[Key]:
+        """Return the versions that lead to the newest one, the newest first: without those that were rolled back."""
+        if dataset not in self._lines:
+            here: Key | None = (dataset, len(self.facts.histories[dataset]) - 1)
+            found = []
+            while here is not None and here[1] >= 0:
+                found.append(here)
+                here = self.before.get(here)
+            self._lines[dataset] = dict.fromkeys(found)
+        return list(self._lines[dataset])
+
+    def counts(self, key: Key) -> bool:
+        """Return whether a version leads to the newest one."""
+        if key[0] not in self._lines:
+            self.line(key[0])
+        return key in self._lines[key[0]]
 
     def following(self, unit: Unit) -> Unit | None:
         """Return the micro-batch that follows one of the same query."""
@@ -139,9 +176,9 @@ def spread(flow: Flow, start: Key, passes: Passes = everything) -> Spread:
     # The batches after the one that made it go on from its state.
     spreading.taint_from(flow.following(flow.made(start).unit), start)
     for key in spreading.waiting:
-        after = flow.after(key)
-        if after is not None and flow.made(after).whole is not True:
-            spreading.taint(after, key)
+        for after in flow.after(key):
+            if flow.made(after).whole is not True:
+                spreading.taint(after, key)
         for unit in flow.readers.get(key, ()):
             if spreading.reaches_something(unit, key):
                 spreading.taint_from(unit, key)
@@ -189,22 +226,18 @@ def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[
         found: those that hold bad data.
         again_from: datasets of which more is made again -> the place of the first such version.
     """
-    histories = flow.facts.histories
-    newest = ((dataset, len(histories[dataset]) - 1) for dataset in found.datasets)
-    waiting = [key for key in newest if key in found.because]
-    waiting += [
-        (dataset, place) for dataset, begin in again_from.items() for place in range(begin, len(histories[dataset]))
-    ]
+    waiting = [line[0] for dataset in found.datasets if (line := flow.line(dataset))[0] in found.because]
+    waiting += [key for dataset, begin in again_from.items() for key in flow.line(dataset) if key[1] >= begin]
     needed: dict[Key, None] = {}
     done: set[Unit] = set()
     while waiting:
         key = waiting.pop()
-        if key in needed:
+        if key in needed or not flow.counts(key):
             continue
         needed[key] = None
         made = flow.made(key)
-        before = (key[0], key[1] - 1)
-        if made.whole is not True and before in found.because:
+        before = flow.before.get(key)
+        if made.whole is not True and before is not None and before in found.because:
             waiting.append(before)
         if not made.empties and key != found.start and made.unit not in done:
             done.add(made.unit)
@@ -217,10 +250,10 @@ def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[
 def live(flow: Flow, dataset: int) -> list[Key]:
     """Return the versions of a dataset that still count: from the last one that replaced it as a whole."""
     found: list[Key] = []
-    for place in range(len(flow.facts.histories[dataset]) - 1, -1, -1):
-        made = flow.made((dataset, place))
+    for key in flow.line(dataset):
+        made = flow.made(key)
         if not made.empties:
-            found.append((dataset, place))
+            found.append(key)
         if made.whole is True:
             break
     return found[::-1]
@@ -230,9 +263,7 @@ def _written_again(flow: Flow, unit: Unit) -> Iterator[Key]:
     """Yield what must follow if something runs again: all that it writes, what came after that, and later batches."""
     for key in flow.writes.get(unit, ()):
         yield key
-        after = flow.after(key)
-        if after is not None:
-            yield after
+        yield from flow.after(key)
     following = flow.following(unit)
     if following is not None:
         yield from flow.writes.get(following, ())

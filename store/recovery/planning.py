@@ -174,14 +174,18 @@ class _Planning:
         if first.whole is True and not is_root:
             return _Base(place, replaced=True)
         wanted = ""
-        for here in range(place, -1, -1):
-            if here < place and history[here].whole is True:
-                return _Base(here, replaced=True, instead_of=wanted)
-            version = history[here].parent or (history[here - 1].snapshot if here else "")
-            if not version and here and history[here - 1].empties:
-                return _Base(here, instead_of=wanted)
+        here: Key | None = (dataset, place)
+        while here is not None:
+            at = here[1]
+            if at < place and history[at].whole is True:
+                return _Base(at, replaced=True, instead_of=wanted)
+            here = self._flow.before.get(here)
+            before = history[here[1]] if here else None
+            version = history[at].parent or (before.snapshot if before else "")
+            if not version and before and before.empties:
+                return _Base(at, instead_of=wanted)
             if known.has_versions and version and version not in self._wish.expired:
-                return _Base(here, version, instead_of=wanted)
+                return _Base(at, version, instead_of=wanted)
             wanted = wanted or (version if version in self._wish.expired else "")
         if is_root and not known.has_versions:
             return _Base(place)
@@ -190,7 +194,7 @@ class _Planning:
 
     def _is_bad(self, dataset: int) -> bool:
         """Return whether the newest version of a dataset holds bad data."""
-        return (dataset, len(self._facts.histories[dataset]) - 1) in self._spread.because
+        return self._flow.line(dataset)[0] in self._spread.because
 
     # What the plan says besides its steps.
 
@@ -201,7 +205,8 @@ class _Planning:
         for dataset, keys in by_dataset.items():
             keys.sort()
             first = self._flow.made(keys[0])
-            before = self._flow.made((dataset, keys[0][1] - 1)).version if keys[0][1] else ""
+            earlier = self._flow.before.get(keys[0])
+            before = self._flow.made(earlier).version if earlier else ""
             reason = next((why for key in keys if (why := self._spread.because[key]) and why[0] != dataset), None)
             yield Touched(
                 self._label(dataset),
@@ -281,6 +286,9 @@ class _Planning:
                 yield Step("empty", f"Remove the files of {where}.", notes=(*notes, *_why_emptied(known)))
 
     def _correction(self) -> Iterator[Step]:
+        if not self._flow.counts(self._wish.start):
+            # It was rolled back already.
+            return
         known, made = self._facts.datasets[self._root], self._flow.made(self._wish.start)
         name = known.label
         doubts: list[str] = []
@@ -457,11 +465,12 @@ class _Planning:
             yield f"its event does not say which version of {label} it read: the one that was current then is taken"
         if placed.key is None or placed.key not in self._needed or unit[1] != NO_BATCH:
             return
-        made, after = self._flow.made(placed.key), self._flow.after(placed.key)
-        if after is None or after not in self._needed or made.batch_id == NO_BATCH:
+        made = self._flow.made(placed.key)
+        if made.batch_id == NO_BATCH:
             return
-        following = self._flow.made(after)
-        if self._facts.run(following.run_id).query == self._facts.run(made.run_id).query:
+        query = self._facts.run(made.run_id).query
+        following = [self._flow.made(each) for each in self._flow.after(placed.key) if each in self._needed]
+        if any(self._facts.run(each.run_id).query == query for each in following):
             yield f"it read {label} in the middle of a stream, and now reads what the stream made up to its end"
 
     def _again(self, group: Group) -> Iterator[Again]:
@@ -483,7 +492,7 @@ class _Planning:
         return placed.key is not None and (placed.key in self._needed or placed.key in self._spread.because)
 
     def _changed_since(self, placed: Placed) -> bool:
-        return placed.key is None or self._flow.after(placed.key) is not None
+        return placed.key is None or bool(self._flow.after(placed.key))
 
     def _pinned(self, placed: Placed, dataset: Dataset) -> tuple[str, str]:
         """Return the version to which a clean input is pinned, and what is not certain about that."""

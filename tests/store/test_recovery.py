@@ -518,3 +518,19 @@ def test_a_plan_is_carried_out_only_after_a_yes_and_stops_where_a_person_must_ac
 
 def _plain(name: str) -> dict[str, Any]:
     return table(name, lake="parquet", change="CREATE")
+
+
+def test_what_was_rolled_back_already_is_not_repeated(filled: Fill) -> None:
+    events = [
+        *three_layers(),
+        *statement("load", 8, "INSERT INTO ice.db.raw SELECT * FROM files", (), table("raw", "14", parent="11")),
+        *statement("clean", 9, CLEAN, (table("raw", "14"), table("rates", "91")), table("clean", "23", parent="21")),
+    ]
+    found = filled(*events).recover("db.raw", version="12")
+
+    assert [(each.dataset, each.bad, each.is_clean) for each in found.datasets] == [
+        ("db.raw", ("12", "13"), True),
+        ("db.clean", ("22",), True),
+        ("db.total", ("31",), False),
+    ]
+    assert code_of(found) == [SUM_AGAIN]
