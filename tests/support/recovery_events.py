@@ -52,9 +52,13 @@ def statement(
 def application(name: str, minute: float, *command: str, redacted: bool = False) -> list[Event]:
     """Return the START of an application's own run, whose id is its name."""
     submission = {"command": list(command), "workingDirectory": "/jobs", "deployMode": "client", "redacted": redacted}
-    event = run_event(name, "START", minute, run=name, **({"pyspark_submission": submission} if command else {}))
+    event = run_event(name, "START", minute, run=name, **_said(submission if command else None))
     event["job"]["facets"]["sourceCodeLocation"] = {"type": "file", "url": f"file:///jobs/{name}.py"}
     return [event]
+
+
+def _said(submission: Event | None) -> dict[str, Any]:
+    return {} if submission is None else {"pyspark_submission": submission}
 
 
 def batch(number: int, minute: float, source: Event, sink: Event, begin: str = "null", end: str = "null") -> Event:
