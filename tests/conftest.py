@@ -128,7 +128,10 @@ class Specification:
 
     WITHOUT_SCHEMA = frozenset(
         ("RunFacet", name)
-        for name in ("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics")
+        for name in (
+            *("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics"),
+            "pyspark_micro_batches",
+        )
     )
 
     def __init__(self) -> None:

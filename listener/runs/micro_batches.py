@@ -17,12 +17,13 @@ from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
+    Commit,
     ExecutionMetrics,
     SourceProgress,
     StreamProgressed,
 )
 from openlineage_pyspark.listener.runs.open_run import Counted, Written
-from openlineage_pyspark.listener.runs.stream_sources import SourceNames, parts_of
+from openlineage_pyspark.listener.runs.stream_sources import SourceNames, parts_of, reads_no_dataset
 
 MOST_BATCHES = 1000
 """The most micro-batches that one event lists."""
@@ -151,6 +152,25 @@ class MicroBatches:
             wrote = running.wrote.setdefault(output, _Wrote())
             wrote.written.add(metrics)
             wrote.change = change or wrote.change
+
+    def commit(self, batch: int, output: Identifier, commits: Iterable[Commit]) -> None:
+        """
+        Add the commits that an execution of a batch has made; call this after `count`.
+
+        Args:
+            batch: the number of the batch.
+            output: the output that they were made to.
+            commits: the commits, oldest first.
+        """
+        wrote = self._running.setdefault(batch, _Running()).wrote.setdefault(output, _Wrote())
+        made = list(commits)
+        statistics = wrote.written.statistics
+        counted = statistics.rows if statistics is not None and len(made) == 1 else None
+        for each in made:
+            rows = counted if counted is not None else each.rows
+            wrote.sinks.append(BatchSink(output, None, each.version, each.parent, rows, wrote.change))
+        if made:
+            wrote.written = Written()
 
     def completed(self, progress: StreamProgressed) -> MicroBatch | None:
         """
@@ -294,18 +314,18 @@ class MicroBatches:
         for place, source in zip(collected.places, collected.batch.sources, strict=True):
             name = source.dataset or self.names.name_of(place)
             sources.append(source if name == source.dataset else attrs.evolve(source, dataset=name))
-            if name is None and self.names.is_in_doubt(source.description):
+            if name is None and not reads_no_dataset(source.description):
                 self._say(f"which input the source {source.description} is can't be told")
         return attrs.evolve(batch, sources=tuple(sources))
 
 
 def _sinks(identifier: Identifier, wrote: _Wrote) -> list[BatchSink]:
     """Return what was committed to an output; without versions, all that was written is one entry."""
+    if wrote.sinks:
+        return wrote.sinks
     statistics = wrote.written.statistics
     rows = statistics.rows if statistics is not None else None
-    if not wrote.sinks:
-        return [BatchSink(identifier, rows=rows, change=wrote.change)]
-    return wrote.sinks
+    return [BatchSink(identifier, rows=rows, change=wrote.change)]
 
 
 def _size(batch: MicroBatch) -> int:
