@@ -129,7 +129,7 @@ class Specification:
     WITHOUT_SCHEMA = frozenset(
         ("RunFacet", name)
         for name in ("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics")
-    )
+    ) | {("DatasetFacet", "pyspark_snapshot")}
 
     def __init__(self) -> None:
         self.schemas = Schemas(SPECIFICATION)

@@ -16,6 +16,7 @@ from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Failure, Job, Parent, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
+    Commit,
     ExecutionEnded,
     ExecutionMetrics,
     ExecutionStarted,
@@ -27,6 +28,7 @@ from openlineage_pyspark.listener.probe.records import (
     TableDropped,
 )
 from openlineage_pyspark.listener.runs.application import Application
+from openlineage_pyspark.listener.runs.commits import Commits, Writer
 from openlineage_pyspark.listener.runs.execution import Execution, Statements
 from openlineage_pyspark.listener.runs.job_names import job_name, output_label, stream_label
 from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, Step
@@ -55,6 +57,7 @@ class Runs:
         self._runs: dict[str, OpenRun] = {}
         self._streams: dict[str, StreamStarted] = {}
         self._statements = Statements()
+        self._commits = Commits()
 
     def wants_plan(self, step: Step) -> bool:
         """
@@ -233,6 +236,9 @@ class Runs:
         run = self._run_around(execution)
         if run is not None:
             self._count(run, execution, record.metrics)
+            self._commit(run, execution, record)
+        oldest = min((each.time for each in self._executions.values()), default=None)
+        self._commits.end(self._writer(execution, record.time), oldest)
         statement = execution.statement
         if statement is not None and not self._statements.end(statement, failed=record.failure is not None):
             return []
@@ -254,6 +260,23 @@ class Runs:
         if self._repeats(execution, execution.stream):
             metrics = ExecutionMetrics(tasks=metrics.tasks)
         run.count(metrics, parts, self._output_of(execution))
+
+    def _commit(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
+        """Add the commits to the run's outputs that one of its executions has made."""
+        others = [self._writer(each) for each in self._executions.values() if each.root != execution.root]
+        by_output: dict[Identifier, list[Commit]] = {}
+        for commit in record.commits:
+            output = run.output_at(self._application.trimming.trimmed(naming.location(commit.location)), commit.table)
+            if output is not None:
+                by_output.setdefault(output, []).append(commit)
+        for output, commits in by_output.items():
+            run.commit(output, self._commits.own(output, commits, record.metrics, execution.time, others))
+
+    def _writer(self, execution: Execution, ended: datetime.datetime | None = None) -> Writer:
+        run = self._run_around(execution)
+        outputs = frozenset[Identifier]() if run is None else run.outputs
+        known = run is not None or execution.settled
+        return Writer(execution.root, outputs if known else None, ended)
 
     def _repeats(self, execution: Execution, stream: str | None) -> bool:
         """Return whether an execution is the second one of a micro-batch: it fetches the result of the first's plan."""

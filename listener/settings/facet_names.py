@@ -21,6 +21,7 @@ FACETS = (
     "processing_engine",
     "pyspark_event",
     "pyspark_metrics",
+    "pyspark_snapshot",
     "schema",
     "sourceCodeLocation",
     "spark_applicationDetails",
@@ -30,6 +31,7 @@ FACETS = (
     "subset",
     "symlinks",
     "tags",
+    "version",
 )
 """The facets that events may contain."""
 
@@ -44,7 +46,6 @@ FACETS_NOT_YET = (
     "spark.logicalPlan",
     "spark_jobDetails",
     "spark_unknown",
-    "version",
 )
 """Facets of the Java integration that these events never contain."""
 
