@@ -132,7 +132,7 @@ class Specification:
             *("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics"),
             "pyspark_micro_batches",
         )
-    )
+    ) | {("DatasetFacet", "pyspark_snapshot")}
 
     def __init__(self) -> None:
         self.schemas = Schemas(SPECIFICATION)

@@ -11,9 +11,9 @@ import datetime
 from collections.abc import Iterable
 
 import attrs
-from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.model.dataset import Identifier, Versions
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
-from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.model.run import Gap, RunInput
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
@@ -111,6 +111,7 @@ class MicroBatches:
     _told: datetime.datetime | None = attrs.field(default=None, init=False)
     _gaps: dict[Gap, None] = attrs.field(factory=dict, init=False)
     _forgotten: int = attrs.field(default=0, init=False)
+    _versions: dict[Identifier, str] = attrs.field(factory=dict, init=False)
 
     def __len__(self) -> int:
         return len(self._collected)
@@ -264,6 +265,13 @@ class MicroBatches:
         query = StreamingQuery(self.id, self.run, self.name, self.checkpoint, self.continues, batches)
         return query, tuple(gaps)
 
+    def at_version(self, read: RunInput) -> RunInput:
+        """Return an input with the last version of it that a batch has read, if the batches tell one."""
+        version, layer = self._versions.get(read.dataset.identifier), read.dataset.storage_layer
+        if version is None or layer is None:
+            return read
+        return attrs.evolve(read, dataset=attrs.evolve(read.dataset, versions=Versions(layer, (version,))))
+
     def _say(self, message: str) -> None:
         # One message per source or per loss; a run that loses thousands says the first ones.
         if len(self._gaps) < MOST_BATCHES:
@@ -314,6 +322,8 @@ class MicroBatches:
         for place, source in zip(collected.places, collected.batch.sources, strict=True):
             name = source.dataset or self.names.name_of(place)
             sources.append(source if name == source.dataset else attrs.evolve(source, dataset=name))
+            if name is not None and source.version is not None:
+                self._versions[name] = source.version
             if name is None and not reads_no_dataset(source.description):
                 self._say(f"which input the source {source.description} is can't be told")
         return attrs.evolve(batch, sources=tuple(sources))

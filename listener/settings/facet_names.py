@@ -22,6 +22,7 @@ FACETS = (
     "pyspark_event",
     "pyspark_metrics",
     "pyspark_micro_batches",
+    "pyspark_snapshot",
     "schema",
     "sourceCodeLocation",
     "spark_applicationDetails",
@@ -31,6 +32,7 @@ FACETS = (
     "subset",
     "symlinks",
     "tags",
+    "version",
 )
 """The facets that events may contain."""
 
@@ -45,7 +47,6 @@ FACETS_NOT_YET = (
     "spark.logicalPlan",
     "spark_jobDetails",
     "spark_unknown",
-    "version",
 )
 """Facets of the Java integration that these events never contain."""
 
