@@ -42,7 +42,7 @@ OWN = (
     | _DETAILS
     | _ESSENTIAL
     | {"processing_engine", "sql", "documentation", "schema", "columnLineage"}
-    | {"lifecycleStateChange", "inputStatistics", "outputStatistics"}
+    | {"lifecycleStateChange", "inputStatistics", "outputStatistics", "version", "pyspark_snapshot"}
 )
 """The names of this package's own facets; all others come from custom providers."""
 

@@ -206,7 +206,10 @@ def _dataset(dataset: Dataset, redaction: Redaction) -> Dataset:
     # A partition may be a value that is secret.
     locations = tuple(dict.fromkeys(map(redaction.text, dataset.locations)))
     comment = _comment(dataset.description, redaction)
-    return attrs.evolve(dataset, fields=fields, description=comment, locations=locations)
+    versions = dataset.versions
+    if versions is not None and versions.branch is not None:
+        versions = attrs.evolve(versions, branch=redaction.text(versions.branch))
+    return attrs.evolve(dataset, fields=fields, description=comment, locations=locations, versions=versions)
 
 
 def _field(field: Field, redaction: Redaction) -> Field:

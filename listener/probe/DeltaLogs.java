@@ -49,6 +49,14 @@ final class DeltaLogs {
     return found;
   }
 
+  /** Returns the version that a relation of files is read at; null if it is none of Delta Lake. */
+  static Object scanned(Object relation) {
+    Object index = Reflection.call(relation, "location");
+    if (index == null || !index.getClass().getName().startsWith("org.apache.spark.sql.delta.")) return null;
+    Object version = Reflection.call(index, "version");
+    return version instanceof Long && ((Long) version).longValue() >= 0 ? version : null;
+  }
+
   private static Object module() {
     try {
       Class type = Class.forName(LOG, false, DeltaLogs.class.getClassLoader());

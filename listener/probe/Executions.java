@@ -166,7 +166,9 @@ final class Executions {
     if (fetch || read) record.writeBooleanField("read", true);
     if (fetch || (read && !checkpoint)) return;
     sent.put(Long.valueOf(id), Integer.valueOf(System.identityHashCode(plan)));
-    record.writeRawField("plan", DeepEncoding.of(vocabulary, Reflection.call(execution, "sparkSession"), plan));
+    long[] start = (long[]) begun.get(Long.valueOf(id));
+    Object session = Reflection.call(execution, "sparkSession");
+    record.writeRawField("plan", DeepEncoding.of(vocabulary, session, plan, start == null ? 0L : start[0]));
   }
 
   /** Returns whether the plan is a command, or the commands of a multi-insert, perhaps below the CTEs they share. */

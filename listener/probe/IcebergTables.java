@@ -77,6 +77,47 @@ final class IcebergTables {
     return byId instanceof Map && id != null ? ((Map) byId).get(id) : null;
   }
 
+  /**
+   * Returns the id of the snapshot that a Spark table is read at; null if it has none. `began`: when the execution that
+   * reads it began; what was committed later is not read.
+   */
+  static Object at(Object sparkTable, long began) {
+    Object table = tableOf(sparkTable);
+    if (isMetadata(table)) return null;
+    Object pinned = Reflection.field(sparkTable, "snapshot");
+    Object explicit = Reflection.call(pinned, "snapshotId");
+    if (explicit == null) explicit = Reflection.field(sparkTable, "snapshotId");
+    if (explicit != null) return text(explicit);
+    Object metadata = metadata(table);
+    Object snapshot = metadata == null ? null : head(metadata, Reflection.field(sparkTable, "branch"));
+    for (int i = 0; snapshot != null && time(snapshot) > began && i < MOST; i++) {
+      snapshot = snapshot(metadata, Reflection.call(snapshot, "parentId"));
+    }
+    return snapshot == null || time(snapshot) > began ? null : text(Reflection.call(snapshot, "snapshotId"));
+  }
+
+  /** Returns the id of the snapshot that a scan has read, as its report or the scan itself says; or null. */
+  static Object scanned(Object scan) {
+    if (own(scan) == null || isMetadata(tableOf(scan))) return null;
+    Object id = Reflection.call(Reflection.call(Reflection.field(scan, "scanReportSupplier"), "get"), "snapshotId");
+    if (id == null) id = Reflection.call(Reflection.field(scan, "snapshot"), "snapshotId");
+    if (id == null) id = Reflection.field(scan, "snapshotId");
+    if (id == null) id = Reflection.field(scan, "endSnapshotId");
+    return id == null ? null : text(id);
+  }
+
+  private static String text(Object id) {
+    return "-1".equals(id.toString()) ? null : id.toString();
+  }
+
+  /** Returns whether a table is one of Iceberg's own about another table, such as its snapshots or its files. */
+  private static boolean isMetadata(Object table) {
+    for (Class c = table == null ? null : table.getClass(); c != null; c = c.getSuperclass()) {
+      if (c.getName().equals(PACKAGE + "BaseMetadataTable")) return true;
+    }
+    return false;
+  }
+
   /** Returns the snapshots of a branch that were made between two times (milliseconds since the epoch), in order. */
   static ArrayList between(Object metadata, Object branch, long from, long to) {
     ArrayList found = new ArrayList();

@@ -73,11 +73,19 @@ final class Metrics {
     metrics.writeArrayFieldStart("ids");
     if (scans) ids(Reflection.call(node, "output"));
     metrics.writeEndArray();
+    if (scans) metrics.writeTextField("version", version(node));
     metrics.writeObjectFieldStart("m");
     numbers(Reflection.call(command != null ? command : node, "metrics"));
     if (writes && command == null) committed(Reflection.call(node, "commitProgress"));
     metrics.writeEndObject();
     metrics.writeEndObject();
+  }
+
+  /** Returns the version of its table that a batch scan has read; null if it is not known. */
+  private static Object version(Object node) {
+    if (node.getClass().getSimpleName().indexOf("MicroBatch") >= 0) return null;
+    Object snapshot = IcebergTables.scanned(Reflection.call(node, "scan"));
+    return snapshot == null ? DeltaLogs.scanned(Reflection.call(node, "relation")) : snapshot;
   }
 
   private void ids(Object output) throws IOException {

@@ -67,7 +67,7 @@ public final class Probe extends SparkListener {
 
   /** Returns the encoding of a plan that is not being run, for lineage without execution. */
   public String encode(LogicalPlan plan, Object session) throws IOException {
-    return DeepEncoding.of(vocabulary, session, plan);
+    return DeepEncoding.of(vocabulary, session, plan, System.currentTimeMillis());
   }
 
   public void onOtherEvent(SparkListenerEvent event) {

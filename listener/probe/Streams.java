@@ -18,6 +18,8 @@ final class Streams {
   private static final int MOST_OFFSETS = 500000;
   /** The directory of a query's state, below its checkpoint. */
   private static final String STATE = "/state";
+  /** Stands for an offset that is left out; an object of its own. */
+  private static final String CUT = new String("");
 
   /** Returns the record of the start, the progress or the end of a query's run; null for any other event. */
   static String record(SparkListenerEvent event) throws IOException {
@@ -30,8 +32,8 @@ final class Streams {
     record.writeStringField("event", name);
     record.writeNumberField("time", System.currentTimeMillis());
     record.writeStringField("run", run.toString());
-    write(record, "query", Reflection.call(event, "id"));
-    write(record, "name", Reflection.call(event, "name"));
+    record.writeTextField("query", Reflection.call(event, "id"));
+    record.writeTextField("name", Reflection.call(event, "name"));
     Object exception = Reflection.call(event, "exception");
     if (exception instanceof scala.Option && !((scala.Option) exception).isEmpty()) {
       String text = String.valueOf(((scala.Option) exception).get());
@@ -65,14 +67,14 @@ final class Streams {
     JsonText record = JsonText.record("progress");
     record.writeNumberField("time", System.currentTimeMillis());
     record.writeStringField("run", run.toString());
-    write(record, "query", Reflection.call(progress, "id"));
-    write(record, "name", Reflection.call(progress, "name"));
+    record.writeTextField("query", Reflection.call(progress, "id"));
+    record.writeTextField("name", Reflection.call(progress, "name"));
     record.writeNumberField("batch", ((Long) batch).longValue());
-    write(record, "began", Reflection.call(progress, "timestamp"));
-    number(record, "rows", Reflection.call(progress, "numInputRows"));
+    record.writeTextField("began", Reflection.call(progress, "timestamp"));
+    record.writeWholeField("rows", Reflection.call(progress, "numInputRows"));
     durations(record, Reflection.call(progress, "durationMs"));
     Object times = Reflection.call(progress, "eventTime");
-    if (times instanceof Map) write(record, "watermark", ((Map) times).get("watermark"));
+    if (times instanceof Map) record.writeTextField("watermark", ((Map) times).get("watermark"));
     sources(record, Reflection.call(progress, "sources"));
     Object sink = Reflection.call(Reflection.call(progress, "sink"), "description");
     if (sink != null) record.writeStringField("sink", JsonText.cut(sink.toString(), LONGEST_DESCRIPTION));
@@ -81,7 +83,7 @@ final class Streams {
 
   private static void durations(JsonText record, Object durations) throws IOException {
     if (!(durations instanceof Map)) return;
-    number(record, "duration", ((Map) durations).get("triggerExecution"));
+    record.writeWholeField("duration", ((Map) durations).get("triggerExecution"));
     // Only a trigger that has run a batch has spent time on it.
     if (((Map) durations).get("addBatch") != null) record.writeBooleanField("executed", true);
   }
@@ -95,19 +97,14 @@ final class Streams {
       record.writeStartObject();
       Object description = Reflection.call(all[i], "description");
       record.writeStringField("description", JsonText.cut(String.valueOf(description), LONGEST_DESCRIPTION));
-      number(record, "rows", Reflection.call(all[i], "numInputRows"));
-      boolean cut = false;
-      for (int end = 0; end < 2; end++) {
-        Object offset = Reflection.call(all[i], end == 0 ? "startOffset" : "endOffset");
-        if (!(offset instanceof String)) continue;
-        String text = (String) offset;
-        if (text.length() > LONGEST_OFFSET || text.length() > room) {
-          cut = true;
-          continue;
-        }
-        room -= text.length();
-        record.writeStringField(end == 0 ? "from" : "to", text);
-      }
+      record.writeWholeField("rows", Reflection.call(all[i], "numInputRows"));
+      String from = offset(Reflection.call(all[i], "startOffset"), room);
+      if (from != null) room -= from.length();
+      String to = offset(Reflection.call(all[i], "endOffset"), room);
+      if (to != null) room -= to.length();
+      boolean cut = from == CUT || to == CUT;
+      if (from != CUT) record.writeTextField("from", from);
+      if (to != CUT) record.writeTextField("to", to);
       if (cut) record.writeBooleanField("cut", true);
       record.writeEndObject();
     }
@@ -115,11 +112,10 @@ final class Streams {
     if (all.length > MOST_SOURCES) record.writeBooleanField("cut", true);
   }
 
-  private static void write(JsonText record, String name, Object value) throws IOException {
-    if (value != null) record.writeStringField(name, value.toString());
-  }
-
-  private static void number(JsonText record, String name, Object value) throws IOException {
-    if (value instanceof Number) record.writeNumberField(name, ((Number) value).longValue());
+  /** Returns an offset; null if there is none, and CUT if it is too long. */
+  private static String offset(Object offset, long room) {
+    if (!(offset instanceof String)) return null;
+    String text = (String) offset;
+    return text.length() > LONGEST_OFFSET || text.length() > room ? CUT : text;
   }
 }

@@ -129,10 +129,12 @@ class ScanMetrics:
     Args:
         attributes: exprIds of its output columns.
         read: the statistics of the read; without a row count, it is not known what was read.
+        version: the version of its table, if that has versions and the scan is no part of a stream.
     """
 
     attributes: tuple[int, ...]
     read: Statistics
+    version: str | None = None
 
 
 @attrs.frozen
@@ -552,7 +554,7 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
         rows, files = counted.optional_number("numOutputRows"), counted.optional_number("numFiles")
         if not entry.flag("w"):
             read = Statistics(rows, counted.optional_number("filesSize"), files)
-            scans.append(ScanMetrics(tuple(entry.numbers("ids")), read))
+            scans.append(ScanMetrics(tuple(entry.numbers("ids")), read, entry.optional_text("version")))
             continue
         # DataSource V2 writes report the rows that were committed.
         rows = counted.optional_number("committedRows") if rows is None else rows

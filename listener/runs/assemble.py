@@ -17,6 +17,8 @@ from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Failure, Job, Parent, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
+    BatchExecution,
+    Commit,
     ExecutionEnded,
     ExecutionMetrics,
     ExecutionStarted,
@@ -29,6 +31,7 @@ from openlineage_pyspark.listener.probe.records import (
     TableDropped,
 )
 from openlineage_pyspark.listener.runs.application import Application
+from openlineage_pyspark.listener.runs.commits import Commits, Writer
 from openlineage_pyspark.listener.runs.execution import Execution, Statements
 from openlineage_pyspark.listener.runs.job_names import job_name, output_label, stream_label
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
@@ -62,6 +65,7 @@ class Runs:
         self._streams: dict[str, StreamStarted] = {}
         self._queries: dict[str, None] = {}
         self._statements = Statements()
+        self._commits = Commits()
 
     def wants_plan(self, step: Step) -> bool:
         """
@@ -254,6 +258,9 @@ class Runs:
         run = self._run_around(execution)
         if run is not None:
             self._count(run, execution, record)
+            self._commit(run, execution, record)
+        oldest = min((each.time for each in self._executions.values()), default=None)
+        self._commits.end(self._writer(execution, record.time), oldest)
         statement = execution.statement
         if statement is not None and not self._statements.end(statement, failed=record.failure is not None):
             return []
@@ -276,15 +283,41 @@ class Runs:
         if self._repeats(execution, execution.stream):
             metrics = ExecutionMetrics(tasks=metrics.tasks)
         run.count(metrics, parts, output)
-        batch = execution.batch or (around.batch if around is not None else None)
+        batch = self._batch_of(execution)
         if run.batches is not None and batch is not None and record.failure is None:
             run.batches.count(batch.id, metrics, parts, output, self._change_of(execution, output))
+
+    def _batch_of(self, execution: Execution) -> BatchExecution | None:
+        """Return the micro-batch that an execution is, or is a write of."""
+        around = self._executions.get(execution.root)
+        return execution.batch or (around.batch if around is not None else None)
 
     def _change_of(self, execution: Execution, output: Identifier | None) -> str | None:
         """Return what an execution, or those around it, make of an output: OVERWRITE, CREATE and the like."""
         group = [execution, *(each for each in self._executions.values() if each.root == execution.root)]
         writes = (out.write for each in group if each.plan_lineage is not None for out in each.plan_lineage.outputs)
         return next((write.lifecycle for write in writes if write.dataset.identifier == output), None)
+
+    def _commit(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
+        """Add the commits to the run's outputs that one of its executions has made."""
+        others = [self._writer(each) for each in self._executions.values() if each.root != execution.root]
+        by_output: dict[Identifier, list[Commit]] = {}
+        for commit in record.commits:
+            output = run.output_at(self._application.trimming.trimmed(naming.location(commit.location)), commit.table)
+            if output is not None:
+                by_output.setdefault(output, []).append(commit)
+        batch = self._batch_of(execution)
+        for output, commits in by_output.items():
+            own = self._commits.own(output, commits, record.metrics, execution.time, others)
+            run.commit(output, own)
+            if run.batches is not None and batch is not None:
+                run.batches.commit(batch.id, output, own)
+
+    def _writer(self, execution: Execution, ended: datetime.datetime | None = None) -> Writer:
+        run = self._run_around(execution)
+        outputs = frozenset[Identifier]() if run is None else run.outputs
+        known = run is not None or execution.settled
+        return Writer(execution.root, outputs if known else None, ended)
 
     def _repeats(self, execution: Execution, stream: str | None) -> bool:
         """Return whether an execution is the second one of a micro-batch: it fetches the result of the first's plan."""
@@ -420,4 +453,5 @@ class Runs:
         time = run.batches.later(time)
         state = run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)
         stream, gaps = run.batches.told(event_type, time)
-        return attrs.evolve(state, stream=stream, gaps=(*state.gaps, *gaps))
+        inputs = tuple(run.batches.at_version(read) for read in state.inputs) if event_type != "START" else state.inputs
+        return attrs.evolve(state, inputs=inputs, stream=stream, gaps=(*state.gaps, *gaps))

@@ -11,18 +11,19 @@ import datetime
 from collections.abc import Iterable
 
 import attrs
-from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.model.dataset import Identifier, Versions
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
-from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.model.run import Gap, RunInput
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
+    Commit,
     ExecutionMetrics,
     SourceProgress,
     StreamProgressed,
 )
 from openlineage_pyspark.listener.runs.open_run import Counted, Written
-from openlineage_pyspark.listener.runs.stream_sources import SourceNames, parts_of
+from openlineage_pyspark.listener.runs.stream_sources import SourceNames, parts_of, reads_no_dataset
 
 MOST_BATCHES = 1000
 """The most micro-batches that one event lists."""
@@ -110,6 +111,7 @@ class MicroBatches:
     _told: datetime.datetime | None = attrs.field(default=None, init=False)
     _gaps: dict[Gap, None] = attrs.field(factory=dict, init=False)
     _forgotten: int = attrs.field(default=0, init=False)
+    _versions: dict[Identifier, str] = attrs.field(factory=dict, init=False)
 
     def __len__(self) -> int:
         return len(self._collected)
@@ -151,6 +153,25 @@ class MicroBatches:
             wrote = running.wrote.setdefault(output, _Wrote())
             wrote.written.add(metrics)
             wrote.change = change or wrote.change
+
+    def commit(self, batch: int, output: Identifier, commits: Iterable[Commit]) -> None:
+        """
+        Add the commits that an execution of a batch has made; call this after `count`.
+
+        Args:
+            batch: the number of the batch.
+            output: the output that they were made to.
+            commits: the commits, oldest first.
+        """
+        wrote = self._running.setdefault(batch, _Running()).wrote.setdefault(output, _Wrote())
+        made = list(commits)
+        statistics = wrote.written.statistics
+        counted = statistics.rows if statistics is not None and len(made) == 1 else None
+        for each in made:
+            rows = counted if counted is not None else each.rows
+            wrote.sinks.append(BatchSink(output, None, each.version, each.parent, rows, wrote.change))
+        if made:
+            wrote.written = Written()
 
     def completed(self, progress: StreamProgressed) -> MicroBatch | None:
         """
@@ -244,6 +265,13 @@ class MicroBatches:
         query = StreamingQuery(self.id, self.run, self.name, self.checkpoint, self.continues, batches)
         return query, tuple(gaps)
 
+    def at_version(self, read: RunInput) -> RunInput:
+        """Return an input with the last version of it that a batch has read, if the batches tell one."""
+        version, layer = self._versions.get(read.dataset.identifier), read.dataset.storage_layer
+        if version is None or layer is None:
+            return read
+        return attrs.evolve(read, dataset=attrs.evolve(read.dataset, versions=Versions(layer, (version,))))
+
     def _say(self, message: str) -> None:
         # One message per source or per loss; a run that loses thousands says the first ones.
         if len(self._gaps) < MOST_BATCHES:
@@ -294,18 +322,20 @@ class MicroBatches:
         for place, source in zip(collected.places, collected.batch.sources, strict=True):
             name = source.dataset or self.names.name_of(place)
             sources.append(source if name == source.dataset else attrs.evolve(source, dataset=name))
-            if name is None and self.names.is_in_doubt(source.description):
+            if name is not None and source.version is not None:
+                self._versions[name] = source.version
+            if name is None and not reads_no_dataset(source.description):
                 self._say(f"which input the source {source.description} is can't be told")
         return attrs.evolve(batch, sources=tuple(sources))
 
 
 def _sinks(identifier: Identifier, wrote: _Wrote) -> list[BatchSink]:
     """Return what was committed to an output; without versions, all that was written is one entry."""
+    if wrote.sinks:
+        return wrote.sinks
     statistics = wrote.written.statistics
     rows = statistics.rows if statistics is not None else None
-    if not wrote.sinks:
-        return [BatchSink(identifier, rows=rows, change=wrote.change)]
-    return wrote.sinks
+    return [BatchSink(identifier, rows=rows, change=wrote.change)]
 
 
 def _size(batch: MicroBatch) -> int:

@@ -39,6 +39,7 @@ class SourceNames:
     _streamed: dict[Identifier, None] = attrs.field(factory=dict, init=False)
     _leaves: tuple[tuple[Identifier, ...], ...] = attrs.field(default=(), init=False)
     _known: dict[int, Identifier] = attrs.field(factory=dict, init=False)
+    _idle: dict[int, Identifier] = attrs.field(factory=dict, init=False)
 
     def learn(self, inputs: Iterable[Identifier], leaves: tuple[tuple[Identifier, ...], ...]) -> None:
         """
@@ -55,9 +56,13 @@ class SourceNames:
     def find(self, sources: Sequence[SourceProgress]) -> None:
         """Find the inputs of a batch's sources; call this with the batch whose plan was learnt last."""
         for place, source in enumerate(sources):
-            if place in self._known or _reads_no_dataset(source.description):
+            if place in self._known or reads_no_dataset(source.description):
                 continue
-            found = self._described(source)
+            described = self._described(source)
+            found = described if described in self._inputs else None
+            if described is not None and source.start == source.end:
+                # No plan has shown it yet.
+                self._idle[place] = described
             if found is None and len(self._leaves) == len(sources) and len(self._leaves[place]) == 1:
                 found = self._leaves[place][0]
             if found is not None:
@@ -69,7 +74,7 @@ class SourceNames:
 
     def name_of(self, place: int) -> Identifier | None:
         """Return the input that the source at a place is; None if that is not known (yet)."""
-        return self._known.get(place)
+        return self._known.get(place) or self._idle.get(place)
 
     def topics_of(self, source: SourceProgress) -> list[Identifier]:
         """Return the inputs of a source of Kafka, of which there may be several; empty for any other source."""
@@ -80,12 +85,6 @@ class SourceNames:
         clusters = {each.namespace for each in topics}
         # The description does not say which cluster it is.
         return [each for each in topics if each.name in named] if len(clusters) == 1 else []
-
-    def is_in_doubt(self, description: str) -> bool:
-        """Return whether a source without a name must be an input of the run: one of them is no known source yet."""
-        if _reads_no_dataset(description):
-            return False
-        return any(each not in self._known.values() for each in self._streamed)
 
     def _described(self, source: SourceProgress) -> Identifier | None:
         """Return the input that the description of a source names."""
@@ -98,7 +97,7 @@ class SourceNames:
         topics = self.topics_of(source)
         if len(topics) == 1:
             found = topics[0]
-        return found if found in self._inputs else None
+        return found
 
 
 def parts_of(source: SourceProgress, topics: Sequence[Identifier], rows: int | None) -> list[BatchSource]:
@@ -129,13 +128,13 @@ def parts_of(source: SourceProgress, topics: Sequence[Identifier], rows: int | N
     ]
 
 
-def _reads_no_dataset(description: str) -> bool:
+def reads_no_dataset(description: str) -> bool:
     """Return whether the rows of a source come from no dataset: they are generated, or held in memory."""
     return _ROWS.match(description) is not None
 
 
 def _reads_no_table(description: str) -> bool:
-    return _reads_no_dataset(description) or _KAFKA.match(description) is not None
+    return reads_no_dataset(description) or _KAFKA.match(description) is not None
 
 
 def _is_topic(identifier: Identifier) -> bool:

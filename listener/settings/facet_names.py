@@ -22,6 +22,7 @@ FACETS = (
     "pyspark_event",
     "pyspark_metrics",
     "pyspark_micro_batches",
+    "pyspark_snapshot",
     "pyspark_submission",
     "schema",
     "sourceCodeLocation",
@@ -32,6 +33,7 @@ FACETS = (
     "subset",
     "symlinks",
     "tags",
+    "version",
 )
 """The facets that events may contain."""
 
@@ -46,7 +48,6 @@ FACETS_NOT_YET = (
     "spark.logicalPlan",
     "spark_jobDetails",
     "spark_unknown",
-    "version",
 )
 """Facets of the Java integration that these events never contain."""
 
