@@ -269,6 +269,11 @@ def _version_rows(role: Role, dataset: dict[str, Any], said: _Said, rows: Rows) 
         change = _text(_mapping(_facets(dataset).get("lifecycleStateChange")), "lifecycleStateChange") or ""
         counts = _counts(dataset, "outputFacets", "outputStatistics")
         parent = _text(_mapping(_facets(dataset).get("pyspark_snapshot")), "parent")
+        before = _mapping(_facets(dataset).get("lifecycleStateChange")).get("previousIdentifier")
+        if _is_named(before) and (before["namespace"], before["name"]) != (dataset["namespace"], dataset["name"]):
+            # The new name goes on with what the old one held.
+            old = _identity("dataset", before["namespace"], before["name"])
+            _add(rows, "source_snapshot_lineage", (*at[:2], old, "", *when, None, None, None, None))
         for each in _versions(dataset) or [version]:
             _add(rows, "sink_snapshot_lineage", (*at, each, *when, parent, change, *counts))
             parent = each

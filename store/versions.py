@@ -270,6 +270,18 @@ class Versions:
             found.setdefault((row[1], row[2]), []).extend(self._reads(row))
         return {part: tuple(sorted(reads, key=_read_order)) for part, reads in found.items()}
 
+    def parts_of(self, run_ids: Iterable[str]) -> list[RunPart]:
+        """Return the parts of runs that read or made something."""
+        found: set[RunPart] = set()
+        every = sorted(set(run_ids))
+        for begin in range(0, len(every), MOST_IN_A_LIST):
+            some = every[begin : begin + MOST_IN_A_LIST]
+            marks = ", ".join("?" * len(some))
+            for table in ("source_snapshot_lineage", "sink_snapshot_lineage"):
+                sql = f"SELECT DISTINCT run_id, batch_id FROM {table} WHERE run_id IN ({marks})"  # noqa: S608 (marks)
+                found |= {(run_id, batch_id) for run_id, batch_id in self._tables.query(sql, some)}
+        return sorted(found)
+
     def readers(self, keys: Iterable[VersionKey]) -> dict[VersionKey, tuple[VersionRead, ...]]:
         """Return the reads of each of some versions, by whichever run."""
         wanted = set(keys)
@@ -409,14 +421,35 @@ def reach_versions(
         depth: how many runs to pass at most; None for all.
         as_of: leave out what was made later, microseconds since 1970; None for nothing.
     """
-    down = direction is Direction.DOWNSTREAM
+    # Downstream of what a version added is also what is downstream of what it kept; upstream it is the other way round.
+    wider = direction is Direction.DOWNSTREAM
+    return reach_places(versions, ((key, wider) for key in start), direction, depth=depth, as_of=as_of)
+
+
+def reach_places(
+    versions: Versions,
+    places: Iterable[VersionPlace],
+    direction: Direction,
+    *,
+    depth: int | None = None,
+    as_of: int | None = None,
+) -> VersionClosure:
+    """
+    Return what comes from rows of versions, or where rows of versions come from.
+
+    Args:
+        versions: of the store.
+        places: where to begin, as `Versions.forward` and `Versions.backward` take them.
+        direction: as in `reach_versions`.
+        depth: as there.
+        as_of: as there.
+    """
+    down = wider = direction is Direction.DOWNSTREAM
 
     def shown(edge: VersionEdge) -> bool:
         return as_of is None or versions.get(edge.target).time <= as_of
 
-    # Downstream of what a version added is also what is downstream of what it kept; upstream it is the other way round.
-    wider = down
-    level: dict[VersionPlace, None] = {(key, wider): None for key in start}
+    level: dict[VersionPlace, None] = dict.fromkeys(places)
     depths: dict[VersionKey, int] = {}
     seen, edges = set[VersionPlace](), dict[VersionEdge, None]()
     for passed in itertools.count():
