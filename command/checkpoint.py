@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.recovery.checkpoint import set_back
+from openlineage_pyspark.store.recovery.checkpoint import CheckpointError, set_back
 
 _DESCRIPTION = """Replaces the checkpoint of a streaming query that does not run by a copy that ends at an earlier
 micro-batch. The old one is kept. The copy has a new query id, so that a table of Delta Lake takes the micro-batches
@@ -38,7 +37,7 @@ def _run(options: argparse.Namespace) -> int:
     kept = options.keep or path.with_name(f"{path.name}.before-recovery")
     try:
         said = set_back(path, options.back_to, kept, options.restored)
-    except (StoreError, OSError, ValueError) as problem:
+    except (CheckpointError, OSError, ValueError) as problem:
         complain(str(problem))
         return 2
     for sentence in said:

@@ -12,7 +12,7 @@ from openlineage_pyspark.store.reach import Direction, Limits
 from openlineage_pyspark.store.reached import Grain
 from openlineage_pyspark.store.recovery.plan import Mode
 from openlineage_pyspark.store.recovery.planning import Wish, plan
-from openlineage_pyspark.store.recovery.reading import Bad, read
+from openlineage_pyspark.store.recovery_facts import Bad, read
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.times import time_of
 

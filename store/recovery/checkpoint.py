@@ -15,7 +15,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from openlineage_pyspark.store.errors import StoreError
+
+class CheckpointError(Exception):
+    """A checkpoint can't be set back. The message says why."""
+
 
 _UNDOING = frozenset({"RESTORE", "DELETE", "TRUNCATE"})
 
@@ -34,14 +37,14 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
         What was done, as sentences.
 
     Raises:
-        StoreError: it can't be done. Nothing was changed.
+        CheckpointError: it can't be done. Nothing was changed.
     """
     batches = _numbers(path / "commits")
     if batch not in batches or batch not in _numbers(path / "offsets"):
         there = f"it has {min(batches)} to {max(batches)}" if batches else "it has none"
-        raise StoreError(f"{path} has no micro-batch {batch}: {there}")
+        raise CheckpointError(f"{path} has no micro-batch {batch}: {there}")
     if kept.exists():
-        raise StoreError(f"{kept} is there already: move it away first")
+        raise CheckpointError(f"{kept} is there already: move it away first")
     after = [_after_undoing(table) for table in restored]
     copy = path.with_name(f"{path.name}.recovering")
     if copy.exists():
@@ -55,7 +58,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
         count = sum(_go_on(copy / "offsets" / str(number), table_id, version) for number in (batch, batch - 1))
         if not count:
             shutil.rmtree(copy)
-            raise StoreError(f"{path} does not read the table at {table}")
+            raise CheckpointError(f"{path} does not read the table at {table}")
         said.append(f"it goes on at version {version} of {table}")
     path.rename(kept)
     copy.rename(path)
@@ -117,7 +120,7 @@ def _after_undoing(table: Path) -> tuple[str, int, Path]:
     Return a Delta table's id, and the version after the newest commit that undid others.
 
     Raises:
-        StoreError: its log can't be read, or has none.
+        CheckpointError: its log can't be read, or has none.
     """
     undone, table_id = -1, ""
     files = sorted((table / "_delta_log").glob("*.json"), reverse=True)
@@ -127,7 +130,7 @@ def _after_undoing(table: Path) -> tuple[str, int, Path]:
             if undone < 0 and action.get("commitInfo", {}).get("operation") in _UNDOING:
                 undone = int(file.stem)
     if undone < 0:
-        raise StoreError(f"{table} has not been restored or emptied: there is no such commit in its log")
+        raise CheckpointError(f"{table} has not been restored or emptied: there is no such commit in its log")
     return table_id, undone + 1, table
 
 

@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.store.answers import Store
 from support.spark_jobs import FOREIGN, QUICK, Jobs
 
 JARS = {
@@ -45,43 +44,49 @@ CATALOG = {
 DEPEND = ("raw", "clean", "sums", "report", "best", "total")
 
 
-@pytest.fixture(scope="module")
-def lake(packaged, tmp_path_factory):
-    """Return the folder in which all happened, with the configuration and the figures of each table before."""
-    folder = tmp_path_factory.mktemp("recovery")
+GROUPS = ("incremental", "full")
+
+
+@pytest.fixture(scope="module", params=["iceberg", "delta"])
+def lake(request, packaged, tmp_path_factory):
+    """Return the folder in which all happened, with the figures of each table before and after the recoveries."""
+    folder = tmp_path_factory.mktemp(request.param)
+    prepare(folder, packaged(JARS))
+    history = run(folder, "history", request.param)
+    assert history.code == 0, history.stderr[-3000:] + history.stdout[-2000:]
+    for group in GROUPS:
+        carry_out(folder, request.param, group)
+    assert run(folder, "show", request.param).code == 0
+    return folder
+
+
+def prepare(folder, jars):
     conf = {
         **QUICK,
         **CATALOG,
         "spark.sql.catalog.ice.warehouse": str(folder / "ice"),
-        "spark.jars": packaged(JARS),
+        "spark.jars": jars,
         "spark.openlineage.transport.type": "store",
         "spark.openlineage.transport.path": str(folder / "lineage.db"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
     (folder / "conf.json").write_text(json.dumps(conf))
-    done = run(folder, "history")
-    assert done.code == 0, done.stderr[-3000:] + done.stdout[-2000:]
-    for group in ("incremental", "full"):
-        for format_ in ("iceberg", "delta"):
-            carry_out(folder, format_, group)
-    assert run(folder, "show").code == 0
-    return folder
 
 
-def run(folder, action):
+def run(folder, *arguments):
     jobs = Jobs(Path(__file__).parent / "jobs", lambda _: folder)
-    return jobs.run("layers.py", action, str(folder), conf=conf_of(folder), lineage=False)
+    return jobs.run("layers.py", *arguments, str(folder), conf=conf_of(folder), lineage=False)
 
 
 def conf_of(folder):
     return json.loads((folder / "conf.json").read_text())
 
 
-def carry_out(folder, format_, group):
-    bad = json.loads((folder / "bad.json").read_text())[f"{format_} {group}"]
-    raw = f"ice.{group}.raw" if format_ == "iceberg" else f"delta.`{folder / 'delta' / group / 'raw'}`"
+def carry_out(folder, kind, group):
+    """Recover one set of tables by the command line, as a user would."""
+    raw = f"ice.{group}.raw" if kind == "iceberg" else f"delta.`{folder / 'delta' / group / 'raw'}`"
     (folder / "right.sql").write_text(f"INSERT INTO {raw} VALUES (1, 3), (2, 4);\n")
-    thing = f"{'ice' if format_ == 'iceberg' else 'delta'}/{group}/raw@{bad}"
+    thing = f"{group}/raw@{json.loads((folder / 'wrong.json').read_text())[group]}"
     command = [sys.executable, "-m", "openlineage_pyspark", "recover", thing, "--mode", group, "--execute", "--yes"]
     command += ["--correct-with", str(folder / "right.sql"), "--store", str(folder / "lineage.db")]
     command += [f"--conf={key}={value}" for key, value in conf_of(folder).items()]
@@ -89,43 +94,36 @@ def carry_out(folder, format_, group):
     path = f"{Path(sys.executable).parent}:{clean.get('PATH', '')}"
     environment = clean | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PATH": path}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{format_} {group}\n{done.stdout}\n{done.stderr[-4000:]}"
-    (folder / f"{format_}-{group}.txt").write_text(done.stdout)
+    (folder / f"{group}.txt").write_text(done.stdout)
+    assert done.returncode == 0, f"{kind} {group}\n{done.stdout}\n{done.stderr[-4000:]}"
 
 
 def figures(folder, when):
     return json.loads((folder / f"{when}.json").read_text())
 
 
-@pytest.mark.parametrize("group", ["incremental", "full"])
-@pytest.mark.parametrize("format_", ["iceberg", "delta"])
-def test_after_a_recovery_each_table_is_what_the_same_jobs_make_of_right_data(lake, format_, group):
-    before, after = figures(lake, "history"), figures(lake, "show")
+@pytest.mark.parametrize("group", GROUPS)
+def test_after_a_recovery_each_table_is_what_the_same_jobs_make_of_right_data(lake, group):
     wrong, shown, right = (
-        {table: found[f"{format_} {which} {table}"]["rows"] for table in (*DEPEND, "rates", "beside")}
-        for found, which in ((before, group), (after, group), (after, "right"))
+        {table: figures(lake, when)[f"{which} {table}"]["rows"] for table in (*DEPEND, "rates", "beside")}
+        for when, which in (("history", group), ("show", group), ("show", "right"))
     )
 
     assert [table for table in DEPEND if wrong[table] == right[table]] == []
     assert shown == right
 
 
-@pytest.mark.parametrize("format_", ["iceberg", "delta"])
-def test_a_recovery_touches_no_table_that_does_not_depend_on_the_wrong_one(lake, format_):
+def test_a_recovery_touches_no_table_that_does_not_depend_on_the_wrong_one(lake):
     before, after = figures(lake, "history"), figures(lake, "show")
-    counts = [
-        {key: value["versions"] for key, value in found.items() if key.startswith(format_)} for found in (before, after)
+
+    touched = {key for key, found in before.items() if found["versions"] != after[key]["versions"]}
+    assert touched == {f"{group} {table}" for group in GROUPS for table in DEPEND}
+
+
+def test_an_incremental_recovery_goes_back_where_a_full_one_begins_anew(lake):
+    said = {group: (lake / f"{group}.txt").read_text() for group in GROUPS}
+
+    assert [("--back-to 0" in text, "before-recovery" in text) for text in said.values()] == [
+        (True, True),
+        (False, True),
     ]
-
-    touched = {key for key, count in counts[0].items() if count != counts[1][key]}
-    assert touched == {f"{format_} {group} {table}" for group in ("incremental", "full") for table in DEPEND}
-
-
-def test_an_incremental_recovery_goes_back_and_does_not_begin_anew(lake):
-    with Store.open(lake / "lineage.db") as store:
-        assert store.history("ice/incremental/raw")
-    said = (lake / "iceberg-incremental.txt").read_text()
-
-    assert said.count("rollback_to_snapshot") > 0
-    assert "--back-to 0" in said
-    assert "DELETE FROM" not in said
