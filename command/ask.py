@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.stores import add_store, asking
 from openlineage_pyspark.store.pictures import FORMATS
+from openlineage_pyspark.store.reached import Grain
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.answers import Answer, Store
+    from collections.abc import Callable
 
-_THING = """a dataset, or DATASET.COLUMN; the end of a name is enough, such as `orders` for `s3://lake/sales/orders`"""
+    from openlineage_pyspark.store.answers import Store
+    from openlineage_pyspark.store.reached import Answer, Link, Node
+
+_PLACE = """a dataset, or DATASET.COLUMN; the end of a name is enough, such as `orders` for `s3://lake/sales/orders`"""
+_THING = f"""{_PLACE}; or DATASET@VERSION, DATASET@latest, DATASET@TIME, job:NAME or run:ID"""
 _AS_OF = "answer for an earlier time, such as 2026-01-31T12:00:00Z or 2d (two days ago)"
-_UPSTREAM = "Shows where a dataset or a column comes from, the closest first."
-_DOWNSTREAM = "Shows what is made from a dataset or a column, the closest first."
+_BY = "what is listed; default: columns for a column, snapshots (versions) for a version and a run, else tables"
+_UPSTREAM = "Shows where a dataset, a column, a version, a job or a run comes from, the closest first."
+_DOWNSTREAM = "Shows what is made from a dataset, a column, a version, by a job or a run, the closest first."
 _BETWEEN = "Shows the ways from one dataset or column to another, and nothing else."
 
 
@@ -29,10 +35,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         parser = commands.add_parser(name, help=help_, description=description)
         parser.add_argument("thing", metavar="THING", help=_THING)
         parser.add_argument("--depth", type=_positive, metavar="N", help="pass at most N jobs")
+        parser.add_argument("--by", choices=[grain.value for grain in Grain], default="", help=_BY)
         _add_options(parser)
         parser.set_defaults(run=asking(_reached), question=name)
     parser = commands.add_parser("between", help="the ways from one thing to another", description=_BETWEEN)
-    parser.add_argument("source", metavar="FROM", help=_THING)
+    parser.add_argument("source", metavar="FROM", help=_PLACE)
     parser.add_argument("target", metavar="TO", help="the same")
     _add_options(parser)
     parser.set_defaults(run=asking(_between))
@@ -54,7 +61,8 @@ def _positive(text: str) -> int:
 
 def _reached(store: Store, options: argparse.Namespace) -> int:
     ask = store.upstream if options.question == "upstream" else store.downstream
-    answer = ask(options.thing, depth=options.depth, direct=options.direct, as_of=options.as_of, ever=options.ever)
+    how_far = {"depth": options.depth, "direct": options.direct, "as_of": options.as_of, "ever": options.ever}
+    answer = ask(options.thing, **how_far, by=options.by)
     return _print(answer, options.format)
 
 
@@ -82,17 +90,35 @@ def _print_table(screen: Screen, answer: Answer) -> None:
     if not answer.links:
         screen.line(f"nothing in the store is {answer.question} of {answer.start.label}")
         return
-    by_columns = bool(answer.start.column)
-    rows = []
-    for link in answer.links:
-        depth = max(link.source.depth, link.target.depth)
-        source, target = (
-            node.label if node.column or not by_columns else f"{node.label} (every row)"
-            for node in (link.source, link.target)
-        )
-        how = f"{', '.join(dict.fromkeys(link.kinds))} {next(filter(None, link.expressions), '')}".rstrip()
-        rows.append((str(depth), source, target, *([how] if by_columns else []), link.job))
+    kinds = {node.kind for node in answer.all_nodes}
+    how = _HOWS["version" if "version" in kinds else "column" if "column" in kinds else "dataset"]
+    rows = [
+        (str(link.depth), *(_label(node, kinds) for node in (link.source, link.target)), *how(link), link.job)
+        for link in answer.links
+    ]
     columns = [TableColumn("depth", right=True), TableColumn("from", 20), TableColumn("to", 20), TableColumn("job", 12)]
-    if by_columns:
+    if how is not _HOWS["dataset"]:
         columns.insert(3, TableColumn("how", 20, cut_end=True))
     screen.table(columns, rows)
+
+
+def _label(node: Node, kinds: set[str]) -> str:
+    return f"{node.label} (every row)" if "column" in kinds and node.kind == "dataset" else node.label
+
+
+def _how_of_column(link: Link) -> tuple[str, ...]:
+    return (f"{', '.join(dict.fromkeys(link.kinds))} {next(filter(None, link.expressions), '')}".rstrip(),)
+
+
+def _how_of_version(link: Link) -> tuple[str, ...]:
+    if link.kept:
+        return ("keeps its rows",)
+    by = f"run {link.last_run}" if link.batch is None else f"run {link.last_run}, batch {link.batch}"
+    return (f"{by}, version inferred" if link.inferred else by,)
+
+
+_HOWS: dict[str, Callable[[Link], tuple[str, ...]]] = {
+    "column": _how_of_column,
+    "dataset": lambda _: (),
+    "version": _how_of_version,
+}

@@ -70,6 +70,8 @@ class PlanLineage:
         operators: the number of operators in the plan.
         command: the command's part of the job's name; None for a query, or if the target is not known.
         quiet: whether the plan is a command that writes no dataset, or reads files only to infer their schema.
+        streamed: the datasets of each leaf that is a stream, in the order of the plan; none for a source that holds or
+            generates its rows, or has no new data in this micro-batch.
     """
 
     inputs: tuple[Dataset, ...] = ()
@@ -81,6 +83,7 @@ class PlanLineage:
     operators: int = 0
     command: str | None = None
     quiet: bool = False
+    streamed: tuple[tuple[Identifier, ...], ...] = ()
 
 
 @attrs.frozen
@@ -187,7 +190,25 @@ class _Analysis:
             command=registry.job_word(plan.operators[sinks[0]]) if sinks and (writes or not unknown) else None,
             quiet=(bool(sinks) and not tops and not writes and not unknown)
             or any(infers_schema(plan.operators[at]) for at in reached if not sinks),
+            streamed=self._streamed(streamed) if streamed is not None else (),
         )
+
+    def _streamed(self, query: int) -> tuple[tuple[Identifier, ...], ...]:
+        """Return the datasets of each leaf of a micro-batch's query that is a stream, in the order of the query."""
+        leaves: dict[int, None] = {}
+        pending, seen = [query], set[int]()
+        while pending:
+            at = pending.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            operator = self.plan.operators[at]
+            pending += reversed(operator.children)
+            is_stream = operator.arguments.get("isStreaming") is True or operator.name.startswith("Streaming")
+            if is_stream and not operator.children:
+                leaves[at] = None
+        found = (self._relations.get(at, NO_DATASETS) for at in leaves)
+        return tuple(tuple(dataset.identifier for dataset in relation.datasets) for relation in found)
 
     def _written(self, write: Write, command: int) -> WrittenDataset:
         for source in write.sources:

@@ -148,7 +148,8 @@ class Analyses:
             dataset = known
         # A read or a write may have some of the columns only.
         same = known is not None and known.identifier == dataset.identifier
-        self._tables[key] = attrs.evolve(dataset, fields=dataset.fields or known.fields) if known and same else dataset
+        fields = dataset.fields or known.fields if known is not None and same else dataset.fields
+        self._tables[key] = attrs.evolve(dataset, fields=fields, versions=None)
         while len(self._tables) > _MOST_TABLES:
             del self._tables[next(iter(self._tables))]
 

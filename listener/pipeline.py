@@ -111,6 +111,15 @@ class Pipeline:
         """Return the run states that a record produces, in order."""
         return [state for step in self._nested.in_order(record) for state in self._after(step)]
 
+    def due(self, now: datetime.datetime) -> list[RunState]:
+        """
+        Return the states that are to be told by now although no record asks for them: micro-batches of streams.
+
+        Args:
+            now: the time (timezone-aware).
+        """
+        return self._runs.due(now)
+
     def abandon(self, time: datetime.datetime, lost: int = 0) -> list[RunState]:
         """
         Return the states that wait for records that will never come, and the ends of all open runs.

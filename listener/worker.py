@@ -179,6 +179,7 @@ class Worker:
         while not self._ending.is_set() and self._failures < _ATTEMPTS:
             waiting = self._barriers[:]
             taken = self._take(0 if waiting else _WAIT_MILLISECONDS)
+            self._guard.run("telling micro-batches", self._tell_due)
             if not taken:
                 self._release(waiting)
             if taken is False:
@@ -190,6 +191,10 @@ class Worker:
         self._guard.run("withdrawing the last words", self._pipeline.withdraw)
         self._end()
         self._ended.set()
+
+    def _tell_due(self) -> None:
+        for state in self._pipeline.due(_now()):
+            self._pipeline.ship(state)
 
     def _end(self) -> None:
         patience = self._deadline - _LAST_EVENTS_SECONDS - time.monotonic()

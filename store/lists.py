@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.store.names import datasets, find
+from openlineage_pyspark.store.times import known_time, time_of_micros
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from openlineage_pyspark.store.names import DatasetName, Tables
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_FOREVER = (1 << 62) - 1
 
 
 @attrs.frozen
@@ -113,11 +111,6 @@ class Version:
     inputs: tuple[tuple[str, str], ...]
 
 
-def time_of_micros(micros: int | None) -> datetime | None:
-    """Return microseconds since 1970 as a time in UTC."""
-    return None if micros is None else _EPOCH + timedelta(microseconds=micros)
-
-
 def jobs(tables: Tables, *, containing: str = "") -> list[JobLine]:
     """Return the jobs whose names contain a text, by name."""
     rows = tables.query(
@@ -128,7 +121,7 @@ def jobs(tables: Tables, *, containing: str = "") -> list[JobLine]:
         (containing, containing),
     )
     found = [
-        JobLine(namespace, name, count, state or "", time_of_micros(started))
+        JobLine(namespace, name, count, state or "", known_time(started))
         for namespace, name, state, started, count, place in rows
         if place == 1
     ]
@@ -158,7 +151,7 @@ def runs(
         (since, job, job, *wanted),
     )
     return [
-        RunLine(run_id, namespace, name, state, time_of_micros(started), time_of_micros(ended), error or "")
+        RunLine(run_id, namespace, name, state, known_time(started), known_time(ended), error or "")
         for run_id, namespace, name, state, started, ended, error in rows
     ]
 
@@ -220,7 +213,7 @@ def history(tables: Tables, thing: str) -> list[Version]:
             Version(
                 *(
                     snapshot or run_id,
-                    _EPOCH + timedelta(microseconds=time),
+                    time_of_micros(time),
                     run_id,
                     job or "",
                     change or "",
@@ -244,9 +237,7 @@ def _inputs(tables: Tables, run_id: str, batch_id: int) -> tuple[tuple[str, str]
 
 def _dataset_line(dataset: DatasetName, readers: int, writers: int, written: int | None) -> DatasetLine:
     others = tuple(dict.fromkeys(name for _, name in dataset.others))
-    return DatasetLine(
-        dataset.label, dataset.namespace, dataset.name, others, readers, writers, time_of_micros(written)
-    )
+    return DatasetLine(dataset.label, dataset.namespace, dataset.name, others, readers, writers, known_time(written))
 
 
 def as_plain(value: Any) -> Any:

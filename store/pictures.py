@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openlineage_pyspark.store.answers import Answer, Node
+    from openlineage_pyspark.store.reached import Answer, Node
 
 
 def mermaid(answer: Answer) -> str:
@@ -17,12 +17,12 @@ def mermaid(answer: Answer) -> str:
     ids = _ids(answer)
     lines = ["flowchart LR"]
     for number, nodes in enumerate(_by_dataset(answer)):
-        if nodes[0].column or len(nodes) > 1:
+        if nodes[0].kind in ("column", "version") or len(nodes) > 1:
             lines.append(f"  subgraph d{number}[{_mermaid_text(nodes[0].dataset)}]")
-            lines += [f"    {ids[node]}[{_mermaid_text(node.column or 'every row')}]" for node in nodes]
+            lines += [f"    {ids[node]}[{_mermaid_text(_part(node))}]" for node in nodes]
             lines.append("  end")
         else:
-            lines.append(f"  {ids[nodes[0]]}[{_mermaid_text(nodes[0].dataset)}]")
+            lines.append(f"  {ids[nodes[0]]}[{_mermaid_text(nodes[0].label)}]")
     for source, target, label in _arrows(answer):
         text = f"|{_mermaid_text(label)}|" if label else ""
         lines.append(f"  {ids[source]} -->{text} {ids[target]}")
@@ -36,7 +36,7 @@ def dot(answer: Answer) -> str:
     for number, nodes in enumerate(_by_dataset(answer)):
         lines.append(f"  subgraph cluster_{number} {{")
         lines.append(f"    label={_dot_text(nodes[0].dataset)};")
-        lines += [f"    {ids[node]} [label={_dot_text(node.column or 'every row')}];" for node in nodes]
+        lines += [f"    {ids[node]} [label={_dot_text(_part(node))}];" for node in nodes]
         lines.append("  }")
     for source, target, label in _arrows(answer):
         lines.append(f"  {ids[source]} -> {ids[target]} [label={_dot_text(label)}];")
@@ -47,27 +47,20 @@ def table_of_csv(answer: Answer) -> str:
     """Return the edges of an answer as CSV with a header."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(
-        ("depth", "source", "source_column", "target", "target_column", "kinds", "expression", "job", "last_run")
-    )
-    for link in answer.links:
-        writer.writerow(
-            (
-                max(link.source.depth, link.target.depth),
-                *(link.source.dataset, link.source.column, link.target.dataset, link.target.column),
-                *("; ".join(dict.fromkeys(link.kinds)), "; ".join(filter(None, dict.fromkeys(link.expressions)))),
-                *(link.job, link.last_run),
-            )
-        )
+    columns, rows = answer.table()
+    writer.writerows([columns, *rows])
     return stream.getvalue()
 
 
-_HEADER = (
-    *("depth", "source", "source_column", "target", "target_column"),
-    *("kinds", "expression", "job", "last_run"),
-)
 FORMATS: dict[str, Callable[[Answer], str]] = {"csv": table_of_csv, "dot": dot, "mermaid": mermaid}
 """The formats of an answer besides a table and JSON, by their names."""
+
+
+def _part(node: Node) -> str:
+    """Return what a node is of its dataset."""
+    if node.kind == "version":
+        return node.version or "before the first version that is known"
+    return node.label if node.kind in ("job", "run") else node.column or "every row"
 
 
 def _ids(answer: Answer) -> dict[Node, str]:
@@ -76,9 +69,10 @@ def _ids(answer: Answer) -> dict[Node, str]:
 
 def _by_dataset(answer: Answer) -> list[list[Node]]:
     """Return the nodes of each dataset, closest first."""
-    found: dict[tuple[str, str], list[Node]] = {}
+    found: dict[tuple[str, ...], list[Node]] = {}
     for node in answer.all_nodes:
-        found.setdefault((node.namespace, node.name), []).append(node)
+        of_dataset = (node.namespace, node.name)
+        found.setdefault(of_dataset if node.dataset else (node.id,), []).append(node)
     return list(found.values())
 
 
@@ -86,7 +80,8 @@ def _arrows(answer: Answer) -> list[tuple[Node, Node, str]]:
     """Return each pair of nodes once, with the kinds of all edges between them."""
     labels: dict[tuple[Node, Node], dict[str, None]] = {}
     for link in answer.links:
-        labels.setdefault((link.source, link.target), {}).update(dict.fromkeys(link.kinds))
+        kinds = ("kept",) if link.kept else link.kinds
+        labels.setdefault((link.source, link.target), {}).update(dict.fromkeys(kinds))
     return [(source, target, ", ".join(filter(None, kinds))) for (source, target), kinds in labels.items()]
 
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.store.times import FOREVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from openlineage_pyspark.store.names import Tables
-
-_FOREVER = (1 << 62) - 1
 
 Place: TypeAlias = "tuple[int, str]"
 """A dataset's id and a column; the column is empty for the dataset, or for all of its rows."""
@@ -92,7 +91,7 @@ class Limits:
     @property
     def time(self) -> int:
         """Return the time for which to answer."""
-        return _FOREVER if self.as_of is None else self.as_of
+        return FOREVER if self.as_of is None else self.as_of
 
 
 def reach(tables: Tables, start: Place, direction: Direction, limits: Limits) -> Closure:
@@ -105,12 +104,33 @@ def reach(tables: Tables, start: Place, direction: Direction, limits: Limits) ->
         direction: the way.
         limits: how far.
     """
+    depths, passed, edges = reach_all(tables, [start], direction, limits, by_columns=bool(start[1]))
+    del depths[start]
+    return Closure(start, direction, depths, passed, edges)
+
+
+def reach_all(
+    tables: Tables, starts: Iterable[Place], direction: Direction, limits: Limits, *, by_columns: bool
+) -> tuple[dict[Place, int], dict[Place, int], tuple[PlaceEdge, ...]]:
+    """
+    Return what is upstream or downstream of several places.
+
+    Args:
+        tables: the store.
+        starts: where to begin.
+        direction: the way.
+        limits: how far.
+        by_columns: whether columns are followed, and not datasets. An empty column of a start is then each of them.
+
+    Returns:
+        The depths with those of the starts, what is passed, and the edges, as in `Closure`.
+    """
     jobs = _Jobs(tables, limits)
-    step = _column_edges if start[1] else _dataset_edges
-    depths: dict[Place, int] = {start: 0}
+    step = _column_edges if by_columns else _dataset_edges
+    depths: dict[Place, int] = dict.fromkeys(starts, 0)
     edges: dict[tuple[Place, Place, int], PlaceEdge] = {}
     passed: dict[Place, int] = {}
-    frontier, depth = [start], 0
+    frontier, depth = list(depths), 0
     while frontier and (limits.depth is None or depth < limits.depth):
         depth += 1
         following: dict[Place, None] = {}
@@ -124,9 +144,19 @@ def reach(tables: Tables, start: Place, direction: Direction, limits: Limits) ->
                 depths[end] = depth
                 following[end] = None
         frontier = list(following)
-    passed = {place: depth for place, depth in passed.items() if place not in depths}
-    del depths[start]
-    return Closure(start, direction, depths, passed, tuple(edges.values()))
+    return depths, {place: depth for place, depth in passed.items() if place not in depths}, tuple(edges.values())
+
+
+def datasets_of_job(tables: Tables, job_id: int, direction: Direction, limits: Limits) -> list[Place]:
+    """Return what a job writes, to go downstream from it, or what it reads, to go upstream."""
+    table = "sink_job_lineage" if direction is Direction.DOWNSTREAM else "source_job_lineage"
+    rows = tables.query(
+        f"SELECT i.dataset_id, l.first_time, l.last_time FROM {table} l "  # noqa: S608 (our own names)
+        "JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id = ?",
+        (job_id,),
+    )
+    said = [(PlaceEdge((each, ""), (each, ""), job_id), first, last) for each, first, last in rows]
+    return sorted({edge.source for edge in _Jobs(tables, limits).holding(said)})
 
 
 def between(reached: Closure, end: Place) -> Closure:

@@ -12,12 +12,11 @@ import enum
 import functools
 import hashlib
 import json
-import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone
 from typing import Any, TypeAlias, TypeGuard
 
 import attrs
+from openlineage_pyspark.store.times import microseconds
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
 Rows: TypeAlias = "dict[str, list[Row]]"
@@ -29,8 +28,6 @@ _ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})
 _TYPES = frozenset({"START", "RUNNING", "OTHER"}) | _ENDS
 _DONE = frozenset({"COMPLETE", "RUNNING"})
 _LAST_WORD = 1 << 60
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_FRACTION = re.compile(r"(\.\d{6})\d+")
 _LONGEST_TEXT = 10_000
 # The facets of a dataset that are new in each run.
 _OF_VERSIONS = ("pyspark_snapshot", "version")
@@ -136,24 +133,6 @@ def identity(*names: str) -> int:
 
 
 _identity = functools.lru_cache(maxsize=100_000)(identity)
-
-
-def microseconds(text: str) -> int:
-    """
-    Return a point in time as microseconds since 1970.
-
-    Args:
-        text: as ISO 8601 writes it; without a zone, in UTC.
-
-    Raises:
-        ValueError: it is no such text.
-    """
-    # Python 3.10 knows neither Z nor more than six digits.
-    plain = _FRACTION.sub(r"\1", text.strip()).replace("Z", "+00:00").replace("z", "+00:00")
-    time = datetime.fromisoformat(_padded(plain))
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=timezone.utc)
-    return (time - _EPOCH) // timedelta(microseconds=1)
 
 
 def parse_event(text: str) -> dict[str, Any]:
@@ -290,6 +269,11 @@ def _version_rows(role: Role, dataset: dict[str, Any], said: _Said, rows: Rows) 
         change = _text(_mapping(_facets(dataset).get("lifecycleStateChange")), "lifecycleStateChange") or ""
         counts = _counts(dataset, "outputFacets", "outputStatistics")
         parent = _text(_mapping(_facets(dataset).get("pyspark_snapshot")), "parent")
+        before = _mapping(_facets(dataset).get("lifecycleStateChange")).get("previousIdentifier")
+        if _is_named(before) and (before["namespace"], before["name"]) != (dataset["namespace"], dataset["name"]):
+            # The new name goes on with what the old one held.
+            old = _identity("dataset", before["namespace"], before["name"])
+            _add(rows, "source_snapshot_lineage", (*at[:2], old, "", *when, None, None, None, None))
         for each in _versions(dataset) or [version]:
             _add(rows, "sink_snapshot_lineage", (*at, each, *when, parent, change, *counts))
             parent = each
@@ -555,11 +539,6 @@ def _number(value: dict[str, Any], key: str) -> int | None:
 
 def _dumps(value: object) -> str:
     return _ENCODER.encode(value) if value else json.dumps(value)
-
-
-def _padded(text: str) -> str:
-    """Return a time whose fraction has three or six digits, which is all that Python 3.10 takes."""
-    return re.sub(r"\.(\d{1,6})(?!\d)", lambda found: "." + found[1].ljust(6, "0"), text)
 
 
 def _digest(text: str) -> str:

@@ -128,8 +128,11 @@ class Specification:
 
     WITHOUT_SCHEMA = frozenset(
         ("RunFacet", name)
-        for name in ("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics")
-    )
+        for name in (
+            *("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics"),
+            "pyspark_micro_batches",
+        )
+    ) | {("DatasetFacet", "pyspark_snapshot")}
 
     def __init__(self) -> None:
         self.schemas = Schemas(SPECIFICATION)

@@ -334,7 +334,8 @@ def write_to_relation(
     found = resolve.relation(plan, operator, session)
     if found is None or not found.datasets or keeps_nothing(table):
         return unnamed(table or Described(operator.class_name, {}), query)
-    dataset = found.datasets[0]
+    # The version that it is read at is none that is written.
+    dataset = attrs.evolve(found.datasets[0], versions=None)
     names = tuple(column.name for column in operator.output)
     if by_name and query is not None:
         names = spelt_as(names, (column.name for column in plan.operators[query].output))

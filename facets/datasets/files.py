@@ -5,6 +5,7 @@ from __future__ import annotations
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
 from openlineage_pyspark.facets.datasets.tables import in_session_catalog, storage_of
+from openlineage_pyspark.facets.datasets.versions import delta_versions, versioned
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan, Value
 from openlineage_pyspark.facets.model.schema import fields_of
@@ -47,8 +48,10 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
     """
     found = in_session_catalog(plan, operator, session)
     relation = operator.described("relation")
-    if found is not None or relation is None:
-        return found
+    if found is not None:
+        return versioned(found, delta_versions(operator))
+    if relation is None:
+        return None
     paths = relation.values.get("rootPaths")
     if not isinstance(paths, tuple):
         return None
@@ -59,7 +62,7 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
     roots = naming.roots([path for path in paths if isinstance(path, str)], relation.text("path"))
     fields, format_ = fields_of(plan, operator), format_of_class(relation.values.get("format"))
     datasets = {d.identifier: d for d in (at_location(path, fields, format_) for path in roots)}
-    return by_name(operator, *datasets.values())
+    return versioned(by_name(operator, *datasets.values()), delta_versions(operator))
 
 
 def _streamed(operator: Operator, paths: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -8,6 +8,7 @@ from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.jdbc import v2_jdbc_table, v2_table_to_be
 from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
 from openlineage_pyspark.facets.datasets.tables import catalog_table, format_of_provider, storage_of
+from openlineage_pyspark.facets.datasets.versions import iceberg_versions, versioned
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 from openlineage_pyspark.facets.model.schema import fields_of
@@ -33,7 +34,11 @@ def v2_relation(plan: Plan, operator: Operator, session: Session) -> Relation | 
         session,
         fields_of(plan, operator),
     )
-    return None if dataset is None else by_name(operator, dataset)
+    if dataset is None:
+        return None
+    # What a stream reads changes with each of its batches.
+    versions = iceberg_versions(operator) if operator.name == "DataSourceV2Relation" else None
+    return versioned(by_name(operator, dataset), versions)
 
 
 @reads(

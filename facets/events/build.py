@@ -19,6 +19,7 @@ from openlineage_pyspark.facets.events.ids import PRODUCER, event_id
 from openlineage_pyspark.facets.events.job import job_facets, too_long
 from openlineage_pyspark.facets.events.marquez import accepted_job_namespace, accepted_namespace
 from openlineage_pyspark.facets.events.run import run_facets
+from openlineage_pyspark.facets.events.snapshot import version_facets
 from openlineage_pyspark.facets.model.run import Gap
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _remarks(state: RunState, options: EventOptions, contributions: tuple[Contri
 
 def _input(read: RunInput, options: EventOptions, contributions: tuple[Contribution, ...]) -> InputDataset:
     identifier = read.dataset.identifier
-    about = dataset_facets(read.dataset)
+    about = {**dataset_facets(read.dataset), **version_facets(read.dataset.versions, written=False)}
     of_input = input_facets(read.statistics, read.dataset.locations)
     custom = [c.facets.inputs.get(identifier, {}) for c in contributions]
     about, of_input = _with_custom(about, of_input, custom, InputDatasetFacet)
@@ -110,7 +111,7 @@ def _input(read: RunInput, options: EventOptions, contributions: tuple[Contribut
 
 def _output(written: RunOutput, options: EventOptions, contributions: tuple[Contribution, ...]) -> OutputDataset:
     identifier = written.dataset.identifier
-    about = dataset_facets(written.dataset)
+    about = {**dataset_facets(written.dataset), **version_facets(written.dataset.versions, written=True)}
     if written.lifecycle is not None:
         about["lifecycleStateChange"] = lifecycle_facet(written.lifecycle, written.renamed_from)
     if written.lineage is not None and "columnLineage" not in options.disabled:

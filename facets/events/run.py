@@ -15,6 +15,8 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage_pyspark.facets.events.ids import PRODUCER, VERSION
 from openlineage_pyspark.facets.events.marquez import accepted_job_namespace
+from openlineage_pyspark.facets.events.micro_batches import micro_batches_facet
+from openlineage_pyspark.facets.events.submission import submission_facet
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.events.options import EventOptions
@@ -85,6 +87,10 @@ def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...],
     facets["pyspark_event"] = PySparkEvent(id=identity, producer=PRODUCER)
     if state.metrics:
         facets["pyspark_metrics"] = PySparkMetrics(**dict(state.metrics), producer=PRODUCER)
+    if state.stream is not None:
+        facets["pyspark_micro_batches"] = micro_batches_facet(state.stream)
+    if state.submission is not None:
+        facets["pyspark_submission"] = submission_facet(state.submission)
     if engine.properties:
         facets["spark_properties"] = SparkProperties(properties=dict(engine.properties), producer=PRODUCER)
     if engine.application:

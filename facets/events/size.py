@@ -31,15 +31,18 @@ _MOST_REMARKS = 20
 _SHORTEST_ERROR = 1_000
 _GONE = object()
 
-_CONFIGURATION = frozenset({"spark_properties", "spark_applicationDetails", "ownership", "tags", "sourceCodeLocation"})
+_CONFIGURATION = frozenset(
+    {"spark_properties", "spark_applicationDetails", "pyspark_submission", "ownership", "tags", "sourceCodeLocation"}
+)
 _DETAILS = frozenset({"dataSource", "catalog", "storage", "datasetType", "symlinks", "subset"})
-_ESSENTIAL = frozenset({"parent", "errorMessage", "extractionError", "jobType", "pyspark_event"})
+_BATCHES = "pyspark_micro_batches"
+_ESSENTIAL = frozenset({"parent", "errorMessage", "extractionError", "jobType", "pyspark_event", _BATCHES})
 OWN = (
     _CONFIGURATION
     | _DETAILS
     | _ESSENTIAL
     | {"processing_engine", "sql", "documentation", "schema", "columnLineage"}
-    | {"lifecycleStateChange", "inputStatistics", "outputStatistics"}
+    | {"lifecycleStateChange", "inputStatistics", "outputStatistics", "version", "pyspark_snapshot"}
 )
 """The names of this package's own facets; all others come from custom providers."""
 
@@ -279,6 +282,31 @@ def _rest(event: Node) -> Iterator[Edit]:
         yield Edit(run["extractionError"], "errors", [])
 
 
+def _offsets(event: Node) -> Iterator[Edit]:
+    for batch in _batches(event):
+        for source in batch["sources"]:
+            for key in ("from", "to"):
+                if source[key] is not None:
+                    yield Edit(source, key, None)
+
+
+def _sources_and_sinks(event: Node) -> Iterator[Edit]:
+    for batch in _batches(event):
+        for key in ("sources", "sinks"):
+            if batch[key]:
+                yield Edit(batch, key, [])
+
+
+def _all_batches(event: Node) -> Iterator[Edit]:
+    if _batches(event):
+        yield Edit(event["run"]["facets"][_BATCHES], "batches", [])
+
+
+def _batches(event: Node) -> list[Node]:
+    found: list[Node] = event["run"]["facets"].get(_BATCHES, {}).get("batches", [])
+    return found
+
+
 def _of_names(holder: Node, names: Collection[str]) -> Iterator[Edit]:
     for name in [name for name in holder if name in names]:
         yield Edit(holder, name)
@@ -299,6 +327,9 @@ STEPS = (
     CutStep("all facets of datasets", _dataset_facets),
     CutStep("inputs", _inputs),
     CutStep("outputs", _outputs),
+    CutStep("offsets of micro-batches, those of the first ones first", _offsets, gradual=True),
+    CutStep("sources and sinks of micro-batches, those of the first ones first", _sources_and_sinks, gradual=True),
+    CutStep("micro-batches", _all_batches),
     CutStep("all facets but " + ", ".join(sorted(_ESSENTIAL)), _rest),
 )
 """The order in which content is cut; each step is taken only if those before it were not enough."""

@@ -61,6 +61,33 @@ class Catalog:
 
 
 @attrs.frozen
+class Versions:
+    """
+    The versions of a table that one run reads, or has committed.
+
+    Args:
+        format: `iceberg` or `delta`.
+        ids: ids of Iceberg's snapshots, or Delta Lake's version numbers; the last one is the newest that was committed.
+        branch: the branch or tag that was named; None for the main branch.
+        parent: the version before the first one that was committed; None if there is none, or it is not known.
+        operation: what the last commit did, in the format's words, such as `append`; None if it is not known.
+    """
+
+    format: str
+    ids: tuple[str, ...]
+    branch: str | None = None
+    parent: str | None = None
+    operation: str | None = None
+
+    def joined(self, other: Versions | None) -> Versions:
+        """Return the versions that were read here or there, each once."""
+        if other is None or other == self:
+            return self
+        ids = tuple(dict.fromkeys((*self.ids, *other.ids)))
+        return attrs.evolve(self, ids=ids, branch=self.branch if self.branch == other.branch else None)
+
+
+@attrs.frozen
 class Dataset:
     """
     A dataset that a run reads or writes.
@@ -75,6 +102,7 @@ class Dataset:
         type: TABLE, VIEW, FILE, TOPIC or STREAM (DatasetTypeDatasetFacet).
         description: the table's comment.
         locations: the parts of it that a run reads or writes (its `subset` facet), sorted; empty for the whole.
+        versions: the versions that a run reads or has committed; None if it has none, or they are not known.
     """
 
     identifier: Identifier
@@ -86,13 +114,15 @@ class Dataset:
     type: str | None = None
     description: str | None = None
     locations: tuple[str, ...] = ()
+    versions: Versions | None = None
 
     def joined(self, other: Dataset) -> Dataset:
-        """Return the dataset with the parts of another description of it too."""
+        """Return the dataset with the parts and the versions of another description of it too."""
+        versions = other.versions if self.versions is None else self.versions.joined(other.versions)
         if self.locations == other.locations:
-            return self
+            return self if versions == self.versions else attrs.evolve(self, versions=versions)
         both = tuple(sorted({*self.locations, *other.locations})) if self.locations and other.locations else ()
-        return attrs.evolve(self, locations=both)
+        return attrs.evolve(self, locations=both, versions=versions)
 
     @property
     def is_named_by_catalog(self) -> bool:

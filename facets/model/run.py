@@ -8,6 +8,7 @@ from typing import NewType
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
+from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
 
 
 @attrs.frozen
@@ -172,6 +173,24 @@ class Engine:
 
 
 @attrs.frozen
+class Submission:
+    """
+    How an application was started.
+
+    Args:
+        command: the words of the command; none if they are not known.
+        folder: the driver's working directory; empty if it was removed.
+        deploy_mode: `client` or `cluster`.
+        redacted: whether parts of the command were replaced.
+    """
+
+    command: tuple[str, ...]
+    folder: str
+    deploy_mode: str
+    redacted: bool = False
+
+
+@attrs.frozen
 class RunState:
     """
     The state of a run at one time, with everything that is known then.
@@ -189,6 +208,9 @@ class RunState:
         gaps: for `extractionError`; empty if nothing is missing.
         operators: the number of operators in the plan (`extractionError.totalTasks`).
         metrics: the names and values of what the listener counted; only in the application's terminal state.
+        submission: how the application was started; only in the application's START.
+        stream: the streaming query that it is a run of, with its micro-batches since the event before; None for any
+            other run.
     """
 
     event_type: str
@@ -203,6 +225,8 @@ class RunState:
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
     metrics: tuple[tuple[str, object], ...] = ()
+    submission: Submission | None = None
+    stream: StreamingQuery | None = None
 
 
 RedactedState = NewType("RedactedState", RunState)

@@ -7,12 +7,14 @@ stay too.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
-from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState
+from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
+from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState, Submission
 from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.redaction.rows import without_rows
@@ -20,6 +22,8 @@ from openlineage_pyspark.facets.redaction.sql import SqlText, redact_sql
 from openlineage_pyspark.facets.redaction.text import redact_text, without_values
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
 from openlineage_pyspark.facets.urls import REDACTED
+
+_MOST_SHOWN = 10_000
 
 
 @attrs.frozen
@@ -90,10 +94,12 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
         state,
         job=attrs.evolve(state.job, sql=sql.text or None),
         engine=_engine(state.engine, redaction),
+        submission=None if state.submission is None else _submission(state.submission, redaction),
         inputs=tuple(attrs.evolve(read, dataset=_dataset(read.dataset, redaction)) for read in state.inputs),
         outputs=tuple(outputs),
         failure=_failure(state.failure, redaction, sql.hidden, earlier) if state.failure is not None else None,
         gaps=tuple(attrs.evolve(r, message=redaction.text(r.message)) for r in state.gaps),
+        stream=_stream(state.stream, redaction) if state.stream is not None else None,
     )
     return RedactedState(shown)
 
@@ -111,6 +117,82 @@ def _failure(
     )
 
 
+def _stream(stream: StreamingQuery, redaction: Redaction) -> StreamingQuery:
+    shown: dict[str, str] = {}
+
+    def text(given: str | None) -> str | None:
+        """Redact a text; those of one batch mostly come back in the next one."""
+        if given is None:
+            return None
+        if given not in shown:
+            if len(shown) >= _MOST_SHOWN:
+                shown.clear()
+            shown[given] = _offset(given, redaction)
+        return shown[given]
+
+    batches = tuple(
+        attrs.evolve(
+            batch,
+            sources=tuple(
+                attrs.evolve(s, description=text(s.description) or "", start=text(s.start), end=text(s.end))
+                for s in batch.sources
+            ),
+            sinks=tuple(attrs.evolve(sink, description=text(sink.description)) for sink in batch.sinks),
+        )
+        for batch in stream.batches
+    )
+    return attrs.evolve(stream, name=text(stream.name), checkpoint=text(stream.checkpoint), batches=batches)
+
+
+def _offset(text: str, redaction: Redaction) -> str:
+    """Redact a text that may be JSON: then its strings one by one, so that it stays JSON."""
+    if not text.startswith(("{", "[")):
+        return redaction.text(text)
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return redaction.text(text)
+    shown = _strings_redacted(said, redaction)
+    return text if shown == said else json.dumps(shown, separators=(",", ":"))
+
+
+def _strings_redacted(value: object, redaction: Redaction) -> object:
+    if isinstance(value, str):
+        return redaction.text(value)
+    if isinstance(value, list):
+        return [_strings_redacted(item, redaction) for item in value]
+    if isinstance(value, dict):
+        return {
+            redaction.text(name): (
+                REDACTED if isinstance(inner, str) and is_secret(name) else _strings_redacted(inner, redaction)
+            )
+            for name, inner in value.items()
+        }
+    return value
+
+
+def _submission(submission: Submission, redaction: Redaction) -> Submission:
+    """Redact a command word by word: what a word says may depend on the one before it."""
+    words = submission.command
+    before = ("", *words)
+    shown = [_word(word, option, redaction) for word, option in zip(words, before, strict=False)]
+    whole = redaction.text(" ".join(shown))
+    if whole != " ".join(shown):
+        shown = [word if word in whole else REDACTED for word in shown]
+    folder = redaction.text(submission.folder)
+    is_redacted = submission.redacted or tuple(shown) != words
+    return attrs.evolve(submission, command=tuple(shown), folder=folder, redacted=is_redacted)
+
+
+def _word(word: str, before: str, redaction: Redaction) -> str:
+    if before.startswith("-") and "=" not in before and not word.startswith("-") and is_secret(before.lstrip("-")):
+        return REDACTED
+    name, _, value = word.partition("=")
+    if value and is_secret(name.lstrip("-")):
+        return f"{redaction.text(name)}={REDACTED}"
+    return redaction.text(word)
+
+
 def _engine(engine: Engine, redaction: Redaction) -> Engine:
     return attrs.evolve(
         engine,
@@ -124,7 +206,10 @@ def _dataset(dataset: Dataset, redaction: Redaction) -> Dataset:
     # A partition may be a value that is secret.
     locations = tuple(dict.fromkeys(map(redaction.text, dataset.locations)))
     comment = _comment(dataset.description, redaction)
-    return attrs.evolve(dataset, fields=fields, description=comment, locations=locations)
+    versions = dataset.versions
+    if versions is not None and versions.branch is not None:
+        versions = attrs.evolve(versions, branch=redaction.text(versions.branch))
+    return attrs.evolve(dataset, fields=fields, description=comment, locations=locations, versions=versions)
 
 
 def _field(field: Field, redaction: Redaction) -> Field:

@@ -54,7 +54,7 @@ final class Chain {
   }
 
   /** Returns the value of a key, ignoring case. */
-  private static Object lookUp(Object map, String key) {
+  static Object lookUp(Object map, String key) {
     if (map instanceof scala.collection.Map) {
       scala.collection.Iterator it = ((scala.collection.Map) map).iterator();
       while (it.hasNext()) {

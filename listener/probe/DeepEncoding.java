@@ -17,11 +17,11 @@ final class DeepEncoding extends Thread {
   }
 
   /** Returns the encoding of a plan, in which nodes that were too deep for both threads are marked as broken. */
-  static String of(Vocabulary vocabulary, Object session, LogicalPlan plan) throws IOException {
-    Encoder encoder = new Encoder(vocabulary, session);
+  static String of(Vocabulary vocabulary, Object session, LogicalPlan plan, long began) throws IOException {
+    Encoder encoder = new Encoder(vocabulary, session, began);
     String encoded = encoder.encode(plan);
     if (!encoder.overflowed) return encoded;
-    DeepEncoding deep = new DeepEncoding(new Encoder(vocabulary, session), plan);
+    DeepEncoding deep = new DeepEncoding(new Encoder(vocabulary, session, began), plan);
     deep.setDaemon(true);
     try {
       deep.start();

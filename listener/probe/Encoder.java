@@ -30,6 +30,7 @@ final class Encoder {
   private static final int MOST_KEYS = 200;
   private final Vocabulary vocabulary;
   private final Object session;
+  private final long began;
   // Tree node -> its place among the nodes; waiting nodes are encoded in the order of their places.
   private final IdentityHashMap places = new IdentityHashMap();
   private final ArrayDeque work = new ArrayDeque();
@@ -52,9 +53,11 @@ final class Encoder {
   /** Returns whether the stack was too small for Catalyst's recursion. */
   boolean overflowed = false;
 
-  Encoder(Vocabulary vocabulary, Object session) throws IOException {
+  /** `began`: when the plan's execution began, in milliseconds since the epoch. */
+  Encoder(Vocabulary vocabulary, Object session, long began) throws IOException {
     this.vocabulary = vocabulary;
     this.session = session;
+    this.began = began;
     node = new JsonText();
     classes = new JsonText();
     classes.writeStartArray();
@@ -472,7 +475,9 @@ final class Encoder {
     ArrayList rows = vocabulary.rows(o.getClass());
     for (int i = 0; i < rows.size(); i++) {
       String[] row = (String[]) rows.get(i);
-      Object read = Chain.read(o, row[1], session);
+      String chain = row[1];
+      // Later snapshots of the table may be in memory by now.
+      Object read = chain.equals("#snapshot") ? IcebergTables.at(o, began) : Chain.read(o, chain, session);
       out.writeFieldName(row[0]);
       if (read instanceof String && row[1].startsWith("#long:")) text(out, (String) read, LONGEST_QUERY);
       else value(out, read, inPlan, depth);

@@ -1,7 +1,9 @@
 package openlineage.pyspark;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -17,6 +19,9 @@ final class Executions {
   // Execution -> identity of the plan that was sent. Not the plan itself: if Spark drops events, the execution's end
   // may never arrive. Used only by the listener queue's single thread.
   private final HashMap sent = new HashMap();
+  // Execution -> when it began, and the outermost execution around it; and the outermost ones whose tasks wrote.
+  private final HashMap begun = new HashMap();
+  private final HashSet wrote = new HashSet();
 
   Executions(Vocabulary vocabulary, boolean reads) {
     this.vocabulary = vocabulary;
@@ -29,6 +34,7 @@ final class Executions {
     JsonText record = JsonText.record("start");
     record.writeNumberField("id", id);
     record.writeNumberField("root", root(event));
+    begun.put(Long.valueOf(id), new long[] {event.time(), root(event)});
     record.writeNumberField("time", event.time());
     // If there is no plan, the analysis may have failed: see `unresolved`.
     if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(record, id, false, execution);
@@ -59,10 +65,24 @@ final class Executions {
       boolean another = analyzed != null && !Integer.valueOf(System.identityHashCode(analyzed)).equals(identity);
       if (identity == null || another) plan(record, event.executionId(), checkpoint, execution);
       sent.remove(id);
-      if (!failed) record.writeRawField("metrics", Metrics.of(execution));
+      if (!failed) performed(record, event, totals);
     }
     if (totals != null) writeWritten(record, totals);
+    begun.remove(id);
+    wrote.remove(id);
     return record.end();
+  }
+
+  /** Writes the metrics of an execution, and the commits that it may have made. */
+  private void performed(JsonText record, SparkListenerSQLExecutionEnd event, long[] totals) throws IOException {
+    ArrayList nodes = new ArrayList();
+    record.writeRawField("metrics", Metrics.of(event.qe(), nodes));
+    long[] start = (long[]) begun.get(Long.valueOf(event.executionId()));
+    if (start == null) return;
+    Long root = Long.valueOf(start[1]);
+    if (totals != null && totals[TaskTotals.ROWS_WRITTEN] > 0 && begun.containsKey(root)) wrote.add(root);
+    String commits = Commits.of(event.qe(), nodes, start[0], event.time(), wrote.contains(root));
+    if (commits != null) record.writeRawField("commits", commits);
   }
 
   static void writeWritten(JsonText record, long[] totals) throws IOException {
@@ -134,7 +154,10 @@ final class Executions {
     boolean commands = hasCommands(plan);
     record.writeBooleanField("command", plan instanceof Command);
     record.writeStringField("class", plan.getClass().getName());
-    if (stream) record.writeStringField("stream", String.valueOf(Reflection.call(execution, "runId")));
+    if (stream) {
+      record.writeStringField("stream", String.valueOf(Reflection.call(execution, "runId")));
+      Streams.batch(record, execution);
+    }
     statements.write(record, execution, commands);
     // Only the result of a command is fetched: the command itself was a separate execution.
     boolean fetch = !stream && commands && "ALL".equals(String.valueOf(execution.mode()));
@@ -143,7 +166,9 @@ final class Executions {
     if (fetch || read) record.writeBooleanField("read", true);
     if (fetch || (read && !checkpoint)) return;
     sent.put(Long.valueOf(id), Integer.valueOf(System.identityHashCode(plan)));
-    record.writeRawField("plan", DeepEncoding.of(vocabulary, Reflection.call(execution, "sparkSession"), plan));
+    long[] start = (long[]) begun.get(Long.valueOf(id));
+    Object session = Reflection.call(execution, "sparkSession");
+    record.writeRawField("plan", DeepEncoding.of(vocabulary, session, plan, start == null ? 0L : start[0]));
   }
 
   /** Returns whether the plan is a command, or the commands of a multi-insert, perhaps below the CTEs they share. */

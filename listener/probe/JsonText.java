@@ -37,6 +37,23 @@ final class JsonText extends JsonGeneratorDelegate {
     writeRawValue(json);
   }
 
+  /** Writes a field with the text of a value, unless the value is null. */
+  void writeTextField(String name, Object value) throws IOException {
+    if (value != null) writeStringField(name, value.toString());
+  }
+
+  /** Writes a field with a whole number, or with a text that spells one; nothing for any other value. */
+  void writeWholeField(String name, Object value) throws IOException {
+    if (value == null) return;
+    long number;
+    try {
+      number = Long.parseLong(value.toString());
+    } catch (NumberFormatException foreign) {
+      return;
+    }
+    writeNumberField(name, number);
+  }
+
   /** Returns how many characters were written since the last `next`. */
   long length() {
     return (long) text.getBuffer().length() + getOutputBuffered();

@@ -2,6 +2,7 @@ package openlineage.pyspark;
 
 import java.io.IOException;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -12,15 +13,17 @@ final class Metrics {
   private static final String NONE = "[]";
   private final JsonText metrics;
   private final ArrayDeque work = new ArrayDeque();
+  private final ArrayList nodes;
 
-  private Metrics() throws IOException {
+  private Metrics(ArrayList nodes) throws IOException {
     metrics = new JsonText();
+    this.nodes = nodes;
   }
 
-  /** Returns the metrics as a JSON array; an empty one if the plan can't be read to its end. */
-  static String of(QueryExecution execution) throws IOException {
+  /** Returns the metrics as a JSON array, and adds the plan's nodes; an empty one if it can't be read to its end. */
+  static String of(QueryExecution execution, ArrayList nodes) throws IOException {
     try {
-      return new Metrics().read(execution);
+      return new Metrics(nodes).read(execution);
     } catch (Exception unreadable) {
       return NONE;
     } catch (StackOverflowError tooDeep) {
@@ -37,6 +40,7 @@ final class Metrics {
     while (!work.isEmpty() && seen.size() < MOST_NODES) {
       Object node = work.removeFirst();
       if (seen.put(node, Boolean.TRUE) != null) continue;
+      nodes.add(node);
       visit(node);
       String simple = node.getClass().getSimpleName();
       if (simple.equals("AdaptiveSparkPlanExec")) add(Reflection.call(node, "executedPlan"));
@@ -69,11 +73,19 @@ final class Metrics {
     metrics.writeArrayFieldStart("ids");
     if (scans) ids(Reflection.call(node, "output"));
     metrics.writeEndArray();
+    if (scans) metrics.writeTextField("version", version(node));
     metrics.writeObjectFieldStart("m");
     numbers(Reflection.call(command != null ? command : node, "metrics"));
     if (writes && command == null) committed(Reflection.call(node, "commitProgress"));
     metrics.writeEndObject();
     metrics.writeEndObject();
+  }
+
+  /** Returns the version of its table that a batch scan has read; null if it is not known. */
+  private static Object version(Object node) {
+    if (node.getClass().getSimpleName().indexOf("MicroBatch") >= 0) return null;
+    Object snapshot = IcebergTables.scanned(Reflection.call(node, "scan"));
+    return snapshot == null ? DeltaLogs.scanned(Reflection.call(node, "relation")) : snapshot;
   }
 
   private void ids(Object output) throws IOException {

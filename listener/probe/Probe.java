@@ -72,7 +72,7 @@ public final class Probe extends SparkListener {
 
   /** Returns the encoding of a plan that is not being run, for lineage without execution. */
   public Pieces encode(LogicalPlan plan, Object session) throws IOException {
-    return new Pieces(DeepEncoding.of(vocabulary, session, plan));
+    return new Pieces(DeepEncoding.of(vocabulary, session, plan, System.currentTimeMillis()));
   }
 
   public void onOtherEvent(SparkListenerEvent event) {

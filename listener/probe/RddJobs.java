@@ -49,7 +49,7 @@ final class RddJobs {
     record.writeStringField("path", path(write));
     record.writeStringField("format", format(write));
     record.writeFieldName("sources");
-    new Encoder(vocabulary, null).value(record, sources, false, 0);
+    new Encoder(vocabulary, null, 0L).value(record, sources, false, 0);
     begun.add(Integer.valueOf(event.jobId()));
     return record.end();
   }

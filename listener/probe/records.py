@@ -60,6 +60,22 @@ class ParsedStatement:
 
 
 @attrs.frozen
+class BatchExecution:
+    """
+    Which micro-batch an execution is.
+
+    Args:
+        id: number of the micro-batch.
+        query: id of the streaming query, which stays when the query restarts from its checkpoint.
+        checkpoint: the URI of the checkpoint; None if it is not known.
+    """
+
+    id: int
+    query: str
+    checkpoint: str | None = None
+
+
+@attrs.frozen
 class QueryExecution:
     """
     What the probe saw of an execution's `QueryExecution`; everything is empty if it saw none.
@@ -70,6 +86,7 @@ class QueryExecution:
         is_command: whether the root is a command.
         is_read: whether the plan was left out because it only reads.
         stream: id of the streaming query's run, if this is one of its micro-batches.
+        batch: which of its micro-batches this is.
         sql: text of the statement.
         query_sql: text of the query inside the statement, if the statement's own node has lost its text.
         text_identity: identity of the text object in the JVM, shared by all executions of a statement.
@@ -83,6 +100,7 @@ class QueryExecution:
     is_command: bool = False
     is_read: bool = False
     stream: str | None = None
+    batch: BatchExecution | None = None
     sql: str | None = None
     query_sql: str | None = None
     text_identity: int | None = None
@@ -111,10 +129,12 @@ class ScanMetrics:
     Args:
         attributes: exprIds of its output columns.
         read: the statistics of the read; without a row count, it is not known what was read.
+        version: the version of its table, if that has versions and the scan is no part of a stream.
     """
 
     attributes: tuple[int, ...]
     read: Statistics
+    version: str | None = None
 
 
 @attrs.frozen
@@ -140,6 +160,43 @@ class ExecutionMetrics:
     scans: tuple[ScanMetrics, ...] = ()
     writes: tuple[Statistics, ...] = ()
     tasks: TaskMetrics = TaskMetrics()
+
+
+@attrs.frozen
+class Commit:
+    """
+    A commit to a table of Iceberg or Delta Lake that an execution may have made.
+
+    It was made by this application, while the execution ran, to a table that the execution writes (Iceberg), or to any
+    table (Delta Lake): see `listener.runs.commits` for whose it is.
+
+    Args:
+        format: `iceberg` or `delta`.
+        location: the location of the table, as the format spells it.
+        version: the id of the snapshot, or the number of the version.
+        time: when it was made, by the clock of whoever keeps the time (timezone-aware); None if that is not known.
+        parent: the version before it; None if there is none, or it is not known.
+        table: the name of the table; None if it is not known.
+        operation: what the commit did, such as `append`, in the format's words; None if it is not known.
+        branch: the branch that was written; None for the main one.
+        query: the id of the streaming query that made it, by the commit's own mark; None if it has none.
+        epoch: the micro-batch of that query, by the commit's own mark.
+        rows: the rows that it added; None if it does not tell.
+        bytes: the size of the files that it added; None if it does not tell.
+    """
+
+    format: str
+    location: str
+    version: str
+    time: datetime.datetime | None = None
+    parent: str | None = None
+    table: str | None = None
+    operation: str | None = None
+    branch: str | None = None
+    query: str | None = None
+    epoch: int | None = None
+    rows: int | None = None
+    bytes: int | None = None
 
 
 @attrs.frozen
@@ -172,6 +229,7 @@ class ExecutionEnded:
         failure: why it failed; None if it did not.
         is_checkpoint: whether later plans use its rows under this plan's exprIds, without containing this plan.
         metrics: its metrics.
+        commits: the commits that it may have made, oldest first by table; empty if it failed.
     """
 
     id: int
@@ -180,6 +238,7 @@ class ExecutionEnded:
     failure: Failure | None = None
     is_checkpoint: bool = False
     metrics: ExecutionMetrics = ExecutionMetrics()
+    commits: tuple[Commit, ...] = ()
 
 
 @attrs.frozen
@@ -191,11 +250,69 @@ class StreamStarted:
         run: id of the query's run.
         time: when it started (timezone-aware).
         name: the query's name, if the user gave it one.
+        query: id of the query, which stays when it restarts from its checkpoint.
     """
 
     run: str
     time: datetime.datetime
     name: str | None = None
+    query: str | None = None
+
+
+@attrs.frozen
+class SourceProgress:
+    """
+    How far a trigger has come with one source.
+
+    Args:
+        description: Spark's description of the source.
+        start: the offset before the batch, as JSON; None if there is none yet, or it was cut.
+        end: the offset after it, likewise.
+        rows: the rows that were read from it.
+        cut: whether an offset was so long that the probe has left it out.
+    """
+
+    description: str
+    start: str | None = None
+    end: str | None = None
+    rows: int | None = None
+    cut: bool = False
+
+
+@attrs.frozen
+class StreamProgressed:
+    """
+    StreamingQueryListener.QueryProgressEvent: a trigger of a streaming query has ended.
+
+    Args:
+        run: id of the query's run.
+        time: when the probe received it (timezone-aware).
+        query: id of the query.
+        batch: number of the micro-batch.
+        began: when the trigger began (timezone-aware).
+        name: the query's name, if the user gave it one.
+        duration: how long the trigger took, in milliseconds.
+        rows: the rows that were read from all sources.
+        executed: whether the micro-batch was run; otherwise there was nothing to do.
+        watermark: the watermark (timezone-aware); None if the query has none, or none yet.
+        sources: its sources, in the order of the plan.
+        sink: Spark's description of the sink.
+        cut: whether there were more sources.
+    """
+
+    run: str
+    time: datetime.datetime
+    query: str
+    batch: int
+    began: datetime.datetime
+    name: str | None = None
+    duration: int | None = None
+    rows: int | None = None
+    executed: bool = True
+    watermark: datetime.datetime | None = None
+    sources: tuple[SourceProgress, ...] = ()
+    sink: str | None = None
+    cut: bool = False
 
 
 @attrs.frozen
@@ -302,6 +419,7 @@ Record: TypeAlias = (
     ExecutionStarted
     | ExecutionEnded
     | StreamStarted
+    | StreamProgressed
     | StreamTerminated
     | RddJobStarted
     | RddJobEnded
@@ -367,11 +485,31 @@ class _Members:
 
     def time(self) -> datetime.datetime:
         """Return the member `time`, which Spark counts in milliseconds since the epoch."""
-        milliseconds = self.number("time")
+        return self._moment(self.number("time"))
+
+    def optional_time(self) -> datetime.datetime | None:
+        milliseconds = self.optional_number("time")
+        return None if milliseconds is None else self._moment(milliseconds)
+
+    def _moment(self, milliseconds: int) -> datetime.datetime:
         try:
             return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc)
         except (OverflowError, ValueError, OSError) as problem:
             raise InvalidRecordError(f"{self._what}: 'time' is out of range") from problem
+
+    def optional_instant(self, name: str) -> datetime.datetime | None:
+        """Return a point in time that is written as ISO 8601 has it, with a zone or in UTC."""
+        found = self.optional_text(name)
+        if found is None:
+            return None
+        try:
+            instant = datetime.datetime.fromisoformat(found.replace("Z", "+00:00"))
+        except ValueError:
+            return self._refuse(name, "a time")
+        return instant if instant.tzinfo is not None else instant.replace(tzinfo=datetime.timezone.utc)
+
+    def instant(self, name: str) -> datetime.datetime:
+        return self._required(name, self.optional_instant(name))
 
     def sequence(self, name: str) -> list[Any]:
         found = self._raw.get(name)
@@ -416,20 +554,75 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
         rows, files = counted.optional_number("numOutputRows"), counted.optional_number("numFiles")
         if not entry.flag("w"):
             read = Statistics(rows, counted.optional_number("filesSize"), files)
-            scans.append(ScanMetrics(tuple(entry.numbers("ids")), read))
+            scans.append(ScanMetrics(tuple(entry.numbers("ids")), read, entry.optional_text("version")))
             continue
         # DataSource V2 writes report the rows that were committed.
         rows = counted.optional_number("committedRows") if rows is None else rows
         writes.append(Statistics(rows, counted.optional_number("numOutputBytes"), files))
     metrics = ExecutionMetrics(tuple(scans), tuple(writes), _task_metrics(raw))
-    return ExecutionEnded(raw.number("id"), raw.time(), _query(raw), _failure(raw), raw.flag("checkpoint"), metrics)
+    return ExecutionEnded(
+        raw.number("id"),
+        raw.time(),
+        _query(raw),
+        _failure(raw),
+        raw.flag("checkpoint"),
+        metrics,
+        tuple(_commit(commit) for commit in raw.all_inner("commits")),
+    )
+
+
+def _commit(raw: _Members) -> Commit:
+    return Commit(
+        raw.text("format"),
+        raw.text("location"),
+        raw.text("version"),
+        raw.optional_time(),
+        raw.optional_text("parent"),
+        raw.optional_text("table"),
+        raw.optional_text("operation"),
+        raw.optional_text("branch"),
+        raw.optional_text("query"),
+        raw.optional_number("epoch"),
+        raw.optional_number("rows"),
+        raw.optional_number("bytes"),
+    )
 
 
 def _stream(raw: _Members) -> StreamStarted | StreamTerminated:
     event, run, time = raw.text("event"), raw.text("run"), raw.time()
     if event.startswith("QueryStarted"):
-        return StreamStarted(run, time, raw.optional_text("name"))
+        return StreamStarted(run, time, raw.optional_text("name"), raw.optional_text("query"))
     return StreamTerminated(run, time, _failure(raw))
+
+
+def _stream_progressed(raw: _Members) -> StreamProgressed:
+    watermark = raw.optional_instant("watermark")
+    return StreamProgressed(
+        run=raw.text("run"),
+        time=raw.time(),
+        query=raw.text("query"),
+        batch=raw.number("batch"),
+        began=raw.instant("began"),
+        name=raw.optional_text("name"),
+        duration=raw.optional_number("duration"),
+        rows=raw.optional_number("rows"),
+        executed=raw.flag("executed"),
+        # Spark begins with 1970 until it has seen an event.
+        watermark=watermark if watermark is not None and watermark.timestamp() > 0 else None,
+        sources=tuple(_source_progress(each) for each in raw.all_inner("sources")),
+        sink=raw.optional_text("sink"),
+        cut=raw.flag("cut"),
+    )
+
+
+def _source_progress(raw: _Members) -> SourceProgress:
+    return SourceProgress(
+        raw.text("description"),
+        raw.optional_text("from"),
+        raw.optional_text("to"),
+        raw.optional_number("rows"),
+        raw.flag("cut"),
+    )
 
 
 def _rdd_job_started(raw: _Members) -> RddJobStarted:
@@ -472,6 +665,7 @@ _KINDS: Mapping[str, Callable[[_Members], Record]] = {
     "start": _execution_started,
     "end": _execution_ended,
     "stream": _stream,
+    "progress": _stream_progressed,
     "rdd_start": _rdd_job_started,
     "rdd_end": _rdd_job_ended,
     "table_dropped": _table_dropped,
@@ -488,6 +682,7 @@ def _query(raw: _Members) -> QueryExecution:
         is_command=raw.flag("command"),
         is_read=raw.flag("read"),
         stream=raw.optional_text("stream"),
+        batch=_batch_execution(raw),
         sql=raw.optional_text("sql"),
         query_sql=raw.optional_text("querySql"),
         text_identity=raw.optional_number("text"),
@@ -495,6 +690,13 @@ def _query(raw: _Members) -> QueryExecution:
         fault=raw.optional_text("fault"),
         unresolved=raw.optional_text("unresolved"),
     )
+
+
+def _batch_execution(raw: _Members) -> BatchExecution | None:
+    if "batch" not in raw:
+        return None
+    batch = raw.inner("batch")
+    return BatchExecution(batch.number("id"), batch.text("query"), batch.optional_text("checkpoint"))
 
 
 def _failure(raw: _Members) -> Failure | None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import datetime
 
 import attrs
-from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Outcome, Parent, RunReference, RunState
+from openlineage_pyspark.facets.model.run import (
+    Engine,
+    Failure,
+    Gap,
+    Job,
+    Outcome,
+    Parent,
+    RunReference,
+    RunState,
+    Submission,
+)
 from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 
 
@@ -32,6 +42,9 @@ class Application:
         replace_dots: whether `_` replaces the dots in job names.
         trimming: what is left out of the names of datasets.
         views: whether permanent views that are read count as inputs.
+        submission: how it was started; None if that is not known.
+        batch_interval: the seconds between two events that tell micro-batches of a run; if it is negative, they come
+            only when there are as many micro-batches as one event lists.
     """
 
     id: str
@@ -51,10 +64,12 @@ class Application:
     replace_dots: bool = False
     trimming: Trimming = DEFAULT_TRIMMING
     views: bool = True
+    submission: Submission | None = None
+    batch_interval: float = 60.0
 
     def started_state(self) -> RunState:
         """Return the START state of the application's own run."""
-        return self._state("START", self.started)
+        return attrs.evolve(self._state("START", self.started), submission=self.submission)
 
     def ended_state(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 
+import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.events.ids import run_id
 from openlineage_pyspark.facets.model.dataset import Identifier
@@ -16,28 +17,36 @@ from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Failure, Job, Parent, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
+    BatchExecution,
+    Commit,
     ExecutionEnded,
     ExecutionMetrics,
     ExecutionStarted,
     QueryExecution,
     RddJobEnded,
     RddJobStarted,
+    StreamProgressed,
     StreamStarted,
     StreamTerminated,
     TableDropped,
 )
 from openlineage_pyspark.listener.runs.application import Application
+from openlineage_pyspark.listener.runs.commits import Commits, Writer
 from openlineage_pyspark.listener.runs.execution import Execution, Statements
 from openlineage_pyspark.listener.runs.job_names import job_name, output_label, stream_label
+from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
 from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, Step
 from openlineage_pyspark.listener.runs.open_run import OpenRun, end_type
 from openlineage_pyspark.listener.runs.rdd_jobs import rdd_job
+from openlineage_pyspark.listener.runs.stream_sources import SourceNames
 
 # Prefixes of the class names of parsed statements that write.
 _UNRESOLVED_WRITES = tuple(
     "InsertInto CreateTableAsSelect ReplaceTableAsSelect AppendData Overwrite MergeInto UpdateTable DeleteFrom "
     "CreateDataSourceTable CreateTable CreateView SaveInto".split()
 )
+# The most streaming queries that are remembered, to know one again that is restarted.
+_MOST_QUERIES = 10_000
 
 
 class Runs:
@@ -54,7 +63,9 @@ class Runs:
         self._executions: dict[int, Execution] = {}
         self._runs: dict[str, OpenRun] = {}
         self._streams: dict[str, StreamStarted] = {}
+        self._queries: dict[str, None] = {}
         self._statements = Statements()
+        self._commits = Commits()
 
     def wants_plan(self, step: Step) -> bool:
         """
@@ -96,6 +107,8 @@ class Runs:
             case StreamStarted():
                 self._streams[step.run] = step
                 return []
+            case StreamProgressed():
+                return self._progress(step)
             case StreamTerminated():
                 return self._end_stream(step)
             case RddJobStarted():
@@ -103,6 +116,17 @@ class Runs:
             case RddJobEnded():
                 return self._end_rdd_job(step)
         return []
+
+    def due(self, now: datetime.datetime) -> list[RunState]:
+        """
+        Return the RUNNING states of the streaming queries whose micro-batches are to be told by now.
+
+        Args:
+            now: the time (timezone-aware).
+        """
+        interval = self._application.batch_interval
+        runs = [run for run in self._runs.values() if run.started and run.batches is not None]
+        return [self._state(run, "RUNNING", now) for run in runs if run.batches and run.batches.is_due(now, interval)]
 
     def abandon(self, time: datetime.datetime, dropped: int = 0, lost: int = 0) -> list[RunState]:
         """
@@ -136,6 +160,7 @@ class Runs:
         execution.unresolved = query.unresolved or execution.unresolved
         execution.sql = query.statement_text or execution.sql
         execution.stream = query.stream or execution.stream
+        execution.batch = query.batch or execution.batch
         execution.settled = execution.settled or query.is_read or query.has_plan
         if plan_lineage is None:
             return []
@@ -232,7 +257,10 @@ class Runs:
         execution = self._executions.pop(record.id)
         run = self._run_around(execution)
         if run is not None:
-            self._count(run, execution, record.metrics)
+            self._count(run, execution, record)
+            self._commit(run, execution, record)
+        oldest = min((each.time for each in self._executions.values()), default=None)
+        self._commits.end(self._writer(execution, record.time), oldest)
         statement = execution.statement
         if statement is not None and not self._statements.end(statement, failed=record.failure is not None):
             return []
@@ -241,7 +269,7 @@ class Runs:
         del self._runs[run.key]
         return [self._state(run, end_type(record.failure), record.time, record.failure)]
 
-    def _count(self, run: OpenRun, execution: Execution, metrics: ExecutionMetrics) -> None:
+    def _count(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
         """Add what an execution counted to its run; in a stream, the micro-batch counts what the sources gave."""
         own = [] if execution.plan_lineage is None else [execution.plan_lineage]
         around = self._executions.get(execution.root)
@@ -251,9 +279,45 @@ class Runs:
             parts = [*run.nested, *own]
         else:
             parts = [*run.parts, *own]
+        metrics, output = record.metrics, self._output_of(execution)
         if self._repeats(execution, execution.stream):
             metrics = ExecutionMetrics(tasks=metrics.tasks)
-        run.count(metrics, parts, self._output_of(execution))
+        run.count(metrics, parts, output)
+        batch = self._batch_of(execution)
+        if run.batches is not None and batch is not None and record.failure is None:
+            run.batches.count(batch.id, metrics, parts, output, self._change_of(execution, output))
+
+    def _batch_of(self, execution: Execution) -> BatchExecution | None:
+        """Return the micro-batch that an execution is, or is a write of."""
+        around = self._executions.get(execution.root)
+        return execution.batch or (around.batch if around is not None else None)
+
+    def _change_of(self, execution: Execution, output: Identifier | None) -> str | None:
+        """Return what an execution, or those around it, make of an output: OVERWRITE, CREATE and the like."""
+        group = [execution, *(each for each in self._executions.values() if each.root == execution.root)]
+        writes = (out.write for each in group if each.plan_lineage is not None for out in each.plan_lineage.outputs)
+        return next((write.lifecycle for write in writes if write.dataset.identifier == output), None)
+
+    def _commit(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
+        """Add the commits to the run's outputs that one of its executions has made."""
+        others = [self._writer(each) for each in self._executions.values() if each.root != execution.root]
+        by_output: dict[Identifier, list[Commit]] = {}
+        for commit in record.commits:
+            output = run.output_at(self._application.trimming.trimmed(naming.location(commit.location)), commit.table)
+            if output is not None:
+                by_output.setdefault(output, []).append(commit)
+        batch = self._batch_of(execution)
+        for output, commits in by_output.items():
+            own = self._commits.own(output, commits, record.metrics, execution.time, others)
+            run.commit(output, own)
+            if run.batches is not None and batch is not None:
+                run.batches.commit(batch.id, output, own)
+
+    def _writer(self, execution: Execution, ended: datetime.datetime | None = None) -> Writer:
+        run = self._run_around(execution)
+        outputs = frozenset[Identifier]() if run is None else run.outputs
+        known = run is not None or execution.settled
+        return Writer(execution.root, outputs if known else None, ended)
 
     def _repeats(self, execution: Execution, stream: str | None) -> bool:
         """Return whether an execution is the second one of a micro-batch: it fetches the result of the first's plan."""
@@ -296,9 +360,47 @@ class Runs:
         if run is None:
             job = self._stream_job(query, [plan_lineage], execution.sql)
             run = self._runs[query] = OpenRun(query, self._run_id(f"stream {query}"), job, plan_lineage)
+            run.batches = self._micro_batches(query, execution)
         elif len(plan_lineage.outputs) > len(run.plan_lineage.outputs):
             run.plan_lineage = plan_lineage
+        if run.batches is not None:
+            run.batches.begin(execution.batch, plan_lineage)
         return self._begin(run, execution)
+
+    def _micro_batches(self, run: str, execution: Execution) -> MicroBatches:
+        started, batch = self._streams.get(run), execution.batch
+        id_ = batch.query if batch is not None else started.query if started is not None else None
+        batches = MicroBatches(run, SourceNames(self._application.trimming), id_)
+        batches.name = started.name if started is not None else None
+        batches.continues = (batch is not None and batch.id > 0) or id_ in self._queries
+        if id_ is not None:
+            self._queries[id_] = None
+        while len(self._queries) > _MOST_QUERIES:
+            del self._queries[next(iter(self._queries))]
+        return batches
+
+    def _progress(self, record: StreamProgressed) -> list[RunState]:
+        """Collect a micro-batch that was committed, and tell what was collected if it is time to."""
+        run = self._runs.get(record.run)
+        if run is None or run.batches is None:
+            return []
+        batches, states = run.batches, list[RunState]()
+        batch = batches.completed(record)
+        if batch is None:
+            return []
+        if not batches.has_room(batch) and not run.started and self._application.reads:
+            # It may never write. Its end would come too late for its START.
+            run.started = True
+            states.append(self._state(run, "START", record.time))
+        while not batches.has_room(batch):
+            if run.started:
+                states.append(self._state(run, "RUNNING", record.time))
+            else:
+                batches.forget_oldest()
+        batches.add(batch, record)
+        if run.started and batches.is_due(record.time, self._application.batch_interval):
+            states.append(self._state(run, "RUNNING", record.time))
+        return states
 
     def _stream_job(self, query: str, parts: list[PlanLineage], sql: str | None) -> Job:
         started = self._streams.get(query)
@@ -346,4 +448,10 @@ class Runs:
         self, run: OpenRun, event_type: str, time: datetime.datetime, failure: Failure | None = None
     ) -> RunState:
         app = self._application
-        return run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)
+        if run.batches is None:
+            return run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)
+        time = run.batches.later(time)
+        state = run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)
+        stream, gaps = run.batches.told(event_type, time)
+        inputs = tuple(run.batches.at_version(read) for read in state.inputs) if event_type != "START" else state.inputs
+        return attrs.evolve(state, inputs=inputs, stream=stream, gaps=(*state.gaps, *gaps))

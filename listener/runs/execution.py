@@ -6,7 +6,7 @@ import datetime
 
 import attrs
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
-from openlineage_pyspark.listener.probe.records import QueryExecution
+from openlineage_pyspark.listener.probe.records import BatchExecution, QueryExecution
 
 
 @attrs.define(eq=False)
@@ -34,6 +34,7 @@ class Execution:
         time: when it began (timezone-aware).
         sql: text of its statement.
         stream: id of the streaming query's run, if this is one of its micro-batches.
+        batch: which of its micro-batches this is.
         unresolved: full JVM name of the parsed plan's root, where the analysis failed.
         settled: whether its plan was seen, or does not matter.
         plan_lineage: the lineage of its plan.
@@ -47,6 +48,7 @@ class Execution:
     time: datetime.datetime
     sql: str | None = None
     stream: str | None = None
+    batch: BatchExecution | None = None
     unresolved: str | None = None
     settled: bool = False
     plan_lineage: PlanLineage | None = None

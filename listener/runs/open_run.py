@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Parent, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
-from openlineage_pyspark.listener.probe.records import ExecutionMetrics
+from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
+from openlineage_pyspark.listener.runs.commits import versions_of
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
 
 # Spark's messages for jobs that it cancels while stopping (DAGScheduler.cleanUpAfterSchedulerStop), and for calls made
 # after it has stopped (SparkContext.assertNotStopped, SparkContext.runJob).
@@ -78,10 +82,12 @@ class Counted:
 
     Args:
         read: rows, bytes and files read, by dataset.
+        versions: the versions that scans have read, by dataset.
         written: what was written, by output; under None, what can't be assigned to one of several outputs.
     """
 
     read: dict[Identifier, list[int | None]] = attrs.Factory(dict)
+    versions: dict[Identifier, dict[str, None]] = attrs.Factory(dict)
     written: dict[Identifier | None, Written] = attrs.Factory(dict)
 
     def add(self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
@@ -102,6 +108,8 @@ class Counted:
         only = next(iter(datasets)) if len(datasets) == 1 else None
         for scan in metrics.scans:
             found = next((owner[i] for i in scan.attributes if i in owner), None if scan.attributes else only)
+            if found is not None and scan.version is not None:
+                self.versions.setdefault(found, {})[scan.version] = None
             if found is not None and scan.read.rows is not None:
                 _add(self.read.setdefault(found, [None, None, None]), scan.read)
         if metrics.tasks.rows_read and only is not None:
@@ -138,9 +146,23 @@ def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[RunInput,
             datasets[dataset.identifier] = dataset if known is None else known.joined(dataset)
     read = counted.read
     return tuple(
-        RunInput(dataset, Statistics(*read[identifier]) if identifier in read else None)
+        RunInput(
+            _as_scanned(dataset, tuple(counted.versions.get(identifier, ()))),
+            Statistics(*read[identifier]) if identifier in read else None,
+        )
         for identifier, dataset in datasets.items()
     )
+
+
+def _as_scanned(dataset: Dataset, scanned: tuple[str, ...]) -> Dataset:
+    """Return a dataset with the versions that scans have read; the plan tells those that were not scanned."""
+    planned = dataset.versions
+    if planned is None or set(scanned) <= set(planned.ids):
+        return dataset
+    # Spark may have planned a later version than the one that it analyzed.
+    kept = planned.ids if len(planned.ids) > len(scanned) else ()
+    ids = tuple(dict.fromkeys((*kept, *scanned)))
+    return attrs.evolve(dataset, versions=attrs.evolve(planned, ids=ids))
 
 
 def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: bool) -> tuple[RunOutput, ...]:
@@ -212,6 +234,8 @@ class OpenRun:
         nested: the lineage of the plans of nested writes.
         counted: what its scans and writes counted.
         beyond: whether there were more nested writes than are kept.
+        batches: the micro-batches that no event has told yet; None unless it is the run of a streaming query.
+        committed: the commits that it has made so far, by output; of a stream only the last one.
     """
 
     key: str
@@ -222,12 +246,38 @@ class OpenRun:
     nested: list[PlanLineage] = attrs.Factory(list)
     counted: Counted = attrs.Factory(Counted)
     beyond: bool = False
+    batches: MicroBatches | None = None
+    committed: dict[Identifier, list[Commit]] = attrs.Factory(dict)
     _known: set[frozenset[Any]] = attrs.Factory(set)
 
     @property
     def parts(self) -> list[PlanLineage]:
         """The lineage of each of its plans."""
         return [self.plan_lineage, *self.nested]
+
+    @property
+    def outputs(self) -> frozenset[Identifier]:
+        """The datasets that it writes."""
+        return frozenset(write.dataset.identifier for part in self.parts for write in _writes(part))
+
+    def output_at(self, place: Identifier, table: str | None) -> Identifier | None:
+        """
+        Return the output at a location, or of that name if its location is not known; None if there is none.
+
+        Args:
+            place: the identity that its location gives.
+            table: the name of the table, with its catalog.
+        """
+        outputs = self.outputs
+        if place in outputs:
+            return place
+        return next((each for each in outputs if f"{each.namespace}.{each.name}" == table), None)
+
+    def commit(self, output: Identifier, commits: Iterable[Commit]) -> None:
+        """Add commits to one of its outputs."""
+        made = self.committed.setdefault(output, [])
+        made += commits
+        del made[: -1 if self.job.processing_type == "STREAMING" else -MOST_PARTS]
 
     @property
     def awaits_location(self) -> bool:
@@ -286,7 +336,7 @@ class OpenRun:
         Return the run's current state.
 
         Args:
-            event_type: START, COMPLETE, FAIL or ABORT.
+            event_type: START, RUNNING, COMPLETE, FAIL or ABORT.
             time: the event's time (timezone-aware).
             engine: the processing engine.
             parent: the run's parent.
@@ -297,7 +347,13 @@ class OpenRun:
         inputs = inputs_of(self.parts, counted)
         if self.job.processing_type == "STREAMING":
             # Later batches may read other parts than those that the first one read.
-            inputs = tuple(attrs.evolve(r, dataset=attrs.evolve(r.dataset, locations=())) for r in inputs)
+            inputs = tuple(
+                attrs.evolve(r, dataset=attrs.evolve(r.dataset, locations=(), versions=None)) for r in inputs
+            )
+        completed = event_type == "COMPLETE"
+        outputs = outputs_of(self.parts, counted if failure is None else Counted(), completed=completed)
+        if completed or event_type == "RUNNING":
+            outputs = tuple(self._with_versions(output) for output in outputs)
         return RunState(
             event_type=event_type,
             event_time=time,
@@ -306,10 +362,12 @@ class OpenRun:
             engine=engine,
             parent=parent,
             inputs=inputs,
-            outputs=outputs_of(
-                self.parts, counted if failure is None else Counted(), completed=event_type == "COMPLETE"
-            ),
+            outputs=outputs,
             failure=failure,
             gaps=(*remarks, *([_BEYOND] if self.beyond else [])),
             operators=sum(part.operators for part in self.parts),
         )
+
+    def _with_versions(self, output: RunOutput) -> RunOutput:
+        versions = versions_of(self.committed.get(output.dataset.identifier, ()))
+        return attrs.evolve(output, dataset=attrs.evolve(output.dataset, versions=versions))

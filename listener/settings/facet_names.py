@@ -21,6 +21,9 @@ FACETS = (
     "processing_engine",
     "pyspark_event",
     "pyspark_metrics",
+    "pyspark_micro_batches",
+    "pyspark_snapshot",
+    "pyspark_submission",
     "schema",
     "sourceCodeLocation",
     "spark_applicationDetails",
@@ -30,6 +33,7 @@ FACETS = (
     "subset",
     "symlinks",
     "tags",
+    "version",
 )
 """The facets that events may contain."""
 
@@ -44,7 +48,6 @@ FACETS_NOT_YET = (
     "spark.logicalPlan",
     "spark_jobDetails",
     "spark_unknown",
-    "version",
 )
 """Facets of the Java integration that these events never contain."""
 

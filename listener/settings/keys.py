@@ -336,6 +336,14 @@ class Settings:
         text="Counts permanent views that are read as inputs, besides the tables behind them; `false` leaves the tables"
         " alone, as in the Java integration.",
     )
+    streaming_interval: int = key(
+        "streaming.intervalInSeconds",
+        whole_number(-1),
+        default=60,
+        source=OURS,
+        text="The least seconds between two RUNNING events of a streaming query, that list its micro-batches;"
+        " 0 for one event each, -1 for none until 1,000 micro-batches or 256 KB of them have come together.",
+    )
     append_command: bool = key(
         "jobName.appendCommand",
         BOOLEAN,

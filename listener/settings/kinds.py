@@ -71,7 +71,7 @@ def whole_number(least: int) -> ValueKind[int]:
 
     def convert(value: object) -> int:
         text = _to_text(value)
-        if not re.fullmatch("[0-9]+", text):
+        if not re.fullmatch("-?[0-9]+", text):
             raise ValueError("no whole number")
         return _within(int(text), least)
 

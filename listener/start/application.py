@@ -23,6 +23,7 @@ from openlineage_pyspark.listener.settings.settings import Settings
 from openlineage_pyspark.listener.start import last_words
 from openlineage_pyspark.listener.start.script_end import is_interactive
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
+from openlineage_pyspark.listener.start.submission import submission
 from openlineage_pyspark.listener.worker import Worker
 from openlineage_pyspark.transport import Delivery
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
@@ -110,6 +111,8 @@ def application_of(facts: ContextFacts, settings: Settings, attempt: int = 1) ->
         replace_dots=settings.replace_dot_with_underscore,
         trimming=settings.trimming,
         views=settings.views_enabled,
+        submission=submission(facts.conf, os.environ),
+        batch_interval=settings.streaming_interval,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 
 import attrs
@@ -15,6 +16,7 @@ from openlineage_pyspark.facets.events.providers import Contribution, CustomFace
 from openlineage_pyspark.facets.events.size import OWN, serialise_within
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
 from openlineage_pyspark.facets.model.run import Failure, Gap, Job, RunInput, RunOutput
 
 TEXT = "x" * 600
@@ -34,7 +36,10 @@ ORDER = [
     "all facets of datasets",
     "inputs",
     "outputs",
-    "all facets but errorMessage, extractionError, jobType, parent, pyspark_event",
+    "offsets of micro-batches, those of the first ones first",
+    "sources and sinks of micro-batches, those of the first ones first",
+    "micro-batches",
+    "all facets but errorMessage, extractionError, jobType, parent, pyspark_event, pyspark_micro_batches",
 ]
 CUSTOM = {("RunFacet", "mine"), ("JobFacet", "mine"), ("DatasetFacet", "mine"), ("InputDatasetFacet", "ours")}
 OPTIONS = EventOptions(
@@ -51,6 +56,12 @@ def blob(base):
 
 def way(subtype, text="", kind="DIRECT"):
     return Transformation(kind, subtype, text)
+
+
+def batch(number):
+    read = BatchSource("Orders", USER, '{"at":1}', '{"at":2}', rows=1)
+    time = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
+    return MicroBatch(number, time, sources=(read,), sinks=(BatchSink(USER, rows=1),))
 
 
 @pytest.fixture
@@ -92,6 +103,7 @@ def large_state(full_run):
         outputs=(written, *(RunOutput(Dataset(Identifier("file", f"/out/{n}"))) for n in range(30))),
         failure=Failure("message " + "m" * 9_000, "PYTHON", "first\n" + "t" * 9_000 + "\nlast"),
         gaps=tuple(Gap(f"Operator{n}", "r" * 700) for n in range(30)),
+        stream=StreamingQuery("q", "r", batches=tuple(batch(n) for n in range(20))),
     )
 
 
@@ -209,7 +221,8 @@ def test_texts_configuration_and_custom_facets_go_one_after_the_other(large_even
     assert len(facets_of(comments, "inputs", 2)["schema"]["fields"]) == 101
     assert configuration["job"]["facets"].keys() == {"jobType", "mine"}
     assert configuration["run"]["facets"].keys() == {
-        "parent", "processing_engine", "pyspark_event", "errorMessage", "extractionError", "mine",
+        "parent", "processing_engine", "pyspark_event", "pyspark_micro_batches", "errorMessage",
+        "extractionError", "mine",
     }  # fmt: skip
     assert "mine" in facets_of(configuration, "inputs", 2)
     assert "ours" in configuration["inputs"][2]["inputFacets"]
@@ -279,13 +292,24 @@ def test_datasets_lose_their_facets_then_inputs_go_then_outputs(large_event):
     assert "processing_engine" in no_outputs["run"]["facets"]
 
 
+def test_micro_batches_lose_their_offsets_then_their_sources_and_sinks_then_they_go(large_event):
+    facets = [stages(large_event)[name]["run"]["facets"]["pyspark_micro_batches"] for name in ORDER[14:17]]
+    no_offsets, no_parts, none = (facet["batches"] for facet in facets)
+    # No more than is needed goes.
+    assert [batch["sources"][0]["to"] for batch in no_offsets][:17] == [None] * 17
+    assert [batch["batchId"] for batch in no_parts] == list(range(20))
+    assert [(batch["sources"], batch["sinks"]) for batch in no_parts][:17] == [([], [])] * 17
+    assert none == []
+
+
 def test_the_skeleton_has_run_job_parent_error_and_what_was_cut(large_event):
-    event = stages(large_event)[ORDER[14]]
+    event = stages(large_event)[ORDER[17]]
     whole = json.loads(serialise(large_event))
     assert (event["run"]["runId"], event["job"]["name"]) == (whole["run"]["runId"], whole["job"]["name"])
     assert (event["eventType"], event["eventTime"]) == (whole["eventType"], whole["eventTime"])
     assert event["job"]["facets"] == {"jobType": whole["job"]["facets"]["jobType"]}
-    assert event["run"]["facets"].keys() == {"parent", "errorMessage", "extractionError", "pyspark_event"}
+    kept = {"parent", "errorMessage", "extractionError", "pyspark_event", "pyspark_micro_batches"}
+    assert event["run"]["facets"].keys() == kept
     assert event["run"]["facets"]["parent"] == whole["run"]["facets"]["parent"]
     error = event["run"]["facets"]["errorMessage"]
     assert "stackTrace" not in error
@@ -316,7 +340,7 @@ def test_what_is_not_there_is_not_said_to_be_cut(full_run):
     """An application's own event has no datasets and no SQL."""
     state = attrs.evolve(full_run[0], inputs=(), outputs=(), job=Job("shop", "nightly", "APPLICATION"))
     event = within(build_event(state, EventOptions()), 1_500, EventOptions())
-    assert set(remarks(event)) - {"event.maxBytes"} <= {ORDER[4], ORDER[14]}
+    assert set(remarks(event)) - {"event.maxBytes"} <= {ORDER[4], ORDER[17]}
     assert ORDER[4] in remarks(event)
 
 

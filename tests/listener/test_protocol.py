@@ -23,7 +23,10 @@ JAVA = java_sources.compilation_unit()
 FIELD = re.compile(r"\.write(?:\w+Field|\w+FieldStart|FieldName)\(([^,()]+(?:\(\))?)[,)]")
 # Names of readings, of metrics and of columns: the ids of attributes.
 NAMED_BY_OTHERS = {"row[0]", "name", "id.toString()"}
-KINDS = ("start", "end", "stream", "rdd_start", "rdd_end", "table_dropped", "application_end", "dropped", "fault")
+KINDS = (
+    *("start", "end", "stream", "progress", "rdd_start", "rdd_end", "table_dropped", "application_end", "dropped"),
+    "fault",
+)
 
 
 @attrs.frozen
@@ -158,9 +161,9 @@ def under(heading: str) -> list[Table]:
     return [table for table in tables() if table.heading == heading and table.subject == "key"]
 
 
-PLAN_OF_AN_EXECUTION, STATEMENT = under("The plan of an execution")
+PLAN_OF_AN_EXECUTION, STATEMENT, BATCH = under("The plan of an execution")
 PLANS, SESSION = under("Plans")
-(ERRORS,), (METRICS,) = under("Errors"), under("Metrics")
+(ERRORS,), (METRICS,), (SOURCE,) = under("Errors"), under("Metrics"), under("Progress of a source")
 
 
 def test_the_records_of_a_live_spark_have_the_keys_of_their_kind_and_always_those_that_are_always_there(
@@ -176,6 +179,11 @@ def test_the_records_of_a_live_spark_have_the_keys_of_their_kind_and_always_thos
         assert {key for key, there in keys.items() if there == "always"} <= set(record), kind
         if "statement" in record:
             assert set(record["statement"]) == set(STATEMENT.rows)
+        if "batch" in record and kind != "progress":
+            assert set(record["batch"]) == set(BATCH.rows)
+        for source in record.get("sources", ()) if kind == "progress" else ():
+            assert set(source) <= set(SOURCE.rows)
+            assert {"description", "rows", "to"} <= set(source)
         if "error" in record:
             assert set(record["error"]) == set(ERRORS.rows)
         for entry in record.get("metrics", ()):

@@ -12,6 +12,7 @@ from openlineage_pyspark.facets.model.dataset import Statistics
 from openlineage_pyspark.facets.model.run import Failure
 from openlineage_pyspark.listener.probe.records import (
     ApplicationEnded,
+    Commit,
     EventsDropped,
     ExecutionEnded,
     ExecutionMetrics,
@@ -86,6 +87,38 @@ def end(**more: Any) -> ExecutionEnded:
         (
             {"k": "rdd_end", "job": 5, "time": 1500, "written": [4, 80], "read": 3},
             RddJobEnded(5, TIME, None, ExecutionMetrics(tasks=TaskMetrics(3, 4, 80))),
+        ),
+        (
+            {
+                "k": "end",
+                "id": 3,
+                "time": 1500,
+                "commits": [
+                    {"format": "delta", "location": "file:/t", "version": "0"},
+                    {
+                        "format": "iceberg",
+                        "location": "s3://b/t",
+                        "version": "77",
+                        "parent": "76",
+                        "table": "ice.db.t",
+                        "operation": "append",
+                        "branch": "audit",
+                        "query": "q",
+                        "epoch": 4,
+                        "time": 1500,
+                        "rows": 2,
+                        "bytes": 90,
+                    },
+                ],
+            },
+            ExecutionEnded(
+                3,
+                TIME,
+                commits=(
+                    Commit("delta", "file:/t", "0"),
+                    Commit("iceberg", "s3://b/t", "77", TIME, "76", "ice.db.t", "append", "audit", "q", 4, 2, 90),
+                ),
+            ),
         ),
         ({"k": "application_end", "time": 1500}, ApplicationEnded(TIME)),
         ({"k": "dropped", "count": 4}, EventsDropped(4)),

@@ -9,10 +9,11 @@ from typing import Any
 
 import networkx
 import pytest
-from openlineage_pyspark.store.answers import Answer, Store, time_of
+from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.store.pictures import FORMATS
-from openlineage_pyspark.store.rows import microseconds
+from openlineage_pyspark.store.reached import Answer
+from openlineage_pyspark.store.times import microseconds, time_of
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink
 
 

@@ -17,8 +17,9 @@ from openlineage_pyspark.store import schema
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.ingest import EventLine, files_of, lines_of, take
-from openlineage_pyspark.store.rows import identity, microseconds
+from openlineage_pyspark.store.rows import identity
 from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.store.times import microseconds
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken, text_of
 
 

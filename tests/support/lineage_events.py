@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import networkx
 from openlineage_pyspark.store.ingest import EventLine, Taken, take
 from openlineage_pyspark.store.sqlite import Database
 
@@ -101,6 +102,121 @@ def company(seed: int, *, tables: int = 30, jobs: int = 40) -> list[dict[str, An
             run = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{seed}/{number}"))
             events.append(run_event(f"job{number}", type_, minute, run=run, inputs=inputs, outputs=(output,)))
     return events
+
+
+Content = tuple[str, str, str]
+"""A table, one of its versions, and `added` or `all`: the rows that this version added, or all that it has."""
+
+
+def company_of_versions(seed: int, *, steps: int = 60) -> tuple[list[dict[str, Any]], networkx.DiGraph[Content]]:
+    """
+    Return the events of jobs that read and write versions, and which rows went where.
+
+    Each third table has no versions of its own; those of another third are numbers, as in Delta; streams read them.
+
+    Args:
+        seed: makes the same company again.
+        steps: how often something is written.
+
+    Returns:
+        The events, and the graph: an edge has the weight 1 if a run lies between, and 0 if rows are only kept.
+    """
+    chance = random.Random(seed)  # noqa: S311 (a test's choice)
+    graph: networkx.DiGraph[Content] = networkx.DiGraph()
+    histories: dict[int, list[str]] = {number: [] for number in range(9)}
+    done: dict[tuple[int, int], int] = {}
+    events = []
+    for step in range(steps):
+        target, run = chance.randrange(9), str(uuid.uuid5(uuid.NAMESPACE_URL, f"{seed}/{step}"))
+        known = [number for number, versions in histories.items() if versions]
+        streamed = [number for number in known if number % 3 == 1 and number != target]
+        change = chance.choice(("", "", "OVERWRITE"))
+        if streamed and chance.random() < 0.3:
+            source = chance.choice(streamed)
+            begin, end = done.get((source, target)), len(histories[source])
+            if begin == end:
+                continue
+            done[source, target] = end
+            made = run + "/0" if target % 3 == 0 else _snapshot(histories, target, step)
+            read = [(source, id_, "added") for id_ in histories[source][begin or 0 : end]]
+            read = [(source, histories[source][-1], "all")] if begin is None else read
+            events.append(_batch(step, run, (source, begin, end), target, histories, made, change))
+        else:
+            sources = chance.sample(known, min(len(known), chance.randint(0, 2)))
+            made = run if target % 3 == 0 else _snapshot(histories, target, step)
+            read = [(source, histories[source][-1], "all") for source in sources]
+            events += _statement(step, run, sources, target, histories, made, change)
+        for source, id_, part in read:
+            graph.add_edge((f"t{source}", id_, part), (f"t{target}", made, "added"), weight=1)
+        _keep(graph, histories[target], target, made, change)
+    return events, graph
+
+
+def _keep(graph: networkx.DiGraph[Content], history: list[str], target: int, made: str, change: str) -> None:
+    """Add a version to a table: it has what it added, and what was there before if that is not overwritten."""
+    graph.add_edge((f"t{target}", made, "added"), (f"t{target}", made, "all"), weight=0)
+    if history and not change:
+        graph.add_edge((f"t{target}", history[-1], "all"), (f"t{target}", made, "all"), weight=0)
+    history.append(made)
+
+
+def _snapshot(histories: dict[int, list[str]], table: int, step: int) -> str:
+    return str(len(histories[table])) if table % 3 == 1 else f"s{step * 7919 % 1000}"
+
+
+def _versioned(number: int, histories: dict[int, list[str]], made: str = "", change: str = "") -> dict[str, Any]:
+    """Return a table as a run reads it, or as it writes a version."""
+    facets: dict[str, Any] = {}
+    before = histories[number][-1:]
+    if number % 3 and (made or before):
+        facets["version"] = {"datasetVersion": made or before[0]}
+        if made and before:
+            facets["pyspark_snapshot"] = {"versions": [made], "parent": before[0]}
+    if change:
+        facets["lifecycleStateChange"] = {"lifecycleStateChange": change}
+    return dataset(f"t{number}", **facets)
+
+
+def _statement(
+    step: int, run: str, sources: list[int], target: int, histories: dict[int, list[str]], made: str, change: str
+) -> list[dict[str, Any]]:
+    inputs = tuple(_versioned(source, histories) for source in sources)
+    output = (_versioned(target, histories, made, change),)
+    return [
+        run_event(f"job{target}", "START", step, run=run, inputs=inputs),
+        run_event(f"job{target}", "COMPLETE", step + 0.5, run=run, inputs=inputs, outputs=output),
+    ]
+
+
+def _batch(
+    step: int,
+    run: str,
+    read: tuple[int, int | None, int],
+    target: int,
+    histories: dict[int, list[str]],
+    made: str,
+    change: str,
+) -> dict[str, Any]:
+    """Return the event of a micro-batch that reads a table's versions from one number to another, as of Delta."""
+    source, begin, end = read
+    name = {"namespace": "lake", "name": f"t{source}"}
+    offsets = [None if at is None else json.dumps({"reservoirVersion": at, "index": -1}) for at in (begin, end)]
+    sink = {"namespace": "lake", "name": f"t{target}", "change": change}
+    if target % 3:
+        sink |= {"version": made} | ({"parent": histories[target][-1]} if histories[target] else {})
+    sources = [name | {"from": offsets[0], "to": offsets[1], "version": str(end - 1)}]
+    batch = {"batchId": 0, "time": at(step + 0.25), "sources": sources, "sinks": [sink]}
+    facet = {"queryId": f"q{source}-{target}", "batches": [batch]}
+    tables = ((dataset(f"t{source}"),), (dataset(f"t{target}"),))
+    return run_event(
+        f"stream{target}",
+        "RUNNING",
+        step + 0.5,
+        run=run,
+        inputs=tables[0],
+        outputs=tables[1],
+        pyspark_micro_batches=facet,
+    )
 
 
 def _table(number: int, columns: tuple[str, ...]) -> dict[str, Any]:

@@ -1,0 +1,45 @@
+"""`checkpoint`: sets the checkpoint of a streaming query back to an earlier micro-batch."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.store.recovery.checkpoint import CheckpointError, set_back
+
+_DESCRIPTION = """Replaces the checkpoint of a streaming query that does not run by a copy that ends at an earlier
+micro-batch. The old one is kept. The copy has a new query id, so that a table of Delta Lake takes the micro-batches
+that come again."""
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("checkpoint", help="set a streaming query's checkpoint back", description=_DESCRIPTION)
+    parser.add_argument("path", type=Path, metavar="PATH", help="the checkpoint's folder, on this machine")
+    parser.add_argument("--back-to", type=int, required=True, metavar="N", help="the last micro-batch that stays")
+    parser.add_argument(
+        "--restored",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="TABLE",
+        help="the folder of a Delta table that the query reads and that was restored or emptied: go on after that",
+    )
+    parser.add_argument(
+        "--keep", type=Path, metavar="PATH", help="where the old one goes; default: PATH.before-recovery"
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    path: Path = options.path
+    kept = options.keep or path.with_name(f"{path.name}.before-recovery")
+    try:
+        said = set_back(path, options.back_to, kept, options.restored)
+    except (CheckpointError, OSError, ValueError) as problem:
+        complain(str(problem))
+        return 2
+    for sentence in said:
+        Screen().line(sentence)
+    return 0

@@ -1,0 +1,113 @@
+"""Carries a plan of recovery out, step by step."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.store.recovery.formats import as_text, in_folder
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.recovery.plan import Plan, Step
+
+_FAILED = 1
+
+
+def execute(plan: Plan, conf: Mapping[str, str], *, ask: bool, begin: int = 1) -> int:
+    """
+    Carry a plan out, and stop at the first step that fails.
+
+    Args:
+        plan: the plan.
+        conf: the configuration of the Spark session that runs its SQL.
+        ask: whether to ask before the first step, and what a person does.
+        begin: the number of the first step.
+
+    Returns:
+        0 if all was done, else 1.
+    """
+    sys.stdout.write(as_text(plan))
+    if ask and not _agreed(f"Carry out {len(plan.steps) - begin + 1} steps? [y/N] "):
+        return _FAILED
+    screen, session = Screen(), _Session(conf)
+    try:
+        for number, step in enumerate(plan.steps, 1):
+            if number < begin:
+                continue
+            screen.line(f"{number}/{len(plan.steps)} {step.title}")
+            if problem := _do(step, session, ask=ask):
+                complain(f"step {number} was not done: {problem}")
+                complain(f"when that is mended, go on with --from-step {number}, on the same plan")
+                return _FAILED
+    finally:
+        session.stop()
+    return 0
+
+
+def _do(step: Step, session: _Session, *, ask: bool) -> str:
+    """Do a step, and return why it failed; empty if it did not."""
+    if not step.language:
+        if step.action == "stop" and not ask:
+            return ""
+        if not ask:
+            return "a person must do it. Leave --yes out, or name SQL that corrects the data by --correct-with"
+        return "" if _agreed("Is this done? [y/N] ") else "it is not done"
+    for code in step.code:
+        Screen().line(code, indent=2)
+        sys.stdout.flush()
+        problem = session.run(code) if step.language == "sql" else _shell(step, code, session)
+        if problem:
+            return problem
+    return ""
+
+
+def _shell(step: Step, code: str, session: _Session) -> str:
+    # Another Spark may need what this one holds, such as a metastore in a folder.
+    session.stop()
+    status = subprocess.run(["/bin/sh", "-c", in_folder(step, code)], check=False).returncode  # noqa: S603 (it was shown)
+    return f"the command ended with {status}" if status else ""
+
+
+def _agreed(question: str) -> bool:
+    try:
+        return input(question).strip().lower() in {"y", "yes"}
+    except EOFError:
+        return False
+
+
+class _Session:
+    """A Spark session that is started when it is needed."""
+
+    def __init__(self, conf: Mapping[str, str]) -> None:
+        self._conf = conf
+        self._session: Any = None
+
+    def run(self, sql: str) -> str:
+        """Run a statement, and return why it failed; empty if it did not."""
+        try:
+            spark = importlib.import_module("pyspark.sql")
+            errors = importlib.import_module("pyspark.errors")
+        except ImportError:
+            return "PySpark is not installed here: pip install 'openlineage-pyspark[spark]'"
+        if self._session is None:
+            builder = spark.SparkSession.builder.appName("recovery")
+            for key, value in self._conf.items():
+                builder = builder.config(key, value)
+            self._session = builder.getOrCreate()
+        try:
+            self._session.sql(sql).collect()
+        except errors.PySparkException as problem:
+            return str(problem).splitlines()[0]
+        except importlib.import_module("py4j.protocol").Py4JJavaError as problem:
+            return str(problem.java_exception)
+        return ""
+
+    def stop(self) -> None:
+        """Stop the session, if there is one."""
+        if self._session is not None:
+            self._session.stop()
+            self._session = None

@@ -1,0 +1,93 @@
+"""The offsets of streams: the versions and the topics that they name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+
+def version_read(offset: str | None) -> str | None:
+    """
+    Return the last version of which a stream of Iceberg or Delta Lake has read something up to an offset.
+
+    Iceberg's `StreamingOffset` has a snapshot and how many of its files were read. If none was, the snapshot before was
+    the last one, and the offset does not say which that is. Delta Lake's `DeltaSourceOffset` has a version and the
+    index of the last file of it that was read. Below the first file, it has read all of the version before; in the
+    snapshot that a query begins with, nothing.
+
+    Args:
+        offset: the offset as JSON.
+
+    Returns:
+        The version as text; None if the offset does not say it, as that of any other source.
+    """
+    said = _mapping(offset)
+    snapshot, position = said.get("snapshot_id"), said.get("position")
+    if _is_number(snapshot) and _is_number(position):
+        return str(snapshot) if snapshot >= 0 and position > 0 else None
+    version, index = said.get("reservoirVersion"), said.get("index")
+    if not _is_number(version) or not _is_number(index):
+        return None
+    if index >= 0:
+        return str(version)
+    begins = said.get("isStartingVersion") is True
+    return None if begins or version < 1 else str(version - 1)
+
+
+def by_topic(offset: str | None) -> Mapping[str, Mapping[str, int]] | None:
+    """
+    Return what a Kafka source's offset says: topic -> partition -> offset.
+
+    Args:
+        offset: the offset as JSON (`KafkaSourceOffset`).
+
+    Returns:
+        None if it is no such offset.
+    """
+    said = _mapping(offset)
+    topics = {topic: each for topic, each in said.items() if isinstance(each, dict)}
+    whole = len(topics) == len(said) and all(_is_number(n) for each in topics.values() for n in each.values())
+    return topics if topics and whole else None
+
+
+def of_topic(offset: str | None, topic: str) -> str | None:
+    """
+    Return the part of a Kafka source's offset that is about one topic.
+
+    Args:
+        offset: the offset as JSON.
+        topic: the name of the topic.
+
+    Returns:
+        The part, as JSON; None if the offset does not have the topic.
+    """
+    found = (by_topic(offset) or {}).get(topic)
+    return None if found is None else json.dumps({topic: found}, separators=(",", ":"))
+
+
+def messages_between(start: str | None, end: str | None, topic: str) -> int | None:
+    """
+    Return how far a topic's offsets are apart; None if they are not known. There may be fewer messages than that.
+
+    Args:
+        start: the earlier offset of the source, as JSON.
+        end: the later one.
+        topic: the name of the topic.
+    """
+    before, after = (by_topic(each) or {} for each in (start, end))
+    if topic not in after or topic not in before or after[topic].keys() != before[topic].keys():
+        return None
+    return sum(after[topic][partition] - before[topic][partition] for partition in after[topic])
+
+
+def _mapping(offset: str | None) -> dict[str, Any]:
+    try:
+        said = json.loads(offset or "null")
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,114 @@
+package openlineage.pyspark;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
+import org.apache.spark.sql.execution.QueryExecution;
+
+/**
+ * Finds the commits to tables that an execution may have made: from objects in memory alone, by their private fields.
+ * Iceberg's and Delta Lake's getters may load metadata, so none is called that could.
+ */
+final class Commits {
+  private static final int MOST = 100;
+  // The streaming query and its batch; null for any other execution.
+  private final Object query;
+  private final Object batch;
+  private final long began;
+  private final long ended;
+  private final JsonText commits;
+  private final Set seen = Collections.newSetFromMap(new IdentityHashMap());
+  private int count = 0;
+
+  private Commits(QueryExecution execution, long began, long ended) throws IOException {
+    query = Reflection.call(execution, "queryId");
+    batch = Reflection.call(execution, "currentBatchId");
+    this.began = began;
+    this.ended = ended;
+    commits = new JsonText();
+    commits.writeStartArray();
+  }
+
+  /**
+   * Returns the commits as a JSON array; null if there are none. `nodes`: those of the physical plan; `wrote`: whether
+   * tasks of the execution, or of one inside of it, have written rows.
+   */
+  static String of(QueryExecution execution, ArrayList nodes, long began, long ended, boolean wrote)
+      throws IOException {
+    Commits found = new Commits(execution, began, ended);
+    String application = String.valueOf(Chain.read(execution, "sparkSession.sparkContext.applicationId", null));
+    for (int i = 0; i < nodes.size(); i++) found.iceberg(nodes.get(i), application);
+    found.delta(wrote);
+    return found.count == 0 ? null : found.end();
+  }
+
+  private String end() throws IOException {
+    commits.writeEndArray();
+    return commits.end();
+  }
+
+  /**
+   * Writes the snapshots that this application made in this time, in the table or branch that a node writes. Those of a
+   * streaming query are marked with its batch, and are those of no other execution.
+   */
+  private void iceberg(Object node, String application) throws IOException {
+    Object write = IcebergTables.writeOf(node);
+    Object table = IcebergTables.tableOf(write);
+    Object metadata = IcebergTables.metadata(table);
+    if (metadata == null || !seen.add(metadata)) return;
+    Object branch = Reflection.field(write, "branch");
+    ArrayList snapshots = IcebergTables.between(metadata, branch, began, ended);
+    for (int i = 0; i < snapshots.size() && count < MOST; i++) {
+      Object snapshot = snapshots.get(i);
+      Object summary = Reflection.call(snapshot, "summary");
+      Object marked = Chain.lookUp(summary, "spark.sql.streaming.queryId");
+      Object epoch = Chain.lookUp(summary, "spark.sql.streaming.epochId");
+      if (!application.equals(Chain.lookUp(summary, "spark.app.id"))) continue;
+      if (marked != null && !(same(marked, query) && same(epoch, batch))) continue;
+      Object parent = Reflection.call(snapshot, "parentId");
+      if (parent == null) parent = IcebergTables.replaced(table);
+      begin("iceberg", Reflection.field(metadata, "location"), Reflection.call(snapshot, "snapshotId"), parent);
+      commits.writeTextField("table", Reflection.call(table, "name"));
+      commits.writeTextField("operation", Reflection.call(snapshot, "operation"));
+      commits.writeTextField("branch", branch);
+      commits.writeTextField("query", marked);
+      commits.writeWholeField("epoch", epoch);
+      commits.writeWholeField("time", Reflection.call(snapshot, "timestampMillis"));
+      commits.writeWholeField("rows", Chain.lookUp(summary, "added-records"));
+      commits.writeWholeField("bytes", Chain.lookUp(summary, "added-files-size"));
+      commits.writeEndObject();
+    }
+  }
+
+  private static boolean same(Object one, Object other) {
+    return String.valueOf(one).equals(String.valueOf(other));
+  }
+
+  /** Writes the version of each Delta table that this JVM has committed in this time. */
+  private void delta(boolean wrote) throws IOException {
+    ArrayList logs = DeltaLogs.known();
+    for (int i = 0; i < logs.size() && count < MOST; i++) {
+      DeltaLogs log = (DeltaLogs) logs.get(i);
+      long version = log.committed(began, ended, wrote);
+      if (version < 0) continue;
+      begin("delta", log.path, Long.valueOf(version), version == 0 ? null : Long.valueOf(version - 1));
+      if (batch != null && log.has(query, batch)) {
+        commits.writeTextField("query", query);
+        commits.writeWholeField("epoch", batch);
+      }
+      commits.writeWholeField("time", log.time(version));
+      commits.writeEndObject();
+    }
+  }
+
+  private void begin(String format, Object location, Object version, Object parent) throws IOException {
+    count++;
+    commits.writeStartObject();
+    commits.writeStringField("format", format);
+    commits.writeStringField("location", String.valueOf(location));
+    commits.writeStringField("version", String.valueOf(version));
+    commits.writeTextField("parent", parent);
+  }
+}

@@ -1,0 +1,137 @@
+package openlineage.pyspark;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.Map;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+
+/** The log of one Delta table, as Delta Lake keeps it in memory: its current snapshot, and its latest commit files. */
+final class DeltaLogs {
+  private static final String LOG = "org.apache.spark.sql.delta.DeltaLog$";
+  /** How far the clock of a file system may be from the one of this machine, in milliseconds. */
+  private static final long SKEW = 2000L;
+  /** The path of the table. */
+  final Path path;
+  private final Object snapshot;
+  private final long updated;
+  private final ArrayList commits = new ArrayList();
+
+  private DeltaLogs(Path path, Object captured) {
+    this.path = path;
+    snapshot = Reflection.field(captured, "snapshot");
+    Object time = Reflection.field(captured, "updateTimestamp");
+    updated = time instanceof Long ? ((Long) time).longValue() : 0L;
+    Object deltas = Reflection.field(Reflection.field(snapshot, "logSegment"), "deltas");
+    scala.collection.Iterator it =
+        deltas instanceof scala.collection.Iterable ? ((scala.collection.Iterable) deltas).iterator() : null;
+    while (it != null && it.hasNext()) {
+      Object file = it.next();
+      if (file instanceof FileStatus) commits.add(file);
+    }
+  }
+
+  /** Returns the logs that Delta Lake has in memory; none if the job does not use it. */
+  static ArrayList known() {
+    ArrayList found = new ArrayList();
+    Object cache = Reflection.call(module(), "deltaLogCache");
+    if (cache instanceof scala.Option) cache = ((scala.Option) cache).isEmpty() ? null : ((scala.Option) cache).get();
+    Object byKey = Reflection.call(cache, "asMap");
+    if (!(byKey instanceof Map)) return found;
+    Iterator logs = ((Map) byKey).values().iterator();
+    while (logs.hasNext()) {
+      Object log = logs.next();
+      Object path = Reflection.field(log, "dataPath");
+      Object captured = Reflection.field(log, "currentSnapshot");
+      if (path instanceof Path && captured != null) found.add(new DeltaLogs((Path) path, captured));
+    }
+    return found;
+  }
+
+  /** Returns the version that a relation of files is read at; null if it is none of Delta Lake. */
+  static Object scanned(Object relation) {
+    Object index = Reflection.call(relation, "location");
+    if (index == null || !index.getClass().getName().startsWith("org.apache.spark.sql.delta.")) return null;
+    Object version = Reflection.call(index, "version");
+    return version instanceof Long && ((Long) version).longValue() >= 0 ? version : null;
+  }
+
+  private static Object module() {
+    try {
+      Class type = Class.forName(LOG, false, DeltaLogs.class.getClassLoader());
+      Field module = type.getField("MODULE$");
+      return module.get(null);
+    } catch (Exception absent) {
+      return null;
+    } catch (LinkageError absent) {
+      return null;
+    }
+  }
+
+  /**
+   * Returns the version that this JVM has committed between two times; -1 if it can't be told, or there is none.
+   *
+   * A snapshot that comes from a commit of this JVM has the checksum of its transaction in memory, and others have
+   * not. If a later one has taken its place, the only commit file of that time is the one; if rows were written, there
+   * must be one.
+   */
+  long committed(long began, long ended, boolean wrote) {
+    boolean here = path.toUri().getScheme() == null || "file".equals(path.toUri().getScheme());
+    long slack = here ? 0L : SKEW;
+    ArrayList during = new ArrayList();
+    for (int i = commits.size() - 1; i >= 0; i--) {
+      FileStatus file = (FileStatus) commits.get(i);
+      long time = file.getModificationTime();
+      if (time < began - slack) break;
+      if (time <= ended + slack) during.add(Long.valueOf(version(file)));
+    }
+    Object current = Reflection.field(snapshot, "version");
+    boolean inTime = updated >= began && updated <= ended;
+    if (inTime && during.contains(current) && transaction() != null) return ((Long) current).longValue();
+    return wrote && during.size() == 1 ? ((Long) during.get(0)).longValue() : -1L;
+  }
+
+  private Object checksum() {
+    Object checksum = Reflection.field(snapshot, "checksumOpt");
+    if (!(checksum instanceof scala.Option) || ((scala.Option) checksum).isEmpty()) return null;
+    return ((scala.Option) checksum).get();
+  }
+
+  private Object transaction() {
+    Object id = Reflection.field(checksum(), "txnId");
+    return id instanceof scala.Option && !((scala.Option) id).isEmpty() ? ((scala.Option) id).get() : null;
+  }
+
+  /** Returns whether the table has this batch of a streaming query, by the transactions in its checksum. */
+  boolean has(Object query, Object batch) {
+    Object option = Reflection.field(checksum(), "setTransactions");
+    if (!(option instanceof scala.Option) || ((scala.Option) option).isEmpty()) return false;
+    scala.collection.Iterator it = ((scala.collection.Iterable) ((scala.Option) option).get()).iterator();
+    while (it.hasNext()) {
+      Object transaction = it.next();
+      boolean same = String.valueOf(query).equals(Reflection.call(transaction, "appId"));
+      if (same && batch.equals(Reflection.call(transaction, "version"))) return true;
+    }
+    return false;
+  }
+
+  /** Returns when a version was committed, by the clock of its file system; null if that is not known. */
+  Object time(long version) {
+    for (int i = 0; i < commits.size(); i++) {
+      FileStatus file = (FileStatus) commits.get(i);
+      if (version(file) == version) return Long.valueOf(file.getModificationTime());
+    }
+    return null;
+  }
+
+  private static long version(FileStatus file) {
+    String name = file.getPath().getName();
+    int dot = name.indexOf('.');
+    try {
+      return Long.parseLong(dot < 0 ? name : name.substring(0, dot));
+    } catch (NumberFormatException foreign) {
+      return -1L;
+    }
+  }
+}

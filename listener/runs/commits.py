@@ -1,0 +1,107 @@
+"""
+Tell which commits to tables are an execution's own.
+
+The probe reports the commits that an execution may have made: all those of this application while it ran, to the tables
+that it writes. Several threads of one application may write to one table at the same time. A commit that may be
+another's is nobody's.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import Identifier, Versions
+from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
+
+_MOST_TOLD = 10_000
+
+
+@attrs.frozen
+class Writer:
+    """
+    An execution that runs, or ran, beside others.
+
+    Args:
+        root: id of the outermost execution around it.
+        outputs: the datasets that it writes; None if they are not known.
+        ended: when it ended (timezone-aware); None if it still runs.
+    """
+
+    root: int
+    outputs: frozenset[Identifier] | None
+    ended: datetime.datetime | None = None
+
+    def contests(self, output: Identifier) -> bool:
+        """Return whether it may have written this dataset."""
+        return self.outputs is None or output in self.outputs
+
+
+class Commits:
+    """The commits that were told, and the executions that ran beside those that still run."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._told: dict[tuple[str, str], None] = {}
+        self._ended: list[Writer] = []
+
+    def end(self, writer: Writer, oldest: datetime.datetime | None) -> None:
+        """
+        Remember an execution that has ended while others run.
+
+        Args:
+            writer: the execution.
+            oldest: when the oldest of those others began; None if there are none.
+        """
+        self._ended.append(writer)
+        kept = (each for each in self._ended if each.ended is not None and oldest is not None)
+        self._ended = [each for each in kept if oldest is not None and each.ended is not None and each.ended >= oldest]
+
+    def own(
+        self,
+        output: Identifier,
+        commits: Iterable[Commit],
+        metrics: ExecutionMetrics,
+        began: datetime.datetime,
+        others: Iterable[Writer],
+    ) -> tuple[Commit, ...]:
+        """
+        Return the commits to one table that an execution has made for sure, oldest first.
+
+        Args:
+            output: the table.
+            commits: those that it may have made.
+            metrics: its metrics.
+            began: when it began (timezone-aware).
+            others: the other executions that run now.
+        """
+        left = tuple(each for each in commits if (each.location, each.version) not in self._told)
+        beside = [*others, *(each for each in self._ended if each.ended is not None and each.ended >= began)]
+        found = _certain(left, metrics, contested=any(each.contests(output) for each in beside))
+        for commit in found:
+            self._told[commit.location, commit.version] = None
+        while len(self._told) > _MOST_TOLD:
+            del self._told[next(iter(self._told))]
+        return found
+
+
+def _certain(commits: tuple[Commit, ...], metrics: ExecutionMetrics, *, contested: bool) -> tuple[Commit, ...]:
+    """Return the commits that are marked with this micro-batch, or can be nobody else's, or fit what was written."""
+    marked = tuple(each for each in commits if each.query is not None)
+    if marked or not contested:
+        return marked or commits
+    rows = metrics.writes[0].rows if len(metrics.writes) == 1 else None
+    fitting = tuple(each for each in commits if rows and each.rows == rows)
+    if len(fitting) > 1:
+        fitting = tuple(each for each in fitting if each.bytes == metrics.tasks.bytes_written)
+    return fitting if len(fitting) == 1 else ()
+
+
+def versions_of(commits: Sequence[Commit]) -> Versions | None:
+    """Return the versions that these commits to one table made; None without commits."""
+    if not commits:
+        return None
+    first, last = commits[0], commits[-1]
+    ids = tuple(dict.fromkeys(each.version for each in commits))
+    return Versions(last.format, ids, last.branch, first.parent, last.operation)

@@ -1,0 +1,349 @@
+"""
+Collect the micro-batches of a streaming query's run between two events.
+
+What a batch wrote is known from its executions, what it read and that it was committed from Spark's progress, which
+comes after them. What is collected is bounded: the run tells it in a RUNNING event before it grows too large.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import Identifier, Versions
+from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
+from openlineage_pyspark.facets.model.run import Gap, RunInput
+from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.listener.probe.records import (
+    BatchExecution,
+    Commit,
+    ExecutionMetrics,
+    SourceProgress,
+    StreamProgressed,
+)
+from openlineage_pyspark.listener.runs.open_run import Counted, Written
+from openlineage_pyspark.listener.runs.stream_sources import SourceNames, parts_of, reads_no_dataset
+
+MOST_BATCHES = 1000
+"""The most micro-batches that one event lists."""
+MOST_CHARACTERS = 256 * 1024
+"""The most characters that they may take; a single batch may take more."""
+_TASK = "micro-batches"
+_OF_A_BATCH = 120
+_OF_A_PART = 90
+_TICK = datetime.timedelta(microseconds=1)
+
+
+@attrs.define
+class _Wrote:
+    """
+    What a batch has written to one output so far.
+
+    Args:
+        written: what was counted since the last commit.
+        change: what became of the dataset.
+        sinks: the commits.
+    """
+
+    written: Written = attrs.Factory(Written)
+    change: str | None = None
+    sinks: list[BatchSink] = attrs.Factory(list)
+
+
+@attrs.define
+class _Collected:
+    """
+    A batch that waits for the next event.
+
+    Args:
+        batch: the batch.
+        places: for each of its sources the place of the source in Spark's list.
+        size: about how many characters it takes in the event.
+    """
+
+    batch: MicroBatch
+    places: tuple[int, ...]
+    size: int
+
+
+@attrs.define
+class _Running:
+    """
+    A batch that is not committed yet.
+
+    Args:
+        counted: what its executions read and wrote.
+        wrote: what they wrote, by output.
+    """
+
+    counted: Counted = attrs.Factory(Counted)
+    wrote: dict[Identifier, _Wrote] = attrs.Factory(dict)
+
+    def sinks(self) -> tuple[BatchSink, ...]:
+        return tuple(sink for identifier, wrote in self.wrote.items() for sink in _sinks(identifier, wrote))
+
+
+@attrs.define
+class MicroBatches:
+    """
+    The micro-batches of one run that no event has told yet.
+
+    Args:
+        run: Spark's id of the query's run.
+        names: finds which inputs the sources are.
+        id: the query's id; None until it is known.
+        name: the name that the user gave it, if any.
+        checkpoint: the URI of its checkpoint; None if it is not known.
+        continues: whether it goes on from what an earlier run has left in the checkpoint.
+    """
+
+    run: str
+    names: SourceNames
+    id: str | None = None
+    name: str | None = None
+    checkpoint: str | None = None
+    continues: bool = False
+    _running: dict[int, _Running] = attrs.field(factory=dict, init=False)
+    _collected: list[_Collected] = attrs.field(factory=list, init=False)
+    _size: int = attrs.field(default=0, init=False)
+    _last: int | None = attrs.field(default=None, init=False)
+    _told: datetime.datetime | None = attrs.field(default=None, init=False)
+    _gaps: dict[Gap, None] = attrs.field(factory=dict, init=False)
+    _forgotten: int = attrs.field(default=0, init=False)
+    _versions: dict[Identifier, str] = attrs.field(factory=dict, init=False)
+
+    def __len__(self) -> int:
+        return len(self._collected)
+
+    def begin(self, batch: BatchExecution | None, plan_lineage: PlanLineage) -> None:
+        """
+        Take what the execution of a batch says about the query.
+
+        Args:
+            batch: which batch it is; None if that is not known.
+            plan_lineage: the lineage of its plan.
+        """
+        inputs = [dataset.identifier for dataset in plan_lineage.inputs]
+        self.names.learn(inputs, plan_lineage.streamed)
+        if batch is not None:
+            self.checkpoint = self.checkpoint or batch.checkpoint
+
+    def count(
+        self,
+        batch: int,
+        metrics: ExecutionMetrics,
+        parts: Iterable[PlanLineage],
+        output: Identifier | None,
+        change: str | None,
+    ) -> None:
+        """
+        Add what one execution of a batch counted; call this only if it did not fail.
+
+        Args:
+            batch: the number of the batch.
+            metrics: the metrics of the execution.
+            parts: the lineage of the plans that its scans may be of.
+            output: the output that it writes to; None if that is not known.
+            change: what it makes of that dataset.
+        """
+        running = self._running.setdefault(batch, _Running())
+        running.counted.add(metrics, parts)
+        if output is not None:
+            wrote = running.wrote.setdefault(output, _Wrote())
+            wrote.written.add(metrics)
+            wrote.change = change or wrote.change
+
+    def commit(self, batch: int, output: Identifier, commits: Iterable[Commit]) -> None:
+        """
+        Add the commits that an execution of a batch has made; call this after `count`.
+
+        Args:
+            batch: the number of the batch.
+            output: the output that they were made to.
+            commits: the commits, oldest first.
+        """
+        wrote = self._running.setdefault(batch, _Running()).wrote.setdefault(output, _Wrote())
+        made = list(commits)
+        statistics = wrote.written.statistics
+        counted = statistics.rows if statistics is not None and len(made) == 1 else None
+        for each in made:
+            rows = counted if counted is not None else each.rows
+            wrote.sinks.append(BatchSink(output, None, each.version, each.parent, rows, wrote.change))
+        if made:
+            wrote.written = Written()
+
+    def completed(self, progress: StreamProgressed) -> MicroBatch | None:
+        """
+        Return the batch that a trigger has completed; None if it had nothing to do.
+
+        Args:
+            progress: what Spark says of the trigger.
+        """
+        self.id, self.name = self.id or progress.query, self.name or progress.name
+        is_new = self._last is None or progress.batch > self._last
+        if not is_new or not (progress.executed or progress.batch in self._running):
+            return None
+        if self._last is not None and progress.batch > self._last + 1:
+            self._say(f"Spark did not report the batches {self._last + 1} to {progress.batch - 1}: they are not listed")
+        self._last = progress.batch
+        running = self._running.pop(progress.batch, _Running())
+        for older in [number for number in self._running if number < progress.batch]:
+            del self._running[older]
+        self.names.find(progress.sources)
+        sinks = running.sinks() or ((BatchSink(description=progress.sink),) if progress.sink else ())
+        rows, of_source = self._rows(progress, running)
+        return MicroBatch(
+            id=progress.batch,
+            time=progress.began,
+            duration=progress.duration,
+            rows=rows,
+            watermark=progress.watermark,
+            sources=tuple(part for parts in self._sources(progress, of_source) for part in parts),
+            sinks=sinks,
+        )
+
+    def has_room(self, batch: MicroBatch) -> bool:
+        """Return whether an event can list a further batch."""
+        return not self._collected or (
+            len(self._collected) < MOST_BATCHES and self._size + _size(batch) <= MOST_CHARACTERS
+        )
+
+    def add(self, batch: MicroBatch, progress: StreamProgressed) -> None:
+        """Collect a batch that `completed` has returned, for the next event."""
+        places = tuple(
+            place for place, source in enumerate(progress.sources) for _ in range(max(1, self._parts(source)))
+        )
+        self._collected.append(_Collected(batch, places, _size(batch)))
+        self._size += _size(batch)
+
+    def forget_oldest(self) -> None:
+        """Forget a batch of a run that may never begin, since it has written nothing so far."""
+        self._size -= self._collected.pop(0).size
+        self._forgotten += 1
+
+    def is_due(self, now: datetime.datetime, interval: float) -> bool:
+        """
+        Return whether an event is to tell what was collected.
+
+        Args:
+            now: the time (timezone-aware).
+            interval: the seconds between two events; if it is negative, only a full list is told.
+        """
+        if not self._collected or len(self._collected) >= MOST_BATCHES:
+            return bool(self._collected)
+        # The time of the event before may lie a tick ahead of the clock.
+        return interval >= 0 and (self._told is None or max(0.0, (now - self._told).total_seconds()) >= interval)
+
+    def later(self, time: datetime.datetime) -> datetime.datetime:
+        """Return a time, or one that is just after the event before: the time tells two events of a run apart."""
+        return time if self._told is None else max(time, self._told + _TICK)
+
+    def told(self, event_type: str, time: datetime.datetime) -> tuple[StreamingQuery | None, tuple[Gap, ...]]:
+        """
+        Return what the next event tells, and forget it.
+
+        Args:
+            event_type: the event's type; a START tells no batches.
+            time: the event's time (timezone-aware).
+
+        Returns:
+            The query with the batches since the event before, None if its id is not known; and what is missing.
+        """
+        self._told = time
+        batches: tuple[MicroBatch, ...] = ()
+        if event_type != "START":
+            batches = tuple(self._named(each) for each in self._collected)
+            self._collected, self._size = [], 0
+        if event_type in ("FAIL", "ABORT"):
+            self._say_what_stays()
+        gaps = list(self._gaps)
+        if self._forgotten:
+            gaps.append(Gap(_TASK, f"{self._forgotten} batches before the first write are not listed"))
+        if self.id is None:
+            return None, tuple(gaps)
+        query = StreamingQuery(self.id, self.run, self.name, self.checkpoint, self.continues, batches)
+        return query, tuple(gaps)
+
+    def at_version(self, read: RunInput) -> RunInput:
+        """Return an input with the last version of it that a batch has read, if the batches tell one."""
+        version, layer = self._versions.get(read.dataset.identifier), read.dataset.storage_layer
+        if version is None or layer is None:
+            return read
+        return attrs.evolve(read, dataset=attrs.evolve(read.dataset, versions=Versions(layer, (version,))))
+
+    def _say(self, message: str) -> None:
+        # One message per source or per loss; a run that loses thousands says the first ones.
+        if len(self._gaps) < MOST_BATCHES:
+            self._gaps[Gap(_TASK, message)] = None
+
+    def _say_what_stays(self) -> None:
+        """Say which versions a batch has committed to its sinks that was not committed itself: it is run again."""
+        for number, running in self._running.items():
+            for sink in running.sinks():
+                if sink.version is not None and sink.dataset is not None:
+                    what = f"version {sink.version} of {sink.dataset.name}"
+                    self._say(f"batch {number} was not completed, and is not listed; it has committed {what}")
+
+    def _rows(self, progress: StreamProgressed, running: _Running) -> tuple[int | None, list[int | None]]:
+        """
+        Return the rows that a batch read, of all sources and of each.
+
+        Spark says 0 if it could not assign its metrics to the sources, as on Spark 3.5 where one of them is idle. Then
+        the batch's executions tell.
+        """
+        if progress.rows:
+            return progress.rows, [source.rows for source in progress.sources]
+        found: list[int | None] = []
+        for place, source in enumerate(progress.sources):
+            name = self.names.name_of(place)
+            read = running.counted.read.get(name) if name is not None else None
+            moved = source.start != source.end
+            found.append((read[0] if read is not None else None) if moved else 0)
+        known = [each for each in found if each is not None]
+        return (sum(known) if len(known) == len(found) else None), found
+
+    def _parts(self, source: SourceProgress) -> int:
+        return len(self.names.topics_of(source))
+
+    def _sources(self, progress: StreamProgressed, rows: list[int | None]) -> list[list[BatchSource]]:
+        if progress.cut:
+            self._say(f"only the first {len(progress.sources)} sources are listed")
+        found = []
+        for source, read in zip(progress.sources, rows, strict=True):
+            if source.cut:
+                self._say("an offset is left out because it is too long")
+            found.append(parts_of(source, self.names.topics_of(source), read))
+        return found
+
+    def _named(self, collected: _Collected) -> MicroBatch:
+        """Return a batch with the names of its sources, some of which may only be known since a later batch."""
+        batch, sources = collected.batch, []
+        for place, source in zip(collected.places, collected.batch.sources, strict=True):
+            name = source.dataset or self.names.name_of(place)
+            sources.append(source if name == source.dataset else attrs.evolve(source, dataset=name))
+            if name is not None and source.version is not None:
+                self._versions[name] = source.version
+            if name is None and not reads_no_dataset(source.description):
+                self._say(f"which input the source {source.description} is can't be told")
+        return attrs.evolve(batch, sources=tuple(sources))
+
+
+def _sinks(identifier: Identifier, wrote: _Wrote) -> list[BatchSink]:
+    """Return what was committed to an output; without versions, all that was written is one entry."""
+    if wrote.sinks:
+        return wrote.sinks
+    statistics = wrote.written.statistics
+    rows = statistics.rows if statistics is not None else None
+    return [BatchSink(identifier, rows=rows, change=wrote.change)]
+
+
+def _size(batch: MicroBatch) -> int:
+    texts = 0
+    for source in batch.sources:
+        texts += _OF_A_PART + len(source.description) + len(source.start or "") + len(source.end or "")
+        texts += len(source.dataset.namespace) + len(source.dataset.name) if source.dataset is not None else 0
+    for sink in batch.sinks:
+        texts += _OF_A_PART + len(sink.description or "")
+        texts += len(sink.dataset.namespace) + len(sink.dataset.name) if sink.dataset is not None else 0
+    return _OF_A_BATCH + texts

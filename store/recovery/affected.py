@@ -1,0 +1,269 @@
+"""Which versions hold data of a bad one, and which runs must be repeated for the current ones to be right. Pure."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+from openlineage_pyspark.store.recovery.facts import NO_BATCH
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.recovery.facts import Facts, Key, Made, Read, Unit
+
+Passes: TypeAlias = "Callable[[int, int, int], bool]"
+"""Whether what a job (the first) reads of a dataset (the second) reaches another one that it writes."""
+
+
+def everything(_job: int, _source: int, _target: int) -> bool:
+    """Say that all that a job reads reaches all that it writes."""
+    return True
+
+
+@attrs.frozen
+class Placed:
+    """
+    A read, and the version that it met.
+
+    Args:
+        read: the read.
+        key: the version; None if none is recorded.
+    """
+
+    read: Read
+    key: Key | None
+
+
+class Flow:
+    """
+    How data went from version to version.
+
+    Args:
+        facts: the versions and the reads.
+    """
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self._lines: dict[int, dict[Key, None]] = {}
+        self.reads: dict[Unit, list[Placed]] = {}
+        self.readers: dict[Key, list[Unit]] = {}
+        self.writes: dict[Unit, list[Key]] = {}
+        for dataset, history in facts.histories.items():
+            for place, made in enumerate(history):
+                if made.run_id:
+                    self.writes.setdefault(made.unit, []).append((dataset, place))
+        places = {
+            (dataset, made.version): (dataset, place)
+            for dataset, history in facts.histories.items()
+            for place, made in enumerate(history)
+        }
+        for read in facts.reads:
+            placed = Placed(read, places.get((read.dataset, read.version)))
+            unit = (read.run_id, read.batch_id)
+            self.reads.setdefault(unit, []).append(placed)
+            if placed.key is not None:
+                self.readers.setdefault(placed.key, []).append(unit)
+
+    @functools.cached_property
+    def batches(self) -> dict[str, list[Unit]]:
+        """Return the micro-batches of each streaming query, in order; a batch that was repeated stands there twice."""
+        found: dict[str, set[Unit]] = {}
+        for unit in {*self.writes, *self.reads}:
+            query = self.facts.run(unit[0]).query
+            if query and unit[1] != NO_BATCH:
+                found.setdefault(query, set()).add(unit)
+        return {
+            query: sorted(units, key=lambda unit: (unit[1], self.facts.run(unit[0]).started, unit[0]))
+            for query, units in found.items()
+        }
+
+    @functools.cached_property
+    def places(self) -> dict[Unit, int]:
+        """Return the place of each micro-batch among those of its query."""
+        return {unit: place for units in self.batches.values() for place, unit in enumerate(units)}
+
+    def made(self, key: Key) -> Made:
+        """Return a version."""
+        return self.facts.histories[key[0]][key[1]]
+
+    def after(self, key: Key) -> list[Key]:
+        """Return the versions that follow one: none for the last, several if the dataset was rolled back to it."""
+        return self._after.get(key, [])
+
+    @functools.cached_property
+    def before(self) -> dict[Key, Key]:
+        """Return the version before each one: the one that the storage names, else the one before it in time."""
+        found: dict[Key, Key] = {}
+        for dataset, history in self.facts.histories.items():
+            places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
+            for place, made in enumerate(history):
+                parent = places.get(made.parent, place)
+                if place:
+                    found[dataset, place] = (dataset, parent if parent < place else place - 1)
+        return found
+
+    @functools.cached_property
+    def _after(self) -> dict[Key, list[Key]]:
+        found: dict[Key, list[Key]] = {}
+        for key, before in self.before.items():
+            found.setdefault(before, []).append(key)
+        return found
+
+    def line(self, dataset: int) -> list[Key]:
+        """Return the versions that lead to the newest one, the newest first: without those that were rolled back."""
+        if dataset not in self._lines:
+            here: Key | None = (dataset, len(self.facts.histories[dataset]) - 1)
+            found = []
+            while here is not None and here[1] >= 0:
+                found.append(here)
+                here = self.before.get(here)
+            self._lines[dataset] = dict.fromkeys(found)
+        return list(self._lines[dataset])
+
+    def counts(self, key: Key) -> bool:
+        """Return whether a version leads to the newest one."""
+        if key[0] not in self._lines:
+            self.line(key[0])
+        return key in self._lines[key[0]]
+
+    def following(self, unit: Unit) -> Unit | None:
+        """Return the micro-batch that follows one of the same query."""
+        place = self.places.get(unit)
+        if place is None:
+            return None
+        units = self.batches[self.facts.run(unit[0]).query]
+        return units[place + 1] if place + 1 < len(units) else None
+
+
+@attrs.frozen
+class Spread:
+    """
+    Where bad data went.
+
+    Args:
+        start: the bad version.
+        because: each version that holds bad data -> why: the version that brought them, or None for the start itself.
+    """
+
+    start: Key
+    because: dict[Key, Key | None]
+
+    def first(self, dataset: int) -> int:
+        """Return the place of the first version of a dataset that holds bad data."""
+        return min(place for each, place in self.because if each == dataset)
+
+    @functools.cached_property
+    def datasets(self) -> tuple[int, ...]:
+        """Return the datasets that hold or held bad data, in the order in which these came."""
+        return tuple(dict.fromkeys(dataset for dataset, _ in self.because))
+
+
+def spread(flow: Flow, start: Key, passes: Passes = everything) -> Spread:
+    """
+    Return which versions hold data of a bad one.
+
+    - A run that reads a version that holds bad data makes versions that hold them.
+    - The version after holds them too, unless it replaces the whole dataset and what it was made from is clean.
+    - A micro-batch after one that read bad data holds them: a query has state, and its checkpoint goes back as a whole.
+
+    Args:
+        flow: the versions, and what was read.
+        start: the bad version.
+        passes: says whether what a job reads of one dataset reaches another.
+    """
+    spreading = _Spreading(flow, start, passes)
+    # The batches after the one that made it go on from its state.
+    spreading.taint_from(flow.following(flow.made(start).unit), start)
+    for key in spreading.waiting:
+        for after in flow.after(key):
+            if flow.made(after).whole is not True:
+                spreading.taint(after, key)
+        for unit in flow.readers.get(key, ()):
+            if spreading.reaches_something(unit, key):
+                spreading.taint_from(unit, key)
+    return Spread(start, spreading.because)
+
+
+class _Spreading:
+    def __init__(self, flow: Flow, start: Key, passes: Passes) -> None:
+        self._flow = flow
+        self._passes = passes
+        self._units: set[Unit] = set()
+        self.because: dict[Key, Key | None] = {start: None}
+        self.waiting = [start]
+
+    def taint(self, key: Key, reason: Key) -> None:
+        if key not in self.because:
+            self.because[key] = reason
+            self.waiting.append(key)
+
+    def taint_from(self, unit: Unit | None, reason: Key) -> None:
+        """Taint what a unit made, and what the micro-batches after it made."""
+        while unit is not None and unit not in self._units:
+            self._units.add(unit)
+            for key in self._flow.writes.get(unit, ()):
+                if self._reaches(unit, reason, key):
+                    self.taint(key, reason)
+            unit = self._flow.following(unit)
+
+    def reaches_something(self, unit: Unit, reason: Key) -> bool:
+        """Return whether what a unit read of a version is in what it made."""
+        return any(self._reaches(unit, reason, key) for key in self._flow.writes.get(unit, ()))
+
+    def _reaches(self, unit: Unit, reason: Key, key: Key) -> bool:
+        return key[0] == reason[0] or self._passes(self._flow.facts.run(unit[0]).job_id, reason[0], key[0])
+
+
+def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[Key, None]:
+    """
+    Return the versions that must be made again for all current ones to be right.
+
+    What bad versions were replaced by clean ones is not repeated, unless something that is current was made from it.
+
+    Args:
+        flow: the versions, and what was read.
+        found: those that hold bad data.
+        again_from: datasets of which more is made again -> the place of the first such version.
+    """
+    waiting = [line[0] for dataset in found.datasets if (line := flow.line(dataset))[0] in found.because]
+    waiting += [key for dataset, begin in again_from.items() for key in flow.line(dataset) if key[1] >= begin]
+    needed: dict[Key, None] = {}
+    done: set[Unit] = set()
+    while waiting:
+        key = waiting.pop()
+        if key in needed or not flow.counts(key):
+            continue
+        needed[key] = None
+        made = flow.made(key)
+        before = flow.before.get(key)
+        if made.whole is not True and before is not None and before in found.because:
+            waiting.append(before)
+        if not made.empties and key != found.start and made.unit not in done:
+            done.add(made.unit)
+            read = (placed.key for placed in flow.reads.get(made.unit, ()))
+            waiting += [each for each in read if each in found.because]
+            waiting += _written_again(flow, made.unit)
+    return needed
+
+
+def live(flow: Flow, dataset: int) -> list[Key]:
+    """Return the versions of a dataset that still count: from the last one that replaced it as a whole."""
+    found: list[Key] = []
+    for key in flow.line(dataset):
+        made = flow.made(key)
+        if not made.empties:
+            found.append(key)
+        if made.whole is True:
+            break
+    return found[::-1]
+
+
+def _written_again(flow: Flow, unit: Unit) -> Iterator[Key]:
+    """Yield what must follow if something runs again: all that it writes, what came after that, and later batches."""
+    for key in flow.writes.get(unit, ()):
+        yield key
+        yield from flow.after(key)
+    following = flow.following(unit)
+    if following is not None:
+        yield from flow.writes.get(following, ())

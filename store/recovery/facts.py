@@ -1,0 +1,229 @@
+"""What a plan of recovery is made from: versions, reads, runs and applications, as values."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import attrs
+
+NO_BATCH = -1
+"""The micro-batch of a run that has none."""
+
+Unit: TypeAlias = "tuple[str, int]"
+"""A run and its micro-batch."""
+
+Key: TypeAlias = "tuple[int, int]"
+"""A dataset and the place of a version in its history."""
+
+_EMPTYING = frozenset({"DROP", "TRUNCATE"})
+_CREATED_EMPTY = re.compile(r"\s*CREATE\b(?!.*\b(?:SELECT|CLONE|FROM)\b)", re.IGNORECASE | re.DOTALL)
+_WHOLE_OVERWRITE = re.compile(
+    r"\s*(?:WITH\b.*)?INSERT\s+OVERWRITE\b(?!.*\bPARTITION\s*\()(?!.*\bREPLACE\s+WHERE\b)", re.IGNORECASE | re.DOTALL
+)
+_VERSIONED = frozenset({"iceberg", "delta"})
+
+
+@attrs.frozen
+class Dataset:
+    """
+    A dataset.
+
+    Args:
+        id: its id in the store.
+        label: its name for people.
+        sql: its name in statements, with the catalog; empty if it has none.
+        format: such as iceberg, delta or parquet; empty if it is not known.
+        location: its path or URI; empty if it has none.
+    """
+
+    id: int
+    label: str
+    sql: str = ""
+    format: str = ""
+    location: str = ""
+
+    @property
+    def has_versions(self) -> bool:
+        """Return whether its format keeps versions to which a table can be rolled back."""
+        return self.format in _VERSIONED and bool(self.sql)
+
+
+@attrs.frozen
+class Made:
+    """
+    A version of a dataset.
+
+    Args:
+        dataset: the dataset.
+        run_id: the run that made it; empty if none is recorded.
+        batch_id: the micro-batch; NO_BATCH for a run that has none.
+        snapshot: the storage's version; empty if it has none.
+        time: when, in microseconds since 1970.
+        parent: the version before it, as the storage says; empty if that is not known.
+        change: such as OVERWRITE; empty for an append.
+        whole: whether it holds nothing of the version before; None if that is not known.
+        empties: whether it has no rows, as after TRUNCATE.
+    """
+
+    dataset: int
+    run_id: str
+    batch_id: int
+    snapshot: str
+    time: int
+    parent: str = ""
+    change: str = ""
+    whole: bool | None = False
+    empties: bool = False
+
+    @property
+    def unit(self) -> Unit:
+        """Return what made it."""
+        return self.run_id, self.batch_id
+
+    @property
+    def version(self) -> str:
+        """Return its name: the storage's version, else the run and its micro-batch."""
+        if self.snapshot or self.batch_id == NO_BATCH:
+            return self.snapshot or self.run_id
+        return f"{self.run_id}/{self.batch_id}"
+
+
+@attrs.frozen
+class Read:
+    """
+    What a run or a micro-batch read.
+
+    Args:
+        dataset: the dataset.
+        run_id: the run.
+        batch_id: the micro-batch.
+        version: the version; empty if none is known that was there then.
+        inferred: whether the event does not name it: it is the one that was current then.
+        offset_from: where a micro-batch began to read, as JSON; empty if it is not told.
+    """
+
+    dataset: int
+    run_id: str
+    batch_id: int
+    version: str
+    inferred: bool = False
+    offset_from: str = ""
+
+
+@attrs.frozen
+class Run:
+    """
+    A run.
+
+    Args:
+        id: its id.
+        job: the name of its job.
+        job_id: its job.
+        state: such as COMPLETE; START or RUNNING if no event tells its end.
+        started: when it began, in microseconds since 1970.
+        application: the run that started it; empty if there is none.
+        query: the id of the streaming query; empty for a batch.
+        checkpoint: the place of its checkpoint; empty if it is not known.
+        sql: the text of its statement; empty if it has none.
+        gaps: what its events say is missing in them.
+    """
+
+    id: str
+    job: str
+    job_id: int = 0
+    state: str = "COMPLETE"
+    started: int = 0
+    application: str = ""
+    query: str = ""
+    checkpoint: str = ""
+    sql: str = ""
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        """Return whether an event told its end."""
+        return self.state in {"COMPLETE", "FAIL", "ABORT"}
+
+
+@attrs.frozen
+class Application:
+    """
+    What is known of how an application was started.
+
+    Args:
+        run_id: its run.
+        job: the name of its job.
+        script: where its source is; empty if that is not known.
+        command: the words of the command that started it, without secrets; empty if that is not known.
+        folder: the folder in which it was started.
+        deploy_mode: `client` or `cluster`; empty if it is not known.
+        redacted: whether parts of the command were replaced because they are secret.
+    """
+
+    run_id: str
+    job: str
+    script: str = ""
+    command: tuple[str, ...] = ()
+    folder: str = ""
+    deploy_mode: str = ""
+    redacted: bool = False
+
+
+@attrs.frozen
+class Facts:
+    """
+    All that a plan is made from.
+
+    Args:
+        datasets: the datasets by their ids.
+        histories: a dataset -> its versions, the oldest first.
+        reads: what was read.
+        runs: the runs by their ids.
+        applications: the applications by their runs' ids.
+        unfinished: a dataset -> runs that began to write it and never told their end, and no version of theirs is
+            known.
+        beside: an application -> other datasets that its runs write, with whether these writes append.
+    """
+
+    datasets: Mapping[int, Dataset]
+    histories: Mapping[int, tuple[Made, ...]]
+    reads: tuple[Read, ...]
+    runs: Mapping[str, Run]
+    applications: Mapping[str, Application] = attrs.Factory(dict)
+    unfinished: Mapping[int, tuple[str, ...]] = attrs.Factory(dict)
+    beside: Mapping[str, tuple[int, ...]] = attrs.Factory(dict)
+
+    @functools.cached_property
+    def nothing(self) -> Run:
+        """Return what stands for a run of which nothing is known."""
+        return Run("", "an unknown job", state="")
+
+    def run(self, run_id: str) -> Run:
+        """Return a run; one of which nothing is known if it is not recorded."""
+        return self.runs.get(run_id, self.nothing)
+
+
+def whole(change: str, sql: str, job: str) -> tuple[bool | None, bool]:
+    """
+    Return whether a version holds nothing of the one before, and whether it has no rows.
+
+    Args:
+        change: such as OVERWRITE; empty for an append.
+        sql: the statement that made it; empty if it is not known.
+        job: the name of the job: it tells the operator.
+
+    Returns:
+        The first is None if that is not known: an OVERWRITE may replace some partitions only.
+    """
+    if change in _EMPTYING:
+        return True, True
+    if change == "CREATE":
+        return True, bool(_CREATED_EMPTY.match(sql))
+    if change != "OVERWRITE":
+        return False, False
+    if "overwrite_partitions_dynamic" in job:
+        return False, False
+    return (True if _WHOLE_OVERWRITE.match(sql) else None), False

@@ -1,0 +1,705 @@
+"""Makes a plan of recovery from what is known of versions and runs. Pure."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import attrs
+from openlineage_pyspark.store.recovery import statements
+from openlineage_pyspark.store.recovery.affected import Flow, Passes, everything, live, spread, to_repeat
+from openlineage_pyspark.store.recovery.facts import NO_BATCH
+from openlineage_pyspark.store.recovery.groups import circles, groups
+from openlineage_pyspark.store.recovery.plan import Again, Mode, Pin, Plan, Step, Touched
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.recovery.affected import Placed, Spread
+    from openlineage_pyspark.store.recovery.facts import Application, Dataset, Facts, Key, Run, Unit
+    from openlineage_pyspark.store.recovery.groups import Group
+
+PROGRAM = "openlineage-pyspark"
+RETAINED_BATCHES = 100
+"""How many micro-batches Spark keeps in a checkpoint by default (spark.sql.streaming.minBatchesToRetain)."""
+
+_SUFFIX = "_s1"
+_SHOWN = 3
+_CHANGING = re.compile(
+    r"\b(current_date|current_timestamp|current_time|localtimestamp|now|rand|randn|random|uuid|shuffle"
+    r"|monotonically_increasing_id)\b\s*(?:\(|(?=[,\s)]|$))",
+    re.IGNORECASE,
+)
+_LOCAL = frozenset({"", "file"})
+
+
+@attrs.frozen
+class Wish:
+    """
+    What is asked for.
+
+    Args:
+        start: the bad version.
+        mode: how to recover.
+        passes: says whether what a job reads of one dataset reaches another.
+        expired: versions that the storage has no more.
+        correction: the statements that correct the dataset; none if a person does it.
+    """
+
+    start: Key
+    mode: Mode
+    passes: Passes = everything
+    expired: frozenset[str] = frozenset()
+    correction: tuple[str, ...] = ()
+
+
+def plan(facts: Facts, wish: Wish) -> Plan:
+    """
+    Return the plan for a bad version.
+
+    Args:
+        facts: what is known.
+        wish: what is asked for.
+    """
+    return _Planning(facts, wish).plan()
+
+
+@attrs.frozen
+class _Base:
+    """
+    Where a dataset begins again.
+
+    Args:
+        place: the place of its first version that is made again.
+        version: what it is rolled back to; empty if it is emptied.
+        replaced: whether its first run replaces it as a whole, so that nothing has to be done before.
+        instead_of: the version that it should go back to, and that expired.
+    """
+
+    place: int
+    version: str = ""
+    replaced: bool = False
+    instead_of: str = ""
+
+
+class _Planning:
+    def __init__(self, facts: Facts, wish: Wish) -> None:
+        self._facts = facts
+        self._wish = wish
+        self._flow = Flow(facts)
+        self._spread: Spread = spread(self._flow, wish.start, wish.passes)
+        self._root = wish.start[0]
+        self._again_from: dict[int, int] = {}
+        self._expired: dict[int, str] = {}
+        self._needed = self._settle()
+
+    def plan(self) -> Plan:
+        """Return the plan."""
+        if self._wish.mode is Mode.SIDE_BY_SIDE:
+            steps = [*self._stops(), *self._copies(), *self._correction(), *self._runs(), *self._switches()]
+        else:
+            steps = [
+                *self._stops(),
+                *self._preparations(),
+                *self._correction(),
+                *self._checkpoints(),
+                *self._runs(),
+            ]
+        start = self._flow.made(self._wish.start)
+        return Plan(
+            self._wish.mode,
+            self._label(self._root),
+            start.version or "?",
+            tuple(self._touched()),
+            tuple(steps),
+            tuple(tuple(sorted(self._label(each) for each in circle)) for circle in self._circles()),
+            tuple(self._doubts()),
+        )
+
+    # What must be made again.
+
+    def _settle(self) -> dict[Key, None]:
+        """Return the versions that must be made again, when it is settled where each dataset begins again."""
+        if self._wish.mode is Mode.FULL:
+            for dataset in self._spread.datasets:
+                kept = live(self._flow, dataset)
+                if dataset != self._root and kept and self._is_bad(dataset):
+                    self._again_from[dataset] = kept[0][1]
+        while True:
+            needed = to_repeat(self._flow, self._spread, self._again_from)
+            found = dict(self._further_back(needed))
+            if not found:
+                return needed
+            self._again_from |= found
+
+    def _further_back(self, needed: Collection[Key]) -> Iterator[tuple[int, int]]:
+        """Yield datasets that must begin further back than at their first version that is needed."""
+        for dataset, place in _firsts(needed).items():
+            base = self._base(dataset, place)
+            if base.instead_of:
+                self._expired.setdefault(dataset, base.instead_of)
+            if base.place < min(place, self._again_from.get(dataset, place)):
+                yield dataset, base.place
+        if self._wish.mode is Mode.SIDE_BY_SIDE:
+            return
+        for key in needed:
+            unit = self._flow.made(key).unit
+            if unit[1] == NO_BATCH or key[0] == self._root:
+                continue
+            emptied = [placed for placed in self._flow.reads.get(unit, ()) if self._begins_empty(placed, needed)]
+            begin = live(self._flow, key[0])[0][1]
+            if emptied and begin < self._again_from.get(key[0], begin + 1):
+                yield key[0], begin
+
+    def _begins_empty(self, placed: Placed, needed: Collection[Key]) -> bool:
+        """Return whether a stream's source is made again as a whole, so that the stream must read it from the start."""
+        dataset = placed.read.dataset
+        if placed.key not in needed or dataset not in self._again_from:
+            return False
+        base = self._base(dataset, self._again_from[dataset])
+        return not base.version and not base.replaced
+
+    @functools.cached_property
+    def _bases(self) -> dict[int, _Base]:
+        firsts = _firsts(self._needed)
+        ordered = dict.fromkeys((*(each for each in self._spread.datasets if each in firsts), *firsts))
+        return {dataset: self._base(dataset, firsts[dataset]) for dataset in ordered}
+
+    def _base(self, dataset: int, place: int) -> _Base:
+        """Return where a dataset begins again if all from a place on is made again."""
+        history, known = self._facts.histories[dataset], self._facts.datasets[dataset]
+        first = history[place]
+        is_root = dataset == self._root
+        if first.whole is True and not is_root:
+            return _Base(place, replaced=True)
+        wanted = ""
+        here: Key | None = (dataset, place)
+        while here is not None:
+            at = here[1]
+            if at < place and history[at].whole is True:
+                return _Base(at, replaced=True, instead_of=wanted)
+            here = self._flow.before.get(here)
+            before = history[here[1]] if here else None
+            version = history[at].parent or (before.snapshot if before else "")
+            if not version and before and before.empties:
+                return _Base(at, instead_of=wanted)
+            if known.has_versions and version and version not in self._wish.expired:
+                return _Base(at, version, instead_of=wanted)
+            wanted = wanted or (version if version in self._wish.expired else "")
+        if is_root and not known.has_versions:
+            return _Base(place)
+        begin = live(self._flow, dataset)
+        return _Base(min(place, begin[0][1]) if begin else place, instead_of=wanted)
+
+    def _is_bad(self, dataset: int) -> bool:
+        """Return whether the newest version of a dataset holds bad data."""
+        return self._flow.line(dataset)[0] in self._spread.because
+
+    # What the plan says besides its steps.
+
+    def _touched(self) -> Iterator[Touched]:
+        by_dataset: dict[int, list[Key]] = {}
+        for key in self._spread.because:
+            by_dataset.setdefault(key[0], []).append(key)
+        for dataset, keys in by_dataset.items():
+            keys.sort()
+            first = self._flow.made(keys[0])
+            earlier = self._flow.before.get(keys[0])
+            before = self._flow.made(earlier).version if earlier else ""
+            reason = next((why for key in keys if (why := self._spread.because[key]) and why[0] != dataset), None)
+            yield Touched(
+                self._label(dataset),
+                tuple(self._flow.made(key).version for key in keys),
+                first.parent or before,
+                self._named(reason) if reason else "",
+                is_clean=not self._is_bad(dataset) and not any(key in self._needed for key in keys),
+            )
+
+    def _circles(self) -> list[tuple[int, ...]]:
+        edges: dict[int, set[int]] = {}
+        for key in self._needed:
+            for placed in self._flow.reads.get(self._flow.made(key).unit, ()):
+                if placed.read.dataset in self._bases:
+                    edges.setdefault(placed.read.dataset, set()).add(key[0])
+        return circles(edges)
+
+    def _doubts(self) -> Iterator[str]:
+        for dataset in self._spread.datasets:
+            for run_id in self._facts.unfinished.get(dataset, ())[:_SHOWN]:
+                job = self._facts.run(run_id).job
+                yield (
+                    f"{self._label(dataset)}: the run {run_id} of {job} never reported an end. It may have written "
+                    "there."
+                )
+        if not self._facts.histories[self._root][self._wish.start[1]].run_id:
+            yield f"No run that wrote {self._label(self._root)} is recorded: all that read it since counts as bad."
+
+    def _label(self, dataset: int) -> str:
+        return self._facts.datasets[dataset].label
+
+    def _named(self, key: Key) -> str:
+        version = self._flow.made(key).version
+        return f"{self._label(key[0])}@{version}" if version else self._label(key[0])
+
+    # The steps.
+
+    @functools.cached_property
+    def _groups(self) -> list[Group]:
+        start = self._flow.made(self._wish.start).unit
+        return groups(self._flow, self._needed, () if start[1] != NO_BATCH else (start,))
+
+    @functools.cached_property
+    def _queries(self) -> dict[str, list[Unit]]:
+        """Return the micro-batches that are repeated, by query, in order."""
+        found: dict[str, list[Unit]] = {}
+        for group in self._groups:
+            for unit in group.units:
+                if unit[1] != NO_BATCH and (query := self._facts.run(unit[0]).query):
+                    found.setdefault(query, []).append(unit)
+        for units in found.values():
+            units.sort(key=lambda unit: self._flow.places[unit])
+        return found
+
+    def _stops(self) -> Iterator[Step]:
+        for units in self._queries.values():
+            run = self._facts.run(units[-1][0])
+            if not run.ended:
+                note = f"Its run {run.id} has not reported an end."
+                yield Step("stop", f"Stop the streaming query of {run.job}, if it still runs.", notes=(note,))
+
+    def _preparations(self) -> Iterator[Step]:
+        for dataset, base in self._bases.items():
+            if base.replaced:
+                continue
+            known = self._facts.datasets[dataset]
+            notes = _expired_note(base, self._expired.get(dataset, ""))
+            if base.version:
+                title = f"Roll {known.label} back to version {base.version}."
+                yield Step("roll back", title, "sql", (statements.roll_back(known, base.version),), notes=notes)
+            elif dataset == self._root:
+                continue
+            elif text := statements.empty(known):
+                yield Step("empty", f"Empty {known.label}.", "sql", (text,), notes=(*notes, *_why_emptied(known)))
+            else:
+                where = known.location or known.label
+                yield Step("empty", f"Remove the files of {where}.", notes=(*notes, *_why_emptied(known)))
+
+    def _correction(self) -> Iterator[Step]:
+        if not self._flow.counts(self._wish.start):
+            # It was rolled back already.
+            return
+        known, made = self._facts.datasets[self._root], self._flow.made(self._wish.start)
+        name = known.label
+        doubts: list[str] = []
+        if self._wish.mode is Mode.SIDE_BY_SIDE:
+            name = statements.copy_name(known, _SUFFIX) if known.sql else f"a copy of {known.label}"
+        elif self._root not in self._bases or not self._bases[self._root].version:
+            doubts.append(f"{known.label} can't be rolled back: remove the bad data by hand.")
+        run = self._facts.run(made.run_id)
+        notes = [f"The bad version {made.version} was made by {run.job}, run {made.run_id}."] if made.run_id else []
+        if made.batch_id != NO_BATCH:
+            notes.append(
+                f"It is of micro-batch {made.batch_id}: correct what that read, or the code. It runs again below."
+            )
+        elif run.sql:
+            notes.append(f"Its statement was: {run.sql}")
+        text = f"Put the right data of version {made.version} into {name}." if made.version else f"Correct {name}."
+        if self._wish.correction:
+            yield Step("correct", text, "sql", self._wish.correction, notes=tuple(notes), doubts=tuple(doubts))
+        else:
+            yield Step("correct", text, notes=tuple(notes), doubts=tuple(doubts))
+
+    def _checkpoints(self) -> Iterator[Step]:
+        for query, units in self._queries.items():
+            yield _checkpoint(
+                _Restart.of(self._flow, query, units, self._is_fresh(query, units)), self._restored(units)
+            )
+
+    def _is_fresh(self, query: str, units: Sequence[Unit]) -> bool:
+        """Return whether a query begins anew: nothing of what it did before stays."""
+        return self._flow.batches[query][0] == units[0]
+
+    def _restored(self, units: Sequence[Unit]) -> list[Dataset]:
+        """Return the tables of Delta Lake that a query reads and that are rolled back or emptied."""
+        found: dict[int, Dataset] = {}
+        for unit in units:
+            for placed in self._flow.reads.get(unit, ()):
+                dataset = self._facts.datasets[placed.read.dataset]
+                base = self._bases.get(dataset.id)
+                if dataset.format == "delta" and base is not None and not base.replaced:
+                    found[dataset.id] = dataset
+        return list(found.values())
+
+    def _runs(self) -> Iterator[Step]:
+        for group in self._groups:
+            runs = {unit[0]: self._facts.run(unit[0]) for unit in group.units}
+            only = next(iter(runs.values()))
+            if (
+                len(group.units) == 1
+                and only.sql
+                and not only.query
+                and not (group.application and group.application.run_id != only.application)
+            ):
+                yield self._statement(group, only)
+            else:
+                yield self._application(group, runs)
+
+    def _statement(self, group: Group, run: Run) -> Step:
+        unit = group.units[0]
+        writes = {key[0] for key in self._flow.writes.get(unit, ())}
+        pins: list[Pin] = []
+        reads: list[tuple[Dataset, str]] = []
+        doubts = list(self._doubts_of(group))
+        corrected: set[int] = set()
+        for placed in self._flow.reads.get(unit, ()):
+            dataset = self._facts.datasets[placed.read.dataset]
+            if self._is_corrected(placed):
+                corrected.add(dataset.id)
+                pins.append(Pin(dataset.label, affected=True))
+                reads.append((dataset, ""))
+                continue
+            version, doubt = ("", "") if dataset.id in writes else self._pinned(placed, dataset)
+            doubts += [doubt] if doubt else []
+            pins.append(Pin(dataset.label, version))
+            reads.append((dataset, version))
+        known = [self._facts.datasets[each] for each in {*writes, *(dataset.id for dataset, _ in reads)}]
+        copies = self._copy_names if self._wish.mode is Mode.SIDE_BY_SIDE else {}
+        own = corrected | (writes & set(self._bases))
+        text = statements.rewritten(
+            run.sql, reads, known, copies, {each: name for each, name in copies.items() if each in own}
+        )
+        changing = sorted({found[1].lower() for found in _CHANGING.finditer(run.sql)})
+        doubts += text.doubts
+        doubts += [f"{name} gives another value when it runs again" for name in changing]
+        title = f"Run the statement of {run.job} again."
+        if not text.text:
+            doubts.append(f"it ran this: {run.sql}")
+        return Step(
+            "run",
+            title,
+            "sql" if text.text else "",
+            (text.text,) if text.text else (),
+            inputs=tuple(pins),
+            again=tuple(self._again(group)),
+            doubts=tuple(dict.fromkeys(doubts)),
+        )
+
+    def _application(self, group: Group, runs: dict[str, Run]) -> Step:
+        """Return the step that starts an application again."""
+        application = group.application
+        pins: dict[tuple[str, str], Pin] = {}
+        doubts = list(self._doubts_of(group))
+        notes: list[str] = []
+        for unit in group.units:
+            for placed in self._flow.reads.get(unit, ()):
+                dataset = self._facts.datasets[placed.read.dataset]
+                corrected = self._is_corrected(placed)
+                version = "" if corrected or unit[1] != NO_BATCH else self._pinned(placed, dataset)[0]
+                pins[dataset.label, version] = Pin(dataset.label, version, corrected)
+                if version and self._changed_since(placed):
+                    doubts.append(f"it reads what {dataset.label} holds then, and read version {version}")
+        names = ", ".join(dict.fromkeys(run.job for run in runs.values()))
+        streams = [query for query in self._queries if any(run.query == query for run in runs.values())]
+        for query in streams:
+            notes += _restart_notes(
+                _Restart.of(self._flow, query, self._queries[query], self._is_fresh(query, self._queries[query]))
+            )
+        side = self._wish.mode is Mode.SIDE_BY_SIDE
+        if side:
+            notes += [
+                f"Let it use {name} in place of {self._label(each)}."
+                for each, name in self._copy_names.items()
+                if each in {placed.read.dataset for unit in group.units for placed in self._flow.reads.get(unit, ())}
+                or each in {key[0] for unit in group.units for key in self._flow.writes.get(unit, ())}
+            ]
+            notes += ["Give each streaming query a new checkpoint."] if streams else []
+        command, about = _command(application)
+        verb = "Start" if streams else "Run"
+        again = f"{verb} {application.job if application and application.job else names} again."
+        doubts += self._doubts_of_application(group, application)
+        return Step(
+            "run",
+            again,
+            "shell" if command and not side else "",
+            (command,) if command else (),
+            application.folder if application and command else "",
+            tuple(pins.values()),
+            tuple(self._again(group)),
+            (*notes, *about),
+            tuple(dict.fromkeys(doubts)),
+        )
+
+    def _doubts_of_application(self, group: Group, application: Application | None) -> Iterator[str]:
+        if application is None:
+            yield "it is not known how it was started"
+            return
+        if not application.command:
+            yield "the event of its start does not say how it was started"
+        if application.redacted:
+            yield "parts of its command are left out because they are secret: put them in"
+        written = {key[0] for unit in group.units for key in self._flow.writes.get(unit, ())}
+        others = [each for each in self._facts.beside.get(application.run_id, ()) if each not in written]
+        if others:
+            names = ", ".join(sorted(self._label(each) for each in others))
+            yield f"it writes {names} too, which need no recovery: keep it from that"
+
+    def _doubts_of(self, group: Group) -> Iterator[str]:
+        if group.in_circle:
+            yield "it needs what is made after it: it runs where it ran then"
+        for unit in group.units:
+            run = self._facts.run(unit[0])
+            for gap in run.gaps[:_SHOWN]:
+                yield f"the event says that something is missing in it: {gap}"
+            if not run.ended and unit[1] == NO_BATCH:
+                yield f"the run {run.id} never reported an end"
+            for placed in self._flow.reads.get(unit, ()):
+                yield from self._doubts_of_read(unit, placed)
+            for key in self._flow.writes.get(unit, ()):
+                if self._flow.made(key).whole is None:
+                    yield f"it is not known whether it replaced all of {self._label(key[0])}, or only partitions"
+
+    def _doubts_of_read(self, unit: Unit, placed: Placed) -> Iterator[str]:
+        label = self._label(placed.read.dataset)
+        if placed.read.inferred and self._facts.datasets[placed.read.dataset].has_versions:
+            yield f"its event does not say which version of {label} it read: the one that was current then is taken"
+        if placed.key is None or placed.key not in self._needed or unit[1] != NO_BATCH:
+            return
+        made = self._flow.made(placed.key)
+        if made.batch_id == NO_BATCH:
+            return
+        query = self._facts.run(made.run_id).query
+        following = [self._flow.made(each) for each in self._flow.after(placed.key) if each in self._needed]
+        if any(self._facts.run(each.run_id).query == query for each in following):
+            yield f"it read {label} in the middle of a stream, and now reads what the stream made up to its end"
+
+    def _again(self, group: Group) -> Iterator[Again]:
+        by_run: dict[str, list[Unit]] = {}
+        for unit in group.units:
+            by_run.setdefault(unit[0], []).append(unit)
+        for run_id, units in by_run.items():
+            numbers = [unit[1] for unit in units if unit[1] != NO_BATCH]
+            keys = [key for unit in units for key in self._flow.writes.get(unit, ())]
+            yield Again(
+                run_id,
+                self._facts.run(run_id).job,
+                (min(numbers), max(numbers)) if numbers else (),
+                tuple(self._named(key) for key in keys),
+            )
+
+    def _is_corrected(self, placed: Placed) -> bool:
+        """Return whether what was read is made again before."""
+        return placed.key is not None and (placed.key in self._needed or placed.key in self._spread.because)
+
+    def _changed_since(self, placed: Placed) -> bool:
+        return placed.key is None or bool(self._flow.after(placed.key))
+
+    def _pinned(self, placed: Placed, dataset: Dataset) -> tuple[str, str]:
+        """Return the version to which a clean input is pinned, and what is not certain about that."""
+        version = self._flow.made(placed.key).snapshot if placed.key else ""
+        if version and dataset.has_versions:
+            if version not in self._wish.expired:
+                return version, ""
+            near = self._nearest(placed)
+            instead = f"it reads version {near}, the nearest" if near else "it reads what is there now"
+            return near, f"version {version} of {dataset.label} expired: {instead}"
+        if self._facts.histories.get(dataset.id) and self._changed_since(placed):
+            return "", f"{dataset.label} keeps no versions and was written since: it reads what is there now"
+        return "", ""
+
+    def _nearest(self, placed: Placed) -> str:
+        """Return the version nearest to one that expired: the next one after it, else the last one before."""
+        if placed.key is None:
+            return ""
+        dataset, place = placed.key
+        history = self._facts.histories[dataset]
+        for here in (*range(place + 1, len(history)), *range(place - 1, -1, -1)):
+            key = (dataset, here)
+            version: str = history[here].snapshot
+            if version and version not in self._wish.expired and key not in self._spread.because:
+                return version
+        return ""
+
+    # Side by side.
+
+    @functools.cached_property
+    def _copy_names(self) -> dict[int, str]:
+        return {
+            dataset: statements.copy_name(self._facts.datasets[dataset], _SUFFIX)
+            for dataset in (*self._bases, *(() if self._root in self._bases else (self._root,)))
+            if self._facts.datasets[dataset].sql
+        }
+
+    def _copies(self) -> Iterator[Step]:
+        for dataset in dict.fromkeys((self._root, *self._bases)):
+            known, base = self._facts.datasets[dataset], self._bases.get(dataset, _Base(0))
+            name = self._copy_names.get(dataset)
+            if name is None:
+                yield Step("copy", f"Make a copy of {known.label}.", doubts=("it has no name in SQL",))
+                continue
+            what = f"version {base.version}" if base.version else "no rows"
+            expired = _expired_note(base, self._expired.get(dataset, ""))
+            text = statements.copied(known, name, base.version)
+            yield Step(
+                "copy",
+                f"Make {name}, a copy of {known.label} with {what}.",
+                "sql",
+                (text,),
+                notes=expired,
+            )
+
+    def _switches(self) -> Iterator[Step]:
+        for dataset, name in self._copy_names.items():
+            known = self._facts.datasets[dataset]
+            note = "Look at the copy first. Streams that read the table need a new checkpoint after this."
+            title = f"Give {known.label} the rows of {name}."
+            yield Step("switch", title, "sql", statements.switched(known, name), notes=(note,))
+
+
+@attrs.frozen
+class _Restart:
+    """
+    Where a streaming query goes on.
+
+    Args:
+        job: its job.
+        checkpoint: the place of its checkpoint; empty if it is not known.
+        after: the last micro-batch that stays; None if it begins anew.
+        last: the last one that it made.
+        offsets: for each source, its name and the place after which it is read; empty if that is not told.
+    """
+
+    job: str
+    checkpoint: str
+    after: int | None
+    last: int
+    offsets: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, flow: Flow, query: str, units: Sequence[Unit], fresh: bool) -> _Restart:  # noqa: FBT001
+        """Return where a query goes on if some of its micro-batches are repeated."""
+        batches = flow.batches[query]
+        runs = [flow.facts.run(unit[0]) for unit in batches]
+        place = flow.places[units[0]]
+        offsets = {
+            placed.read.dataset: (flow.facts.datasets[placed.read.dataset].label, placed.read.offset_from)
+            for placed in flow.reads.get(units[0], ())
+        }
+        checkpoint = next((run.checkpoint for run in reversed(runs) if run.checkpoint), "")
+        after = None if fresh else batches[place - 1][1]
+        return cls(runs[-1].job, checkpoint, after, batches[-1][1], tuple(offsets.values()))
+
+
+def _restart_notes(restart: _Restart) -> list[str]:
+    if restart.after is None:
+        return [f"{restart.job} begins anew, and reads its sources from the start that its code gives."]
+    found = [f"{restart.job} goes on after micro-batch {restart.after}."]
+    found += [f"It reads {name} again after {offset}." for name, offset in restart.offsets if offset]
+    return found
+
+
+def _checkpoint(restart: _Restart, restored: Sequence[Dataset]) -> Step:
+    """Return the step that sets a checkpoint back."""
+    parts = urlsplit(restart.checkpoint)
+    path = unquote(parts.path) if parts.scheme == "file" else restart.checkpoint
+    if not restart.checkpoint:
+        title = f"Set the checkpoint of {restart.job} back" + (
+            f" to micro-batch {restart.after}." if restart.after is not None else ": start with an empty one."
+        )
+        return Step("checkpoint", title, doubts=("no event tells where its checkpoint is",))
+    kept = f"{path.rstrip('/')}.before-recovery"
+    words: tuple[str, ...]
+    if restart.after is None:
+        words = ("mv", path, kept) if parts.scheme in _LOCAL else ("hadoop", "fs", "-mv", path, kept)
+        title = f"Put the checkpoint of {restart.job} away: it begins anew."
+        return Step("checkpoint", title, "shell", (statements.shell(words),), notes=_fresh_notes(restored))
+    title = f"Set the checkpoint of {restart.job} back to micro-batch {restart.after}. The old one is kept."
+    notes = _cut_notes(restart, restored)
+    if parts.scheme in _LOCAL:
+        words = (PROGRAM, "checkpoint", path, "--back-to", str(restart.after))
+        for dataset in restored:
+            words += ("--restored", unquote(urlsplit(dataset.location).path))
+        return Step("checkpoint", title, "shell", (statements.shell(words),), notes=notes)
+    doubts = ("the checkpoint is not on this machine: copy it here, run the command on the copy, and copy that back",)
+    local = shell_name(path)
+    words = (PROGRAM, "checkpoint", local, "--back-to", str(restart.after))
+    moves = [("hadoop", "fs", "-get", path, local), words, ("hadoop", "fs", "-mv", path, kept)]
+    moves.append(("hadoop", "fs", "-put", local, path))
+    if restored:
+        return Step("checkpoint", title, notes=notes, doubts=(*doubts, "the log of its Delta source must be here too"))
+    return Step("checkpoint", title, "shell", tuple(statements.shell(each) for each in moves), notes=notes)
+
+
+def shell_name(path: str) -> str:
+    """Return the last part of a path, as the name of a local copy."""
+    return path.rstrip("/").rpartition("/")[2] or "checkpoint"
+
+
+def _cut_notes(restart: _Restart, restored: Sequence[Dataset]) -> tuple[str, ...]:
+    notes = [
+        f"Its copy loses offsets/N and commits/N above {restart.after}, and the state that is newer.",
+        "It gets a new query id: a Delta table skips a micro-batch that the old id has committed.",
+    ]
+    if restart.after is not None and restart.last - restart.after >= RETAINED_BATCHES:
+        notes.append(
+            f"It made {restart.last - restart.after} micro-batches since, and Spark keeps {RETAINED_BATCHES} unless "
+            "spark.sql.streaming.minBatchesToRetain says more. If this one is gone, recover with --mode full, or "
+            "start a new query after the offsets below."
+        )
+    names = ", ".join(dataset.label for dataset in restored)
+    if names:
+        notes.append(
+            f"A stream can't pass a RESTORE of its source ({names}): the copy goes on at the version after it."
+        )
+    return tuple(notes)
+
+
+def _fresh_notes(restored: Iterable[Dataset]) -> tuple[str, ...]:
+    names = ", ".join(dataset.label for dataset in restored)
+    notes = ["If its code gives a place to start, such as startingVersion or startingOffsets, look at it again."]
+    if names:
+        notes.append(f"A new query reads the whole of {names} first.")
+    return tuple(notes)
+
+
+def _command(application: Application | None) -> tuple[str, tuple[str, ...]]:
+    """Return the command that starts an application, and what a person should know of it."""
+    if application is None:
+        return "", ()
+    notes = [f"Its script: {application.script}"] if application.script else []
+    if application.deploy_mode and application.deploy_mode != "client":
+        notes.append(f"It ran in deploy mode {application.deploy_mode}.")
+    if application.redacted:
+        notes.append(f"Its command: {statements.shell(application.command)}")
+        return "", tuple(notes)
+    return statements.shell(application.command) if application.command else "", tuple(notes)
+
+
+def _expired_note(base: _Base, expired: str) -> tuple[str, ...]:
+    if not expired:
+        return ()
+    near = f"version {base.version} is the nearest before it" if base.version else "none before it is there"
+    return (f"Version {expired} expired; {near}.",)
+
+
+def _why_emptied(known: Dataset) -> tuple[str, ...]:
+    why = (
+        "It is made again from its first recorded run."
+        if known.has_versions
+        else ("It keeps no versions to which it could be rolled back: it is made again from its first recorded run.")
+    )
+    notes = [why]
+    if known.format == "iceberg":
+        notes.append(
+            "A stream that reads it needs the options streaming-skip-delete-snapshots=true and stream-from-timestamp "
+            "(the time of this step, in milliseconds)."
+        )
+    return tuple(notes)
+
+
+def _firsts(needed: Iterable[Key]) -> dict[int, int]:
+    """Return the first place of each dataset."""
+    found: dict[int, int] = {}
+    for dataset, place in needed:
+        found[dataset] = min(place, found.get(dataset, place))
+    return found

@@ -1,0 +1,195 @@
+"""Which versions of Iceberg's and Delta Lake's tables the events of a real job name, against what the tables say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.spark_jobs import Jobs
+
+# Spark's version -> the table formats that are tested with it.
+JARS = {
+    "3.5": (
+        "io.delta:delta-spark_2.12:3.3.2",
+        "io.delta:delta-storage:3.3.2",
+        "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",
+    ),
+    "4.0": (
+        "io.delta:delta-spark_2.13:4.0.0",
+        "io.delta:delta-storage:4.0.0",
+        "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0",
+    ),
+    "4.1": (
+        "io.delta:delta-spark_4.1_2.13:4.1.0",
+        "io.delta:delta-storage:4.1.0",
+        "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",
+    ),
+}
+EXTENSIONS = (
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    "io.delta.sql.DeltaSparkSessionExtension",
+)
+CONF = {
+    "spark.sql.extensions": ",".join(EXTENSIONS),
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.ice.type": "hadoop",
+    # A table's log is read in fifty parts otherwise.
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.shuffle.partitions": "1",
+}
+
+
+@pytest.fixture(scope="module")
+def job(packaged, tmp_path_factory):
+    jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
+    lake = str(tmp_path_factory.mktemp("lake"))
+    conf = {**CONF, "spark.sql.catalog.ice.warehouse": f"{lake}/ice", "spark.jars": packaged(JARS)}
+    done = jobs.run("versions.py", lake, conf=conf)
+    assert done.code == 0, done.stderr[-3000:]
+    return done
+
+
+@pytest.fixture(scope="module")
+def told(job):
+    """Give what the tables say of themselves."""
+    return json.loads((job.folder / "told.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def done(job):
+    return [event for event in job.queries() if event["eventType"] == "COMPLETE"]
+
+
+def short(dataset):
+    return dataset["name"].rpartition("/")[2]
+
+
+def version(dataset):
+    return dataset["facets"].get("version", {}).get("datasetVersion")
+
+
+def more(dataset):
+    """Give the facet `pyspark_snapshot` without what each facet has."""
+    facet = dataset["facets"].get("pyspark_snapshot")
+    return facet and {name: value for name, value in facet.items() if not name.startswith("_")}
+
+
+def writes(done, table):
+    """Give the versions that were committed to a table, in the order of the events; without those of streams."""
+    found = []
+    for event in done:
+        found += [version(output) for output in event["outputs"] if short(output) == table]
+    return found
+
+
+def reads(done, table):
+    """Give the inputs of the statement that made a table, by name."""
+    (event,) = [e for e in done if [short(o) for o in e["outputs"]] == [table]]
+    return {short(dataset): dataset for dataset in event["inputs"]}
+
+
+def test_each_commit_to_iceberg_is_told_by_the_run_that_made_it(done, told):
+    assert writes(done, "a") == [None, *told["ice.db.a"]]
+    assert writes(done, "m") == told["ice.db.m"]
+    assert writes(done, "of_empty") != [None]
+    first, *_, last = [o for e in done for o in e["outputs"] if short(o) == "m"]
+    ids = told["ice.db.m"]
+    assert more(first) == {"format": "iceberg", "versions": [ids[0]], "operation": "append"}
+    assert more(last) == {"format": "iceberg", "versions": [ids[-1]], "parent": ids[-2], "operation": "overwrite"}
+
+
+def test_each_commit_to_delta_is_told_by_the_run_that_made_it_and_none_by_one_that_made_none(done, told):
+    assert told["d"] == [
+        [0, "CREATE TABLE"],
+        [1, "WRITE"],
+        [2, "WRITE"],
+        [3, "UPDATE"],
+        [4, "DELETE"],
+        [5, "MERGE"],
+    ]
+    # The second UPDATE finds no row.
+    assert writes(done, "d") == ["0", "1", "2", "3", None, "4", "5"]
+    assert writes(done, "e") == [str(number) for number, _ in told["e"]]
+    assert writes(done, "path") == ["0"] == [str(number) for number, _ in told["path"]]
+    merged = [o for e in done for o in e["outputs"] if short(o) == "d"][-1]
+    assert more(merged) == {"format": "delta", "versions": ["5"], "parent": "4"}
+
+
+def test_a_read_is_of_the_version_that_the_statement_names_and_else_of_the_one_before_its_own(done, told):
+    first, second, third, *_, last = told["ice.db.a"]
+    pinned = {
+        "by_version": first,
+        "by_system": second,
+        "by_time": second,
+        "by_option": first,
+        "by_time_option": second,
+        "by_metadata": None,
+        "of_empty": None,
+        "n": last,
+    }
+    assert {table: version(reads(done, table)["a"]) for table in pinned} == pinned
+    changes = [e for e in done if [short(o) for o in e["outputs"]] == ["a"]]
+    own = [[version(i) for i in event["inputs"] if short(i) == "a"] for event in changes]
+    assert own == [[], [], [first], [second], [third]]
+
+
+def test_a_read_at_two_versions_tells_both(done, told):
+    first, second = told["ice.db.a"][:2]
+    both = reads(done, "by_two")["a"]
+    assert {version(both)} < {first, second} | {None}
+    assert sorted(more(both)["versions"]) == sorted([first, second])
+    joined = [i for e in done for i in e["inputs"] if short(i) == "d" and more(i)]
+    assert [sorted(more(each)["versions"]) for each in joined] == [["1", "2"]]
+
+
+def test_a_branch_is_named_where_it_is_written_and_read(done, told):
+    main, audit = told["ice.db.n"]
+    (written,) = [o for e in done for o in e["outputs"] if short(o) == "n" and (more(o) or {}).get("branch")]
+    expected = {"format": "iceberg", "versions": [audit], "branch": "audit"}
+    assert more(written) == {**expected, "parent": main, "operation": "append"}
+    assert more(reads(done, "by_branch")["n"]) == expected
+
+
+def test_deltas_reads_tell_their_versions(done):
+    assert version(reads(done, "path")["d"]) == "2"
+    changes = [e for e in done if [short(o) for o in e["outputs"]] in (["d"], ["e"])]
+    read = [{short(i): version(i) for i in event["inputs"]} for event in changes]
+    assert read == [
+        {},
+        {},
+        {"d": "1"},
+        {"d": "1"},
+        {"d": "2"},
+        {"d": "3"},
+        {"d": "3"},
+        {"d": "4", "e": "0"},
+        {"d": "5"},
+        {"d": "2"},
+        {"path": "0"},
+        {},
+        {},
+        {},
+    ]
+
+
+def test_writers_at_once_never_tell_the_commit_of_another(done, told):
+    events = [e for e in done if "append_data" in e["job"]["name"] and [short(o) for o in e["outputs"]] == ["busy"]]
+    rows = {version(o): str(o["outputFacets"]["outputStatistics"]["rowCount"]) for e in events for o in e["outputs"]}
+    assert rows == told["busy"]
+
+
+def test_a_stream_tells_the_last_version_that_it_has_committed(done, told):
+    (iceberg,) = [e for e in done if e["job"]["name"].endswith("streaming_query.iceberg")]
+    (delta,) = [e for e in done if e["job"]["name"].endswith("streaming_query.delta")]
+    assert [[version(o), told["iceberg"]] for o in iceberg["outputs"]] == told["streamed"]
+    assert [version(o) for o in delta["outputs"]] == [str(told["sink"][-1][0])]
+    assert [version(i) for i in (*iceberg["inputs"], *delta["inputs"])] == [None, None]
+
+
+def test_a_run_that_has_not_ended_tells_no_version_of_its_outputs_and_the_schemas_hold(job, specification):
+    for event in job.events():
+        if event["eventType"] != "COMPLETE":
+            assert [more(o) or version(o) for o in event["outputs"]] == [None] * len(event["outputs"])
+    assert specification.violations(job.events()) == []

@@ -1,0 +1,90 @@
+"""How an application was started: the command that would start it again, without secrets."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from openlineage_pyspark.facets.events.options import EventOptions
+from openlineage_pyspark.facets.events.run import run_facets
+from openlineage_pyspark.facets.model.run import Engine, Job, RunState, Submission
+from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
+from openlineage_pyspark.listener.start.submission import started_by
+
+JVM = ["java", "-cp", "/spark/jars/*", "-Xmx1g", "org.apache.spark.deploy.SparkSubmit"]
+
+
+def test_a_script_that_python_ran_is_run_by_python_again() -> None:
+    assert started_by(None, ["/venv/python", "-u", "app.py", "a b"], {}) == ("/venv/python", "-u", "app.py", "a b")
+
+
+@pytest.mark.parametrize(("home", "program"), [("/spark", "/spark/bin/spark-submit"), ("", "spark-submit")])
+def test_what_spark_submit_started_is_submitted_again(home: str, program: str) -> None:
+    parent = [*JVM, "--conf", "spark.x=-Da -Db", "app.py", "1"]
+
+    assert started_by(parent, ["python3", "app.py"], {"SPARK_HOME": home}) == (
+        program,
+        "--conf",
+        "spark.x=-Da -Db",
+        "app.py",
+        "1",
+    )
+
+
+@pytest.mark.parametrize("parent", [[], ["java", "org.apache.spark.deploy.yarn.ApplicationMaster", "--class", "x"]])
+def test_a_command_that_can_not_be_known_is_none(parent: list[str]) -> None:
+    assert started_by(parent, ["python3", "app.py"], {}) == ()
+
+
+def shown(*words: str, known: tuple[str, ...] = ()) -> Submission:
+    time = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+    state = RunState(
+        "START", time, "r", Job("n", "j", "APPLICATION", "NONE"), Engine("4.3"),
+        submission=Submission(words, "/jobs", "client"),
+    )  # fmt: skip
+    found = redacted(state, Redaction(known=known)).submission
+    assert found is not None
+    return found
+
+
+def test_a_command_without_secrets_stays_as_it_is() -> None:
+    words = ("spark-submit", "--conf", "spark.sql.shuffle.partitions=2", "app.py", "--day=2026-01-01", "s3a://b/p")
+
+    assert shown(*words) == Submission(words, "/jobs", "client")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--conf", "spark.hadoop.fs.s3a.secret.key=abc123"), ("--conf", "spark.hadoop.fs.s3a.secret.key=[REDACTED]")),
+        (("--password", "abc123"), ("--password", "[REDACTED]")),
+        (("--password=abc123",), ("--password=[REDACTED]",)),
+        (("jdbc:postgresql://u:abc123@h/db",), ("jdbc:postgresql://[REDACTED]@h/db",)),
+        (("abc123",), ("[REDACTED]",)),
+    ],
+)
+def test_a_secret_in_a_command_is_replaced_and_that_is_said(words: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    found = shown("spark-submit", *words, "app.py", known=("abc123",) if words == ("abc123",) else ())
+
+    assert "abc123" not in " ".join(found.command)
+    assert found == Submission(("spark-submit", *found.command[1:-1], "app.py"), "/jobs", "client", redacted=True)
+    assert len(found.command) == len(expected) + 2
+
+
+def test_the_facet_tells_the_command() -> None:
+    time = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+    state = RunState("START", time, "r", Job("n", "j", "APPLICATION", "NONE"), Engine("4.3"))
+    with_command = RunState(
+        "START", time, "r", Job("n", "j", "APPLICATION", "NONE"), Engine("4.3"),
+        submission=Submission(("python", "app.py"), "/jobs", "client"),
+    )  # fmt: skip
+
+    assert "pyspark_submission" not in run_facets(state, EventOptions(), (), "id")
+    facet = run_facets(with_command, EventOptions(), (), "id")["pyspark_submission"]
+    told = {name: getattr(facet, name) for name in ("command", "workingDirectory", "deployMode", "redacted")}
+    assert told == {
+        "command": ["python", "app.py"],
+        "workingDirectory": "/jobs",
+        "deployMode": "client",
+        "redacted": False,
+    }

@@ -1,0 +1,536 @@
+"""Plans of recovery on made-up lineages: which versions are bad, what runs again, on what, and in which order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from openlineage_pyspark.command.main import main
+from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.recovery.affected import Flow, spread, to_repeat
+from openlineage_pyspark.store.recovery.facts import Dataset, Facts, Made, Read, Run
+from openlineage_pyspark.store.recovery.formats import FORMATS
+from openlineage_pyspark.store.recovery.plan import Mode, Plan
+from openlineage_pyspark.store.recovery.planning import Wish, plan
+from support.lineage_events import taken
+from support.recovery_events import application, batch, statement, stream, table
+
+Fill = Callable[..., Store]
+
+
+def code_of(found: Plan) -> list[str]:
+    """Return all that a plan runs, in order; what a person does is its action."""
+    return [each for step in found.steps for each in (step.code or (f"({step.action})",))]
+
+
+def doubts_of(found: Plan) -> list[str]:
+    """Return all that is not certain at the steps."""
+    return [doubt for step in found.steps for doubt in step.doubts]
+
+
+def three_layers() -> list[dict[str, Any]]:
+    """Return a load of `raw` in three parts, the second one bad, and what is made of it in two layers."""
+    insert = "INSERT INTO ice.db.raw SELECT * FROM files"
+    return [
+        *statement("load", 1, insert, (), table("raw", "11")),
+        *statement("clean", 2, CLEAN, (table("raw", "11"), table("rates", "91")), table("clean", "21")),
+        *statement("load", 3, insert, (), table("raw", "12", parent="11")),
+        *statement("clean", 4, CLEAN, (table("raw", "12"), table("rates", "91")), table("clean", "22", parent="21")),
+        *statement("load", 5, insert, (table("files"),), table("raw", "13", parent="12")),
+        *statement("sum", 6, SUM, (table("clean", "22"),), table("total", "31", change="OVERWRITE")),
+        *statement("other", 7, "INSERT INTO x SELECT * FROM rates", (table("rates", "91"),), table("x", "41")),
+    ]
+
+
+CLEAN = "INSERT INTO db.clean SELECT r.k, r.v * x.rate AS v FROM db.raw r JOIN ice.db.rates x ON r.k = x.k"
+SUM = "INSERT OVERWRITE ice.db.total SELECT sum(v) FROM ice.db.clean"
+CLEAN_AGAIN = (
+    "INSERT INTO ice.db.clean SELECT r.k, r.v * x.rate AS v FROM ice.db.raw{} AS r "
+    "JOIN ice.db.rates VERSION AS OF 91 AS x ON r.k = x.k"
+)
+SWITCH = "INSERT OVERWRITE ice.db.{0} SELECT * FROM ice.db.{0}_s1"
+SUM_AGAIN = "INSERT OVERWRITE TABLE ice.db.total SELECT SUM(v) FROM ice.db.clean"
+
+
+def test_an_incremental_plan_rolls_back_and_repeats_only_what_holds_bad_data(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("db.raw", version="12")
+
+    assert [(each.dataset, each.bad, each.last_good) for each in found.datasets] == [
+        ("db.raw", ("12", "13"), "11"),
+        ("db.clean", ("22",), "21"),
+        ("db.total", ("31",), ""),
+    ]
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.raw', 11)",
+        "CALL ice.system.rollback_to_snapshot('db.clean', 21)",
+        "(correct)",
+        CLEAN_AGAIN.format(""),
+        "INSERT INTO ice.db.raw SELECT * FROM ice.db.files",
+        SUM_AGAIN,
+    ]
+
+
+def test_a_full_plan_makes_the_datasets_downstream_again_from_their_first_run(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("db.raw", version="12", mode="full")
+
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.raw', 11)",
+        "DELETE FROM ice.db.clean",
+        "(correct)",
+        CLEAN_AGAIN.format(" VERSION AS OF 11"),
+        CLEAN_AGAIN.format(""),
+        "INSERT INTO ice.db.raw SELECT * FROM ice.db.files",
+        SUM_AGAIN,
+    ]
+
+
+def test_a_full_plan_leaves_a_table_as_it_is_that_its_first_run_replaces(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("db.raw", version="12", mode="full")
+
+    assert "db.total" not in " ".join(step.title for step in found.steps if step.action in ("roll back", "empty"))
+
+
+def test_the_newest_version_is_bad_if_none_is_named(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("db.raw")
+
+    assert (found.version, [each.dataset for each in found.datasets]) == ("13", ["db.raw"])
+    assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.raw', 12)", "(correct)"]
+
+
+@pytest.mark.parametrize("which", [{"run": "load-3"}, {"time": "2026-01-01T00:04:00Z"}, {"version": "12"}])
+def test_a_version_is_named_by_itself_by_its_run_or_by_a_time(filled: Fill, which: dict[str, Any]) -> None:
+    assert filled(*three_layers()).recover("raw", **which).version == "12"
+
+
+def test_a_version_that_is_not_there_is_answered_with_the_latest_ones(filled: Fill) -> None:
+    with pytest.raises(StoreError, match=r"db\.raw has no such version; its latest versions: 11, 12, 13$"):
+        filled(*three_layers()).recover("db.raw", version="99")
+
+
+def test_in_a_diamond_each_side_is_made_before_what_joins_them(filled: Fill) -> None:
+    join = "INSERT OVERWRITE ice.db.d SELECT b.v, c.w FROM ice.db.b JOIN ice.db.c"
+    found = filled(
+        *statement("a", 1, "INSERT INTO ice.db.a VALUES (1)", (), table("a", "1")),
+        *statement("b", 2, "INSERT OVERWRITE ice.db.b SELECT * FROM ice.db.a", (table("a", "1"),), _whole("b", "2")),
+        *statement("c", 3, "INSERT OVERWRITE ice.db.c SELECT * FROM ice.db.a", (table("a", "1"),), _whole("c", "3")),
+        *statement("d", 4, join, (table("b", "2"), table("c", "3")), _whole("d", "4")),
+    ).recover("db.a")
+
+    assert [step.again[0].job for step in found.steps if step.again] == ["b", "c", "d"]
+    assert [(pin.dataset, pin.affected) for pin in found.steps[-1].inputs] == [("db.b", True), ("db.c", True)]
+
+
+def _whole(name: str, version: str) -> dict[str, Any]:
+    return table(name, version, change="OVERWRITE")
+
+
+@pytest.mark.parametrize(
+    ("sql", "bad"),
+    [
+        ("INSERT OVERWRITE ice.db.b SELECT * FROM ice.db.clean", ("21",)),
+        ("INSERT OVERWRITE ice.db.b PARTITION (day = 1) SELECT * FROM ice.db.clean", ("21", "22")),
+        ("", ("21", "22")),
+    ],
+)
+def test_an_overwrite_of_the_whole_table_from_clean_data_ends_it(filled: Fill, sql: str, bad: tuple[str, ...]) -> None:
+    found = filled(
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement("b", 2, "INSERT INTO ice.db.b SELECT * FROM ice.db.a", (table("a", "11"),), table("b", "21")),
+        *statement("b2", 3, sql, (table("clean", "91"),), _whole("b", "22")),
+    ).recover("db.a")
+
+    assert [(each.dataset, each.bad, each.is_clean) for each in found.datasets][1:] == [("db.b", bad, len(bad) == 1)]
+    assert len([step for step in found.steps if step.again]) == len(bad) * (len(bad) > 1)
+
+
+def test_a_merge_keeps_bad_data_and_reads_the_table_it_writes(filled: Fill) -> None:
+    merge = "MERGE INTO ice.db.b USING ice.db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v"
+    found = filled(
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement("m", 2, merge, (table("a", "11"), table("b", "20")), table("b", "21", parent="20")),
+        *statement("u", 3, "UPDATE ice.db.b SET v = 0", (table("b", "21"),), table("b", "22", parent="21")),
+    ).recover("db.a")
+
+    assert found.datasets[1].bad == ("21", "22")
+    assert found.cycles == (("db.b",),)
+    assert code_of(found)[1:] == [
+        "(correct)",
+        "MERGE INTO ice.db.b USING ice.db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v",
+        "UPDATE ice.db.b SET v = 0",
+    ]
+    assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('db.b', 20)"
+
+
+def test_tables_that_are_made_from_each_other_are_named_and_repeated_as_they_ran(filled: Fill) -> None:
+    there, back = "INSERT INTO ice.db.b SELECT * FROM ice.db.a", "INSERT INTO ice.db.a SELECT * FROM ice.db.b"
+    found = filled(
+        *statement("there", 1, there, (table("a", "10"),), table("b", "21")),
+        *statement("back", 2, back, (table("b", "21"),), table("a", "11", parent="10")),
+        *statement("there", 3, there, (table("a", "11"),), table("b", "22", parent="21")),
+        *statement("back", 4, back, (table("b", "22"),), table("a", "12", parent="11")),
+    ).recover("db.a", version="11")
+
+    assert found.cycles == (("db.a", "db.b"),)
+    assert [each.run_id for step in found.steps for each in step.again] == ["there-3", "back-4"]
+
+
+def streams(lake: str = "iceberg", *, first: int = 0) -> list[dict[str, Any]]:
+    """Return a stream from `raw` to `clean` in three micro-batches, the second of which reads bad data, and its sum."""
+    raw, clean = table("raw", lake=lake), table("clean", lake=lake)
+
+    def each(number: int, minute: float) -> dict[str, Any]:
+        versions = (str(number), str(number - 1) if number > 1 else "")
+        source = table("raw", versions[0], lake=lake)
+        sink = table("clean", f"{number + 50}", parent=f"{number + 49}", lake=lake)
+        return batch(first + number - 1, minute, source, sink, *_offsets(lake, number))
+
+    return [
+        *application("app", 0.5, "python", "app.py", "--from", "raw"),
+        *statement("load", 1, "", (), table("raw", "1", lake=lake)),
+        *stream("s", 2, raw, clean, each(1, 2), parent="app"),
+        *statement("load", 4, "", (), table("raw", "2", parent="1", lake=lake)),
+        *stream("s", 5, raw, clean, each(2, 5), parent="app"),
+        *statement("load", 7, "INSERT INTO db.raw VALUES (3)", (), table("raw", "3", parent="2", lake=lake)),
+        *stream("s", 8, raw, clean, each(3, 8), parent="app"),
+    ]
+
+
+def _offsets(lake: str, number: int) -> tuple[str, str]:
+    if lake == "iceberg":
+        begin, end = ({"version": 1, "snapshot_id": place, "position": 1} for place in (number - 1, number))
+    else:
+        begin, end = ({"reservoirVersion": place, "index": -1} for place in (number, number + 1))
+    return json.dumps(begin), json.dumps(end)
+
+
+def test_a_stream_goes_back_to_the_micro_batch_before_the_first_bad_one(filled: Fill) -> None:
+    found = filled(*streams()).recover("db.raw", version="2")
+
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
+        "CALL ice.system.rollback_to_snapshot('db.clean', 51)",
+        "(correct)",
+        "openlineage-pyspark checkpoint /state/s --back-to 0",
+        "INSERT INTO ice.db.raw VALUES (3)",
+        "python app.py --from raw",
+    ]
+    step = found.steps[-1]
+    assert (step.language, step.folder, step.notes[:2]) == (
+        "shell",
+        "/jobs",
+        ("s goes on after micro-batch 0.", f"It reads db.raw again after {_offsets('iceberg', 2)[0]}."),
+    )
+    assert [(again.run_id, again.batches) for again in step.again] == [("s-5", (1, 1)), ("s-8", (2, 2))]
+
+
+def test_a_stream_from_delta_goes_on_after_the_restore_of_its_source(filled: Fill) -> None:
+    found = filled(*streams("delta")).recover("db.raw", version="2")
+
+    assert code_of(found)[:4] == [
+        "RESTORE TABLE spark_catalog.db.raw TO VERSION AS OF 1",
+        "RESTORE TABLE spark_catalog.db.clean TO VERSION AS OF 51",
+        "(correct)",
+        "openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw",
+    ]
+
+
+def test_a_full_plan_starts_a_stream_with_an_empty_checkpoint(filled: Fill) -> None:
+    found = filled(*streams()).recover("db.raw", version="2", mode="full")
+
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
+        "CALL ice.system.rollback_to_snapshot('db.clean', 50)",
+        "(correct)",
+        "mv /state/s /state/s.before-recovery",
+        "INSERT INTO ice.db.raw VALUES (3)",
+        "python app.py --from raw",
+    ]
+
+
+def test_a_checkpoint_that_may_be_gone_is_named(filled: Fill) -> None:
+    events = streams()
+    late = batch(200, 9, table("raw", "3"), table("clean", "99", parent="53"), *_offsets("iceberg", 4))
+    events += stream("s", 9, table("raw"), table("clean"), late, parent="app")
+    (step,) = [step for step in filled(*events).recover("db.raw", version="2").steps if step.action == "checkpoint"]
+
+    (note,) = [note for note in step.notes if "minBatchesToRetain" in note]
+    assert note == (
+        "It made 200 micro-batches since, and Spark keeps 100 unless spark.sql.streaming.minBatchesToRetain says more. "
+        "If this one is gone, recover with --mode full, or start a new query after the offsets below."
+    )
+
+
+def test_a_stream_that_has_not_ended_is_stopped_first(filled: Fill) -> None:
+    events = streams()
+    late = batch(3, 9, table("raw", "3"), table("clean", "54", parent="53"), *_offsets("iceberg", 4))
+    events += stream("s", 9, table("raw"), table("clean"), late, parent="app", ends=False)
+
+    step = filled(*events).recover("db.raw", version="2").steps[0]
+    assert (step.action, step.title) == ("stop", "Stop the streaming query of s, if it still runs.")
+
+
+def test_an_expired_version_is_replaced_by_the_nearest_before_it(filled: Fill) -> None:
+    events = three_layers()
+    found = filled(*events).recover("db.raw", version="13", expired=["12"])
+
+    assert code_of(found)[:2] == ["CALL ice.system.rollback_to_snapshot('db.raw', 11)", "(correct)"]
+    assert found.steps[0].notes == ("Version 12 expired; version 11 is the nearest before it.",)
+    assert [each.run_id for step in found.steps for each in step.again] == ["load-3"]
+
+
+def test_an_expired_input_is_said_with_the_nearest_version(filled: Fill) -> None:
+    events = [*statement("rate", 0, "", (), table("rates", "90")), *three_layers()]
+    found = filled(*events).recover("db.raw", version="12", expired=["91"])
+
+    assert "version 91 of db.rates expired: it reads version 90, the nearest" in doubts_of(found)
+    assert "db.rates VERSION AS OF 90" in " ".join(code_of(found))
+
+
+def test_a_table_without_versions_is_made_again_from_its_first_run(filled: Fill) -> None:
+    def plain(name: str) -> dict[str, Any]:
+        return table(name, lake="parquet")
+
+    copy = "INSERT INTO db.b SELECT * FROM db.a"
+    found = filled(
+        *statement("a", 1, "", (), plain("a")),
+        *statement("b", 2, copy, (plain("a"),), plain("b")),
+        *statement("a", 3, "", (), plain("a")),
+        *statement("b", 4, copy, (plain("a"),), plain("b")),
+    ).recover("db.a")
+
+    again = "INSERT INTO spark_catalog.db.b SELECT * FROM spark_catalog.db.a"
+    assert code_of(found) == ["TRUNCATE TABLE spark_catalog.db.b", "(correct)", again, again]
+    assert found.steps[1].doubts == ("db.a can't be rolled back: remove the bad data by hand.",)
+    assert doubts_of(found)[1] == "db.a keeps no versions and was written since: it reads what is there now"
+
+
+def test_a_version_that_no_recorded_run_made_is_bad_for_all_that_read_it(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("rates")
+
+    assert [(each.dataset, each.bad) for each in found.datasets] == [
+        ("db.rates", ("91",)),
+        ("db.clean", ("21", "22")),
+        ("db.x", ("41",)),
+        ("db.total", ("31",)),
+    ]
+
+
+def test_a_dataset_that_no_run_wrote_is_bad_since_the_time_that_is_named(filled: Fill) -> None:
+    copy, files = "INSERT INTO ice.db.a SELECT * FROM db.files", table("files", lake="parquet")
+    found = filled(
+        *statement("a", 1, copy, (files,), table("a", "11")),
+        *statement("a", 5, copy, (files,), table("a", "12", parent="11")),
+    ).recover("files", time="2026-01-01T00:03:00Z")
+
+    assert [(each.dataset, each.bad) for each in found.datasets] == [("db.files", ("",)), ("db.a", ("12",))]
+    assert found.doubts == ("No run that wrote db.files is recorded: all that read it since counts as bad.",)
+    assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('db.a', 11)"
+
+
+def test_what_is_not_sure_is_said_where_it_matters(filled: Fill) -> None:
+    found = filled(
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement(
+            "b",
+            2,
+            "INSERT INTO ice.db.b SELECT f(v), now() FROM ice.db.a JOIN news",
+            (table("a", "11"),),
+            table("b", "21", parent="20"),
+            gaps=("f: a foreign function",),
+        ),
+        *statement("b", 3, "INSERT INTO ice.db.b SELECT * FROM ice.db.a", (table("a", "11"),), table("b"), ends=""),
+        *statement("c", 4, "THIS is (no SQL", (table("b", "21"),), table("c", "31", parent="30")),
+        *statement("d", 5, "", (table("b", "21"),), table("d", "41", parent="40")),
+    ).recover("db.a")
+
+    assert found.doubts == ("db.b: the run b-3 of b never reported an end. It may have written there.",)
+    by_job = {step.again[0].job: step for step in found.steps if step.again}
+    assert by_job["b"].doubts == (
+        "the event says that something is missing in it: f: a foreign function",
+        "news is left as it is: it may be a temporary view",
+        "now gives another value when it runs again",
+    )
+    assert by_job["c"].language == by_job["d"].language == ""
+    assert by_job["c"].doubts[0].startswith("its statement can't be parsed to pin what it reads (")
+    assert by_job["c"].doubts[1] == "it ran this: THIS is (no SQL"
+    assert by_job["d"].doubts == ("it is not known how it was started",)
+
+
+def test_a_command_with_secrets_is_shown_and_not_run(filled: Fill) -> None:
+    found = filled(
+        *application("app", 0, "spark-submit", "--conf", "k=[REDACTED]", "app.py", redacted=True),
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement("b", 2, "", (table("a", "11"),), table("b", "21"), application="app"),
+        *statement("x", 3, "", (), table("x", "91"), application="app"),
+    ).recover("db.a")
+
+    step = found.steps[-1]
+    assert (step.language, step.title) == ("", "Run app again.")
+    assert step.notes == (
+        "Its script: file:///jobs/app.py",
+        "Its command: spark-submit --conf 'k=[REDACTED]' app.py",
+    )
+    assert step.doubts == (
+        "parts of its command are left out because they are secret: put them in",
+        "it writes db.x too, which need no recovery: keep it from that",
+    )
+
+
+def test_only_the_datasets_that_a_column_reaches_are_bad(filled: Fill) -> None:
+    def made_of(column: str, name: str) -> dict[str, Any]:
+        found = table(name, "2")
+        source = {"namespace": "file", "name": "/lake/db/a", "field": column, "transformations": []}
+        found["facets"]["columnLineage"] = {"fields": {"v": {"inputFields": [source]}}}
+        return found
+
+    store = filled(
+        *statement("a", 1, "", (), table("a", "1")),
+        *statement("b", 2, "", (table("a", "1"),), made_of("p", "b")),
+        *statement("c", 3, "", (table("a", "1"),), made_of("q", "c")),
+        *statement("d", 4, "", (table("a", "1"),), table("d", "2")),
+    )
+
+    reached = {column: [e.dataset for e in store.recover("db.a", column=column).datasets] for column in ("p", "q")}
+    assert reached == {"p": ["db.a", "db.b", "db.d"], "q": ["db.a", "db.c", "db.d"]}
+
+
+def test_side_by_side_works_on_copies_and_switches_at_the_end(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("db.raw", version="12", mode="side-by-side")
+
+    clean = CLEAN_AGAIN.format("").replace("ice.db.clean", "ice.db.clean_s1").replace("db.raw ", "db.raw_s1 ")
+    assert code_of(found) == [
+        "CREATE TABLE ice.db.raw_s1 USING iceberg AS SELECT * FROM ice.db.raw VERSION AS OF 11",
+        "CREATE TABLE ice.db.clean_s1 USING iceberg AS SELECT * FROM ice.db.clean VERSION AS OF 21",
+        "CREATE TABLE ice.db.total_s1 USING iceberg AS SELECT * FROM ice.db.total WHERE false",
+        "(correct)",
+        clean,
+        "INSERT INTO ice.db.raw_s1 SELECT * FROM ice.db.files",
+        "INSERT OVERWRITE TABLE ice.db.total_s1 SELECT SUM(v) FROM ice.db.clean_s1",
+        *(text for name in ("raw", "clean", "total") for text in (SWITCH.format(name), f"DROP TABLE ice.db.{name}_s1")),
+    ]
+    assert [step.title for step in found.steps if step.action == "correct"] == [
+        "Put the right data of version 12 into ice.db.raw_s1."
+    ]
+
+
+def chain(length: int, beside: int) -> Facts:
+    """Return a chain of tables, each made from the one before, and other tables that have nothing to do with it."""
+    every = range(length + beside)
+    return Facts(
+        {number: Dataset(number, f"t{number}", f"t{number}", "delta") for number in every},
+        {number: (Made(number, "", -1, "0", 0), Made(number, f"r{number}", -1, "1", number)) for number in every},
+        tuple(Read(number - 1, f"r{number}", -1, "1") for number in range(1, length)),
+        {f"r{number}": Run(f"r{number}", f"j{number}", sql=f"INSERT INTO t{number} VALUES (1)") for number in every},
+    )
+
+
+@pytest.mark.slow
+def test_a_long_chain_is_planned_in_order_and_nothing_beside_it() -> None:
+    facts = chain(1000, 500)
+    flow = Flow(facts)
+    found = spread(flow, (0, 1))
+
+    assert list(found.because) == [(number, 1) for number in range(1000)]
+    assert set(to_repeat(flow, found, {})) == set(found.because)
+    made = plan(facts, Wish((0, 1), Mode.FULL))
+    assert [each.again[0].run_id for each in made.steps if each.again] == [f"r{number}" for number in range(1, 1000)]
+
+
+def test_the_same_plan_is_text_json_sql_and_shell(filled: Fill) -> None:
+    found = filled(*streams()).recover("db.raw", version="2")
+
+    assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
+    assert [step["number"] for step in found.to_dict()["steps"]] == [1, 2, 3, 4, 5, 6]
+    text = FORMATS["text"](found)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert text.startswith(TEXT)
+    assert FORMATS["sql"](found).splitlines()[:8] == [
+        "-- Recovery of db.raw from its version 2 (incremental).",
+        "",
+        "-- 1. Roll db.raw back to version 1.",
+        "CALL ice.system.rollback_to_snapshot('db.raw', 1);",
+        "",
+        "-- 2. Roll db.clean back to version 51.",
+        "CALL ice.system.rollback_to_snapshot('db.clean', 51);",
+        "",
+    ]
+    shell = FORMATS["shell"](found).splitlines()
+    assert shell[:2] == ["#!/usr/bin/env bash", "set -euo pipefail"]
+    assert """spark-sql -e 'CALL ice.system.rollback_to_snapshot('"'"'db.raw'"'"', 1)'""" in shell
+    assert "(cd /jobs && python app.py --from raw)" in shell
+    assert "read -r -p '3. Put the right data of version 2 into db.raw. Then press Enter. '" in shell
+
+
+TEXT = """\
+Recovery of db.raw from its version 2 (incremental)
+
+These hold or held its data, the first one first:
+
+- db.raw: versions 2, 3; last good version 1
+- db.clean: versions 52, 53, from db.raw@2; last good version 51
+
+1. Roll db.raw back to version 1.
+     CALL ice.system.rollback_to_snapshot('db.raw', 1)
+"""
+
+
+def test_the_command_shows_a_plan_and_does_nothing(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    taken(tmp_path / "s.db", streams())
+    store = ["--store", str(tmp_path / "s.db")]
+
+    assert main(["recover", "db.raw@2", *store]) == 0
+    assert capsys.readouterr().out.startswith(TEXT)
+    assert main(["recover", "db.raw@2", "--format", "json", *store]) == 0
+    assert json.loads(capsys.readouterr().out)["mode"] == "incremental"
+    assert main(["recover", "db.raw@77", *store]) == 2
+    assert "no such version" in capsys.readouterr().err
+
+
+def test_a_plan_is_carried_out_only_after_a_yes_and_stops_where_a_person_must_act(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken(
+        tmp_path / "s.db",
+        [
+            *application("app", 0, "touch", str(tmp_path / "made")),
+            *statement("a", 1, "", (), table("a", lake="parquet")),
+            *statement("b", 2, "", (table("a", lake="parquet"),), _plain("b"), application="app"),
+        ],
+    )
+    command = ["recover", "db.a", "--execute", "--store", str(tmp_path / "s.db")]
+    monkeypatch.setattr("openlineage_pyspark.command.execution.in_folder", lambda _, code: code)
+
+    monkeypatch.setattr("builtins.input", lambda _: "n")
+    assert main(command) == 1
+    assert not (tmp_path / "made").exists()
+    assert main([*command, "--yes"]) == 1
+    assert "step 1 was not done: a person must do it" in capsys.readouterr().err
+    monkeypatch.setattr("builtins.input", lambda _: "y")
+    assert main(command) == 0
+    assert (tmp_path / "made").exists()
+
+
+def _plain(name: str) -> dict[str, Any]:
+    return table(name, lake="parquet", change="CREATE")
+
+
+def test_what_was_rolled_back_already_is_not_repeated(filled: Fill) -> None:
+    events = [
+        *three_layers(),
+        *statement("load", 8, "INSERT INTO ice.db.raw SELECT * FROM files", (), table("raw", "14", parent="11")),
+        *statement("clean", 9, CLEAN, (table("raw", "14"), table("rates", "91")), table("clean", "23", parent="21")),
+    ]
+    found = filled(*events).recover("db.raw", version="12")
+
+    assert [(each.dataset, each.bad, each.is_clean) for each in found.datasets] == [
+        ("db.raw", ("12", "13"), True),
+        ("db.clean", ("22",), True),
+        ("db.total", ("31",), False),
+    ]
+    assert code_of(found) == [SUM_AGAIN]
