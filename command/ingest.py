@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.stores import add_store, path_of
+from openlineage_pyspark.command.spark_ingest import add_ingest_options, run_ingest
+from openlineage_pyspark.command.stores import add_store, is_in_spark, path_of
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.ingest import Taken, files_of, lines_of, take
 from openlineage_pyspark.store.sqlite import Database
@@ -28,8 +29,9 @@ _PATHS = "event files, also gzipped; folders of them; - for standard input"
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("ingest", help="take events into a lineage store", description=_DESCRIPTION)
-    parser.add_argument("paths", nargs="+", type=Path, metavar="FILE", help=_PATHS)
+    parser.add_argument("paths", nargs="*", type=Path, metavar="FILE", help=_PATHS)
     add_store(parser)
+    add_ingest_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -43,11 +45,14 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         The exit code: 1 if a line was no event or a file could not be read, 2 without a store.
     """
+    if is_in_spark(options) or options.into:
+        return run_ingest(options)
     unread: list[str] = []
     try:
+        paths = _named(options.paths)
         path = Path(path_of(options))
         with Database(path) as database:
-            taken = _take(database, _lines(options.paths, unread))
+            taken = _take(database, _lines(paths, unread))
     except StoreError as problem:
         complain(str(problem))
         return 2
@@ -61,6 +66,12 @@ def run(options: argparse.Namespace) -> int:
     for problem_of_file in unread:
         complain(problem_of_file)
     return int(bool(taken.rejected or unread))
+
+
+def _named(paths: list[Path]) -> list[Path]:
+    if not paths:
+        raise StoreError("name event files, folders of them, or - for standard input")
+    return paths
 
 
 def _take(database: Database, lines: Iterator[EventLine]) -> Taken:

@@ -18,6 +18,7 @@ from openlineage_pyspark.command import (
     replay,
     send,
     show,
+    spark_ingest,
     spool,
     validate,
 )
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 PROGRAM = "openlineage-pyspark"
 """The name of the command and of the distribution that it comes with."""
 
-_COMMANDS = (doctor, show, validate, send, replay, spool, ingest, ask, catalog, recover, checkpoint)
+_COMMANDS = (doctor, show, validate, send, replay, spool, ingest, spark_ingest, ask, catalog, recover, checkpoint)
 _INTERRUPTED = 130
 
 

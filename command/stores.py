@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import complain
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.spark_session import session_of
+from openlineage_pyspark.store.spark_tables import is_in_session_catalog, is_schema_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 VARIABLE = "OPENLINEAGE_PYSPARK_STORE"
 """The environment variable that stands in for `--store`."""
@@ -18,10 +25,23 @@ _WRONG = 2
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the store's file."""
+    """Add the options for the store: its file, or its schema in a catalog of Spark's."""
     parser.add_argument(
-        "--store", metavar="PATH", default=os.environ.get(VARIABLE), help=f"the store's file; by default ${VARIABLE}"
+        "--store",
+        metavar="PATH|CATALOG.SCHEMA",
+        default=os.environ.get(VARIABLE),
+        help=f"the store's file, or its schema in Spark; by default ${VARIABLE}",
     )
+    add_spark(parser)
+
+
+def add_spark(parser: argparse.ArgumentParser) -> None:
+    """Add the options for a store in Spark's tables."""
+    parser.add_argument("--spark", action="store_true", help="the store lies in Spark's tables, and not in a file")
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark property, as spark-submit takes it"
+    )
+    parser.add_argument("--packages", default="", metavar="PACKAGES", help="Maven packages, as spark-submit takes them")
 
 
 def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
@@ -39,7 +59,7 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
     @wraps(answer)
     def run(options: argparse.Namespace) -> int:
         try:
-            with Store.open(path_of(options)) as store:
+            with _opened(options) as store:
                 return answer(store, options)
         except StoreError as problem:
             complain(str(problem))
@@ -58,3 +78,46 @@ def path_of(options: argparse.Namespace) -> str:
     if not options.store:
         raise StoreError(f"name the store: --store PATH, or the environment variable {VARIABLE}")
     return str(options.store)
+
+
+def is_in_spark(options: argparse.Namespace) -> bool:
+    """Return whether the options name a store in Spark's tables."""
+    return bool(options.spark or (options.store and is_schema_name(options.store) and not Path(options.store).exists()))
+
+
+def session_for(name: str, options: argparse.Namespace) -> SparkSession:
+    """
+    Return the Spark session for the store of a schema.
+
+    Args:
+        name: the schema.
+        options: those of `add_spark`.
+
+    Raises:
+        StoreError: a property is no KEY=VALUE, or no session starts.
+    """
+    conf = pairs(options.conf)
+    if options.packages:
+        conf["spark.jars.packages"] = options.packages
+    return session_of(conf, is_session_catalog=is_in_session_catalog(name))
+
+
+def pairs(texts: Iterable[str]) -> dict[str, str]:
+    """
+    Return texts such as KEY=VALUE as a mapping.
+
+    Raises:
+        StoreError: one has no `=`.
+    """
+    found = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not sign:
+            raise StoreError(f"{text!r} is no KEY=VALUE")
+        found[key.strip()] = value
+    return found
+
+
+def _opened(options: argparse.Namespace) -> Store:
+    path = path_of(options)
+    return Store.open_spark(session_for(path, options), path) if is_in_spark(options) else Store.open(path)

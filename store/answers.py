@@ -13,6 +13,8 @@ from openlineage_pyspark.store.reached import Grain
 from openlineage_pyspark.store.recovery.plan import Mode
 from openlineage_pyspark.store.recovery.planning import Wish, plan
 from openlineage_pyspark.store.recovery_facts import Bad, read
+from openlineage_pyspark.store.spark_session import session_of
+from openlineage_pyspark.store.spark_tables import SparkTables, is_in_session_catalog, is_schema_name
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.times import time_of
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.names import Tables
     from openlineage_pyspark.store.reached import Answer
     from openlineage_pyspark.store.recovery.plan import Plan
+    from pyspark.sql import SparkSession
 
 
 class Store:
@@ -40,12 +43,32 @@ class Store:
     @classmethod
     def open(cls, path: str | Path) -> Store:
         """
-        Open the store in a file, to be read.
+        Open a store, to be read.
+
+        Args:
+            path: its file; or its schema in a catalog of the active Spark session, such as `lake.lineage`.
 
         Raises:
             StoreError: there is none, or it can't be read.
         """
+        name = str(path)
+        if is_schema_name(name) and not Path(path).exists():
+            return cls(SparkTables(session_of({}, is_session_catalog=is_in_session_catalog(name)), name))
         return cls(Database(Path(path), read_only=True))
+
+    @classmethod
+    def open_spark(cls, session: SparkSession, schema_name: str) -> Store:
+        """
+        Open the store in Spark's tables, to be read.
+
+        Args:
+            session: the Spark session.
+            schema_name: the schema with its catalog, such as `lake.lineage`; without one, in Spark's own.
+
+        Raises:
+            StoreError: there is none, or it can't be read.
+        """
+        return cls(SparkTables(session, schema_name))
 
     def __enter__(self) -> Store:
         """Return the store itself."""

@@ -107,6 +107,23 @@ def take(
     return taken
 
 
+def parts_of(lines: Iterable[EventLine]) -> Iterator[Rows]:
+    """
+    Yield the rows of lines, part by part, for an engine that merges them itself.
+
+    Args:
+        lines: the lines. Empty ones are skipped; of those that are no events come rows of `rejected`.
+    """
+    part = _Part()
+    for line in lines:
+        if line.text.strip():
+            part.take(line)
+        if part.is_full:
+            yield part.all_rows()
+            part = _Part()
+    yield part.all_rows()
+
+
 class _Part:
     """
     Events that are written in one transaction.

@@ -163,6 +163,8 @@ def rejected(text: str, reason: str, source: str) -> Rows:
         reason: why it is none.
         source: where it came from, for people.
     """
+    # Whether a line ends with a sign of its own depends on who reads the file.
+    text = text.strip()
     return {"rejected": [(_digest(text), reason, source, text[:_LONGEST_TEXT])]}
 
 

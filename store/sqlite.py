@@ -163,6 +163,7 @@ class Database:
             self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE same_as IS NOT NULL AND name_id IN ({})")
         )
         known: dict[int, int | None] = {}
+        asked = set[int]()
         unknown = {name for name, pointer in now.items() if before.get(name) != pointer}
         while unknown:
             found = dict(
@@ -171,7 +172,8 @@ class Database:
                 )
             )
             known |= found
-            unknown = {*found, *(each for each in found.values() if each is not None)} - set(known)
+            asked |= unknown
+            unknown = {*found, *(each for each in found.values() if each is not None)} - asked
         self._connection.executemany(
             "UPDATE dataset_identity SET dataset_id = ? WHERE name_id = ?",
             [(end, name) for name, end in dataset_ids(known).items()],

@@ -1,0 +1,146 @@
+"""`ingest --spark`, `store compact` and `store views`: a store in the tables of a catalog."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.stores import add_spark, pairs, session_for
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.spark_ingest import Origin, take_once, take_stream
+from openlineage_pyspark.store.spark_sql import Format
+from openlineage_pyspark.store.spark_tables import SparkTables
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.ingest import Taken
+
+_WRONG = 2
+_INTO = "with --spark: the schema that holds the store, such as lake.lineage"
+_FROM = "with --spark: a folder or a file of events of any file system that Spark reads, or kafka://HOST:PORT/TOPIC"
+_FORMAT = "with --spark: how new tables are stored; by default what the catalog is for"
+_STREAM = "with --spark: take only what is new since the last time, by a streaming query"
+_EVERY = "with --stream: go on, and look for new events that often, such as '1 minute'"
+_CHECKPOINT = "with --stream: the folder in which Spark notes how far it is"
+_OPTION = "with --spark: an option of Spark's source, such as kafka.security.protocol=SSL"
+_COMPACT = "Merges small files and repeated rows of a store in Spark's tables. No ingest may run at the same time."
+_VIEWS = """\
+Makes the views table_edges and column_edges and, in Spark's own catalog from Spark 4 on, the functions
+downstream_tables(NAME) and upstream_tables(NAME), so that SQL alone asks the store."""
+
+
+def add_ingest_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `ingest --spark`."""
+    parser.add_argument("--into", metavar="CATALOG.SCHEMA", help=_INTO)
+    parser.add_argument("--from", dest="origins", action="append", default=[], metavar="PATH", help=_FROM)
+    parser.add_argument("--source-option", action="append", default=[], metavar="KEY=VALUE", help=_OPTION)
+    parser.add_argument("--format", dest="table_format", choices=[each.value for each in Format], help=_FORMAT)
+    parser.add_argument("--stream", action="store_true", help=_STREAM)
+    parser.add_argument("--every", default="", metavar="INTERVAL", help=_EVERY)
+    parser.add_argument("--checkpoint", default="", metavar="DIR", help=_CHECKPOINT)
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `store` to the command line."""
+    store = commands.add_parser("store", help="look after a lineage store", description="Looks after a lineage store.")
+    add_below(store.add_subparsers(metavar="COMMAND", required=True))
+
+
+def add_below(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `compact` and `views` below `store`."""
+    for name, help_, description, run in (
+        ("compact", "merge small files in Spark's tables", _COMPACT, run_compact),
+        ("views", "make views and SQL functions in Spark's catalog", _VIEWS, run_views),
+    ):
+        parser = parts.add_parser(name, help=help_, description=description)
+        parser.add_argument("--store", required=True, metavar="CATALOG.SCHEMA", help="the store's schema")
+        add_spark(parser)
+        parser.set_defaults(run=run)
+
+
+def run_ingest(options: argparse.Namespace) -> int:
+    """
+    Take events into a store in Spark's tables.
+
+    Args:
+        options: those of `add_ingest_options`, and of `add_spark`.
+
+    Returns:
+        The exit code: 1 if a line was no event, 2 if nothing could be read or written.
+    """
+    try:
+        name, origins = _asked(options)
+        format_ = Format(options.table_format) if options.table_format else None
+        tables = SparkTables.make(session_for(name, options), name, format_)
+        found = [_take(tables, origin, options) for origin in origins]
+    except StoreError as problem:
+        complain(str(problem))
+        return _WRONG
+    return _tell(name, found)
+
+
+def run_views(options: argparse.Namespace) -> int:
+    """
+    Make the views and functions of a store.
+
+    Returns:
+        The exit code: 1 if some can't be made, 2 if none can.
+    """
+    try:
+        missing = SparkTables(session_for(options.store, options), options.store).make_views()
+    except StoreError as problem:
+        complain(str(problem))
+        return _WRONG
+    for each in missing:
+        complain(each)
+    return int(bool(missing))
+
+
+def run_compact(options: argparse.Namespace) -> int:
+    """
+    Merge small files and repeated rows of a store.
+
+    Returns:
+        The exit code: 2 if it can't be done.
+    """
+    try:
+        SparkTables(session_for(options.store, options), options.store).compact()
+    except StoreError as problem:
+        complain(str(problem))
+        return _WRONG
+    Screen().line(f"{options.store} is compact")
+    return 0
+
+
+def _asked(options: argparse.Namespace) -> tuple[str, list[Origin]]:
+    """
+    Return the schema of the store, and where events come from.
+
+    Raises:
+        StoreError: one of both is missing.
+    """
+    name = options.into or options.store
+    addresses = [*options.origins, *map(str, options.paths)]
+    if not name or not addresses:
+        raise StoreError("name the schema and the events: --into CATALOG.SCHEMA --from PATH")
+    if len(addresses) > 1 and (options.stream or options.every):
+        raise StoreError("a stream takes events from one place: name one --from")
+    return name, [Origin(address, pairs(options.source_option)) for address in addresses]
+
+
+def _take(tables: SparkTables, origin: Origin, options: argparse.Namespace) -> Taken:
+    if options.stream or options.every:
+        return take_stream(tables, origin, checkpoint=options.checkpoint, every=options.every)
+    return take_once(tables, origin)
+
+
+def _tell(name: str, found: list[Taken]) -> int:
+    events, rejected = sum(taken.events for taken in found), sum(taken.rejected for taken in found)
+    Screen().line(f"{events:,} event{'' if events == 1 else 's'} taken into {name}")
+    for taken in found:
+        for reason in taken.reasons:
+            complain(reason)
+    if rejected:
+        are = "is no event; it is" if rejected == 1 else "are no events; they are"
+        complain(f"{rejected:,} of the lines {are} in the store's table `rejected`")
+    return int(bool(rejected))

@@ -1,0 +1,69 @@
+"""The Spark session of a store: the only module of the store that imports PySpark."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+_NAME = "openlineage-pyspark store"
+_LONGEST_REASON = 2000
+# The store's own statements are no lineage of the user's, unless she asks for it.
+_QUIET = {"spark.openlineage.disabled": "true", "spark.ui.showConsoleProgress": "false"}
+
+
+def session_of(conf: Mapping[str, str], *, is_session_catalog: bool = False) -> SparkSession:
+    """
+    Return the active session, or else a new one.
+
+    Args:
+        conf: Spark properties, as `spark-submit --conf` takes them.
+        is_session_catalog: whether the store lies in Spark's own catalog, which a metastore must keep.
+
+    Raises:
+        StoreError: PySpark is not installed, or no session starts.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise StoreError("a store in Spark's tables needs PySpark: pip install 'openlineage-pyspark[spark]'") from None
+    builder = SparkSession.builder.appName(_NAME)
+    for key, value in {**_QUIET, **conf}.items():
+        builder = builder.config(key, value)
+    if is_session_catalog and "spark.sql.catalogImplementation" not in conf:
+        builder = builder.enableHiveSupport()
+    with told("no Spark session starts"):
+        return builder.getOrCreate()
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """
+    Turn what Spark raises into a StoreError.
+
+    Args:
+        what: says what could not be done.
+
+    Raises:
+        StoreError: Spark raised something.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as problem:
+        raise StoreError(f"{what}: {reason_of(problem)}") from problem
+
+
+def reason_of(problem: BaseException) -> str:
+    """Return why Spark refused something: its message without the stack of the JVM."""
+    lines = str(problem).strip().splitlines()
+    kept = [line for line in lines if not line.startswith(("\tat ", "\t... "))]
+    return "\n".join(kept)[:_LONGEST_REASON]

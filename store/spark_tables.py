@@ -1,0 +1,374 @@
+"""The store in tables of a catalog, through Spark: the same tables and the same answers as in one SQLite file."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.store import schema, spark_sql, spark_views
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.identity import dataset_ids
+from openlineage_pyspark.store.ingest import Taken
+from openlineage_pyspark.store.spark_rows import coded_rows
+from openlineage_pyspark.store.spark_session import told
+from openlineage_pyspark.store.spark_sql import Format
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.schema import Table
+    from pyspark.sql import DataFrame, SparkSession
+
+_SESSION_CATALOG = "spark_catalog"
+_NAME = re.compile(r"\w[\w-]*(\.\w[\w-]*)?")
+_FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
+_CONFLICT = re.compile(r"Concurrent\w+Exception|CommitFailedException|conflicting (files|deletes)")
+_TRIES = 5
+_FIRST_WITH_FUNCTIONS = 4
+_SHOWN = 10
+
+
+def is_schema_name(name: str) -> bool:
+    """Return whether a store's name can only be that of a schema in a catalog, and not that of a file."""
+    return bool(_NAME.fullmatch(name)) and "." in name and not name.endswith(_FILE_ENDINGS)
+
+
+def catalog_of(schema_name: str) -> str:
+    """Return the catalog of a schema; that of a schema without one is Spark's own."""
+    return schema_name.split(".", maxsplit=1)[0] if "." in schema_name else _SESSION_CATALOG
+
+
+def is_in_session_catalog(schema_name: str) -> bool:
+    """Return whether a schema lies in Spark's own catalog, which a metastore keeps."""
+    return catalog_of(schema_name) == _SESSION_CATALOG
+
+
+class SparkTables:
+    """
+    A store in the tables of one schema.
+
+    Args:
+        session: the Spark session.
+        schema_name: the schema with its catalog, such as `lake.lineage`; without one, in Spark's own.
+
+    Raises:
+        StoreError: there is no store, or one of a newer version.
+    """
+
+    def __init__(self, session: SparkSession, schema_name: str) -> None:
+        if not _NAME.fullmatch(schema_name):
+            raise StoreError(f"{schema_name!r} is no schema: write CATALOG.SCHEMA")
+        self.session = session
+        self.schema_name = schema_name
+        self.format = _kept_format(session, schema_name)
+        self._rows = {
+            table.name: _properties(session, schema_name, table.name)[spark_sql.PROPERTY_ROWS]
+            for table in (() if self.format.merges else schema.TABLES)
+        }
+
+    @classmethod
+    def make(cls, session: SparkSession, schema_name: str, format_: Format | None = None) -> SparkTables:
+        """
+        Return the store of a schema; make the schema and the tables if they are not there.
+
+        Args:
+            session: the Spark session.
+            schema_name: as of the class.
+            format_: how new tables are stored; by default what the catalog is for.
+
+        Raises:
+            StoreError: Spark can't make them; or the format is not told by the catalog.
+        """
+        if not _NAME.fullmatch(schema_name):
+            raise StoreError(f"{schema_name!r} is no schema: write CATALOG.SCHEMA")
+        with told(f"the tables of {schema_name} can't be made"):
+            if not _is_complete(session, schema_name):
+                _make_tables(session, schema_name, format_ or format_of(session, schema_name))
+        return cls(session, schema_name)
+
+    def close(self) -> None:
+        """Do nothing: the session is its maker's."""
+
+    def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
+        """
+        Return the rows of a query.
+
+        Args:
+            sql: the query in SQLite's dialect, with `?` for parameters.
+            parameters: their values.
+
+        Raises:
+            StoreError: Spark refuses the query.
+        """
+        values = {f"p{number}": value for number, value in enumerate(parameters)}
+        with told(f"{self.schema_name} can't be asked"):
+            found = self.session.sql(spark_sql.translated(sql, self.schema_name), args=values).collect()
+        return [tuple(row) for row in found]
+
+    def take(self, lines: DataFrame) -> Taken:
+        """
+        Take lines into the store. Taking them again changes nothing, also after an end in the middle.
+
+        Args:
+            lines: the column `text` and, for people, the column `source`: where the line stands.
+
+        Returns:
+            How many were taken.
+
+        Raises:
+            StoreError: the lines can't be read, or the store can't be written.
+        """
+        with told(f"{self.schema_name} can't be written"):
+            coded = lines.select("text", "source").rdd.mapPartitions(coded_rows)
+            # The session of a micro-batch is another one.
+            session = lines.sparkSession
+            rows = session.createDataFrame(coded, spark_sql.ROWS_COLUMNS, verifySchema=False).persist()
+            try:
+                with _view(rows) as view:
+                    return self._take(session, view)
+            finally:
+                rows.unpersist()
+
+    def compact(self) -> None:
+        """
+        Merge the tables' small files, and the rows that are merged when they are read. No ingest may run meanwhile.
+
+        Raises:
+            StoreError: Spark can't.
+        """
+        with told(f"{self.schema_name} can't be compacted"):
+            for table in schema.TABLES:
+                self._compact(table)
+            self._write_identities(self.session, dataset_ids(self._all_pointers()))
+
+    def make_views(self) -> list[str]:
+        """
+        Make the views and, where Spark and the catalog have them, the table functions.
+
+        Returns:
+            What the catalog or this Spark can't hold, as sentences.
+        """
+        missing = []
+        try:
+            with told("views can't be made"):
+                for statement in spark_views.views(self.schema_name):
+                    self.session.sql(statement)
+        except StoreError as problem:
+            return [f"the catalog {catalog_of(self.schema_name)} holds no views, and so no functions: {problem}"]
+        if not is_in_session_catalog(self.schema_name):
+            missing.append(f"the catalog {catalog_of(self.schema_name)} holds no functions; Spark's own does")
+        elif int(self.session.version.split(".")[0]) < _FIRST_WITH_FUNCTIONS:
+            missing.append(f"Spark {self.session.version} has no table functions in SQL; Spark 4 does")
+        else:
+            with told("functions can't be made"):
+                for statement in spark_views.functions(self.schema_name):
+                    self.session.sql(statement)
+        return missing
+
+    def _take(self, session: SparkSession, view: str) -> Taken:
+        counts = dict(
+            tuple(row)
+            for row in session.sql(
+                f"SELECT table_name, count(*) FROM {spark_sql.quoted(view)} GROUP BY table_name"
+            ).collect()
+        )
+        for table in schema.TABLES:
+            if table.name in counts:
+                self._merge(session, table, spark_sql.batch(table, view))
+        if schema.DATASET.name in counts:
+            self._identify(session, view)
+        taken = Taken(counts.get(schema.EVENT.name, 0), counts.get(schema.REJECTED.name, 0))
+        if taken.rejected:
+            reasons = session.sql(
+                f"SELECT texts[2], texts[1] FROM {spark_sql.quoted(view)} "
+                f"WHERE table_name = {spark_sql.text(schema.REJECTED.name)} LIMIT {_SHOWN}"
+            )
+            taken.reasons += [f"{source}: {reason}" for source, reason in reasons.collect()]
+        return taken
+
+    def _merge(self, session: SparkSession, table: Table, query: str) -> None:
+        if self.format.merges:
+            _write(session, spark_sql.merge(self.schema_name, table, query))
+        else:
+            _write(session, spark_sql.append(self.schema_name, table, query, self._rows[table.name]))
+
+    def _identify(self, session: SparkSession, view: str) -> None:
+        """
+        Bring `dataset_identity` up to date: only names that the batch tells of may belong to another dataset.
+
+        What is unchanged is looked at too, because a batch may have been written in part before.
+        """
+        found = session.sql(
+            f"SELECT DISTINCT numbers[0] FROM {spark_sql.quoted(view)} "
+            f"WHERE table_name = {spark_sql.text(schema.DATASET.name)}"
+        )
+        names = {row[0] for row in found.collect()}
+        known: dict[int, int | None] = {}
+        asked, unknown = set[int](), names
+        while unknown:
+            pairs = self._pointers(session, unknown)
+            known |= pairs
+            asked |= unknown
+            unknown = {*pairs, *(each for each in pairs.values() if each is not None)} - asked
+        self._write_identities(session, dataset_ids(known))
+
+    def _pointers(self, session: SparkSession, names: Iterable[int]) -> dict[int, int | None]:
+        """Return what some names point to, and the names that point to these."""
+        dataset = spark_sql.whole_name(self.schema_name, schema.DATASET.name)
+        with _view(session.createDataFrame([(name,) for name in names], "id BIGINT")) as view:
+            sides = [
+                f"SELECT d.name_id, d.same_as FROM {dataset} AS d JOIN {spark_sql.quoted(view)} AS n ON n.id = {side}"
+                for side in ("d.name_id", "d.same_as")
+            ]
+            return dict(tuple(row) for row in session.sql(" UNION ALL ".join(sides)).collect())
+
+    def _all_pointers(self) -> dict[int, int | None]:
+        return dict(self.query("SELECT name_id, same_as FROM dataset"))
+
+    def _write_identities(self, session: SparkSession, ids: dict[int, int]) -> None:
+        if not ids:
+            return
+        with _view(session.createDataFrame(list(ids.items()), "name_id BIGINT, dataset_id BIGINT")) as view:
+            if self.format.merges:
+                _write(session, spark_sql.merge_identities(self.schema_name, view))
+            else:
+                rows = self._rows[schema.DATASET_IDENTITY.name]
+                now = time.time_ns() // 1000
+                _write(session, spark_sql.append_identities(self.schema_name, view, rows, now))
+
+    def _compact(self, table: Table) -> None:
+        name = spark_sql.whole_name(self.schema_name, table.name)
+        if self.format is Format.DELTA:
+            self.session.sql(f"OPTIMIZE {name}").collect()
+        elif self.format is Format.ICEBERG:
+            catalog, _, database = self.schema_name.rpartition(".")
+            self.session.sql(
+                f"CALL {spark_sql.quoted(catalog or _SESSION_CATALOG)}.system.rewrite_data_files("
+                f"table => {spark_sql.text(f'{database}.{table.name}')}, options => map('delete-file-threshold', '1'))"
+            ).collect()
+        else:
+            self._compact_rows(table)
+
+    def _compact_rows(self, table: Table) -> None:
+        """Merge a table of rows into a new one, and let the view read that from one moment on."""
+        old = self._rows[table.name]
+        new = f"{table.name}_rows_{time.time_ns() // 1000}"
+        self.session.sql(spark_sql.create_table(self.schema_name, table, self.format, new))
+        hint = "/*+ REBALANCE(day) */ *" if table is schema.EVENT else "/*+ REBALANCE */ *"
+        columns = ", ".join(spark_sql.quoted(name) for name, _ in spark_sql.columns_of(table, self.format))
+        merged = spark_sql.merged_rows(self.schema_name, table, old)
+        self.session.sql(
+            f"INSERT INTO {spark_sql.whole_name(self.schema_name, new)} ({columns}) "
+            f"SELECT {hint} FROM (SELECT {columns} FROM ({merged}))"
+        )
+        self.session.sql(spark_sql.create_view(self.schema_name, table, new))
+        self._rows[table.name] = new
+        # Also those of a compaction that was ended in the middle.
+        rows_of_it = re.compile(rf"{table.name}_rows(_\d+)?")
+        for row in self.session.sql(f"SHOW TABLES IN {_database(self.schema_name)}").collect():
+            if rows_of_it.fullmatch(row.tableName) and row.tableName != new:
+                self.session.sql(f"DROP TABLE {spark_sql.whole_name(self.schema_name, row.tableName)}")
+
+
+def format_of(session: SparkSession, schema_name: str) -> Format:
+    """
+    Return the format that a catalog is for.
+
+    Args:
+        session: the Spark session.
+        schema_name: a schema in it.
+
+    Raises:
+        StoreError: the catalog's class does not say.
+    """
+    catalog = catalog_of(schema_name)
+    implementation = session.conf.get(f"spark.sql.catalog.{catalog}", None) or ""
+    for format_ in (Format.ICEBERG, Format.DELTA):
+        if format_.value in implementation.lower():
+            return format_
+    if catalog == _SESSION_CATALOG:
+        return Format.PARQUET
+    if not implementation:
+        raise StoreError(f"Spark knows no catalog {catalog}: --conf spark.sql.catalog.{catalog}=CLASS names one")
+    raise StoreError(f"the catalog {catalog} ({implementation}) does not say how it stores tables: name --format")
+
+
+def _is_complete(session: SparkSession, schema_name: str) -> bool:
+    """Return whether the last table is there, which is made last, with this version of the schema."""
+    if not session.catalog.tableExists(spark_sql.whole_name(schema_name, schema.TABLES[-1].name)):
+        return False
+    version = _properties(session, schema_name, schema.TABLES[-1].name).get(spark_sql.PROPERTY_VERSION)
+    return version is not None and int(version) >= schema.VERSION
+
+
+def _make_tables(session: SparkSession, schema_name: str, format_: Format) -> None:
+    session.sql(f"CREATE SCHEMA IF NOT EXISTS {_database(schema_name)}")
+    for table in schema.TABLES:
+        if format_.merges:
+            session.sql(spark_sql.create_table(schema_name, table, format_, table.name))
+            continue
+        rows = f"{table.name}_rows"
+        if session.catalog.tableExists(spark_sql.whole_name(schema_name, table.name)):
+            rows = _properties(session, schema_name, table.name)[spark_sql.PROPERTY_ROWS]
+        session.sql(spark_sql.create_table(schema_name, table, format_, rows))
+        session.sql(spark_sql.create_view(schema_name, table, rows))
+
+
+def _kept_format(session: SparkSession, schema_name: str) -> Format:
+    """
+    Return the format of a store.
+
+    Raises:
+        StoreError: there is none, or one of a newer version.
+    """
+    with told(f"{schema_name} can't be read"):
+        if not session.catalog.tableExists(spark_sql.whole_name(schema_name, schema.TABLES[-1].name)):
+            raise StoreError(
+                f"there is no store at {schema_name}. "
+                f"`openlineage-pyspark ingest --spark --into {schema_name} --from DIR` makes one"
+            )
+        found = _properties(session, schema_name, schema.TABLES[-1].name)
+    version = found.get(spark_sql.PROPERTY_VERSION)
+    if version is None:
+        raise StoreError(f"{schema_name} has tables of something else")
+    if int(version) > schema.VERSION:
+        raise StoreError(
+            f"{schema_name} is a store of version {version}, and this package knows versions up to {schema.VERSION}: "
+            "upgrade the package"
+        )
+    return Format(found[spark_sql.PROPERTY_FORMAT])
+
+
+def _properties(session: SparkSession, schema_name: str, table: str) -> dict[str, str]:
+    rows = session.sql(f"SHOW TBLPROPERTIES {spark_sql.whole_name(schema_name, table)}").collect()
+    return {row[0]: row[1] for row in rows}
+
+
+def _database(schema_name: str) -> str:
+    return ".".join(spark_sql.quoted(part) for part in schema_name.split("."))
+
+
+@contextmanager
+def _view(data: DataFrame) -> Iterator[str]:
+    """Give data a name of their own in their session, for a while."""
+    name = f"openlineage_{uuid.uuid4().hex}"
+    data.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        data.sparkSession.catalog.dropTempView(name)
+
+
+def _write(session: SparkSession, sql: str) -> None:
+    """Run a statement that writes, again if another writer was faster."""
+    for left in reversed(range(_TRIES)):
+        try:
+            with told("a statement failed"):
+                session.sql(sql)
+        except StoreError as problem:  # noqa: PERF203 (to try again is the point)
+            if not left or not _CONFLICT.search(str(problem)):
+                raise
+        else:
+            return
