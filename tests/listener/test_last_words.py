@@ -23,6 +23,7 @@ from openlineage_pyspark.listener.settings.keys import Settings
 from openlineage_pyspark.listener.start import last_words
 from openlineage_pyspark.transport import Delivery
 from openlineage_pyspark.transport.memory import MemoryTransport
+from support.sources import nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -198,7 +199,7 @@ def test_no_module_handles_a_signal() -> None:
     named = {
         path.relative_to(root).as_posix(): alias.name
         for path in root.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in node.names
         if {"signal", "faulthandler"} & {alias.name, getattr(node, "module", "")}
