@@ -1,4 +1,4 @@
-"""Works with Hive's catalog: on paths alone, on a table of Hive's own, and on one of Spark's with a metastore's address."""
+"""Works with Hive's catalog: on paths alone, on a table of Hive's own, and on one of Spark's with a metastore named."""
 
 from pathlib import Path
 
