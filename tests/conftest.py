@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import importlib.util
 import logging
+import os
 import shutil
 import signal
 from pathlib import Path
@@ -45,12 +46,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--marquez", action="store_true", help="run the tests on a real Marquez, and no others")
 
 
-def pytest_configure() -> None:
+# How long an example takes depends on the machine.
+hypothesis.settings.register_profile("whole", deadline=None)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
     """Let the processes that the tests start hear Ctrl-C, which a shell has its background jobs ignore."""
-    # How long an example takes depends on the machine.
-    hypothesis.settings.register_profile("untimed", deadline=None)
-    hypothesis.settings.load_profile("untimed")
+    # `./run test --fast` asks for the quick one.
+    hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or "whole")
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Have one process more than there are processors: many tests wait for a moment."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -244,7 +256,7 @@ TOTALS_LINEAGE = ColumnLineage(
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def full_run() -> tuple[RunState, RunState]:
     """Give the START and the FAIL of one run that has something to say in every facet."""
     application = RunReference("0190a000-0000-7000-8000-000000000001", "shop", "nightly")

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from support.sources import nodes_of, tree_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "openlineage_pyspark"
@@ -22,10 +28,10 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def imported_by(tree: ast.Module) -> set[str]:
-    """Return the full names of what a module imports, wherever in it."""
+def imported_by(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the full names of what is imported by some nodes of a module's tree."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -49,10 +55,11 @@ def room_of(module: str) -> str:
     )
 
 
+@functools.cache
 def imports_of_ours(path: Path) -> set[str]:
     """Return the modules and packages of ours that a module imports, by their names within the package."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -72,11 +79,14 @@ def table() -> dict[str, set[str]]:
 
 def tops(path: Path) -> set[str]:
     """Return the distributions that a module imports when it runs, and not for its types alone."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
-    return {name.split(".")[0] for name in imported_by(tree)}
+    for_types = {
+        inner
+        for node in nodes_of(path)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    return {name.split(".")[0] for name in imported_by(node for node in nodes_of(path) if node not in for_types)}
 
 
 def test_only_the_edges_to_the_jvm_import_py4j_or_pyspark() -> None:
@@ -118,7 +128,7 @@ def test_everything_is_caught_at_the_boundaries_to_the_users_job_and_nowhere_els
     broad = [
         name_of(path)
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException")))
     ]
@@ -129,16 +139,14 @@ def test_everything_is_caught_at_the_boundaries_to_the_users_job_and_nowhere_els
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_a_module_is_documented_and_made_of_short_functions(path: Path) -> None:
     """A reader holds it in her head."""
-    text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
     long = [
         node.name
-        for node in ast.walk(tree)
+        for node in nodes_of(path)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and (node.end_lineno or node.lineno) - node.lineno >= LONGEST_FUNCTION
     ]
 
-    assert ast.get_docstring(tree)
+    assert ast.get_docstring(tree_of(path))
     assert long == []
 
 

@@ -492,7 +492,7 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Targe
     if path is not None and (lifecycle == "DROP" or resolved.described("tableMetadata") is None):
         return _in_session_catalog(operator, resolved, dataset, session, lifecycle)
     if lifecycle == "DROP":
-        return _v2_drop(dataset, session)
+        return _v2_drop(dataset, session, certain=operator.arguments.get("ifExists") is not True)
     names, location = text_values(operator.sequence("newName")), operator.text("location")
     if operator.name == "RenameTable" and names:
         return _renamed(dataset, names)
@@ -527,11 +527,22 @@ def _in_session_catalog(
     return _if_dropped(found, identifier) if reports else found
 
 
-def _v2_drop(dataset: Dataset, session: Session) -> Target:
-    """Return the write of a DROP in another catalog, which no longer tells where the table was."""
+def _v2_drop(dataset: Dataset, session: Session, *, certain: bool) -> Target:
+    """
+    Return the write of a DROP in another catalog, which no longer tells where the table was.
+
+    Args:
+        dataset: what is dropped, named by its catalog.
+        session: the session.
+        certain: whether the statement would have failed without such a table. No catalog but the session's reports
+            that a table is gone.
+    """
     key = catalog_key(dataset)
     known = (session.tables or {}).get(key) if key is not None else None
-    return _write(known or dataset, "DROP")
+    if known is not None or certain:
+        return _write(known or dataset, "DROP")
+    remark = "this catalog does not tell whether there was such a table"
+    return attrs.evolve(_write(dataset, "DROP"), remark=remark)
 
 
 def _renamed(dataset: Dataset, names: tuple[str, ...]) -> Write:

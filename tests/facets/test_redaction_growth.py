@@ -80,8 +80,8 @@ def test_a_text_four_times_as_long_takes_about_four_times_as_many_steps(name: st
     entry("SET password = 'x'")
     grown = []
     for piece in (*ADVERSARIES, *LINES):
-        few, many = (calls(entry, "x'" + piece * count) for count in (100, 400))
-        if many > 5 * few + 500:
+        few, many = (calls(entry, "x'" + piece * count) for count in (40, 160))
+        if many > 5 * few + 200:
             grown.append((piece, few, many))
 
     assert grown == []

@@ -64,7 +64,7 @@ def batch(number):
     return MicroBatch(number, time, sources=(read,), sinks=(BatchSink(USER, rows=1),))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def large_state(full_run):
     """Return a failed run with much content of every kind."""
     source = Dataset(
@@ -107,7 +107,7 @@ def large_state(full_run):
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def large_event(large_state):
     facets = CustomFacets(
         run={"mine": blob(RunFacet)},
@@ -126,15 +126,21 @@ def remarks(event):
     return {error["task"]: error["errorMessage"] for error in errors if not error["task"].startswith("Operator")}
 
 
-def stages(event):
-    """Return the event after each step, by the name of the step, under ever smaller limits."""
-    found, limit = {}, len(serialise(event))
+@pytest.fixture(scope="module")
+def bodies(large_event):
+    """Return the event after each step as bytes, by the name of the step, under ever smaller limits."""
+    found, limit = {}, len(serialise(large_event))
     while True:
-        body = serialise_within(event, attrs.evolve(OPTIONS, max_bytes=limit - 1)).body
+        body = serialise_within(large_event, attrs.evolve(OPTIONS, max_bytes=limit - 1)).body
         if len(body) >= limit:
             return found
-        found[list(remarks(json.loads(body)))[-1]] = json.loads(body)
+        found[list(remarks(json.loads(body)))[-1]] = body
         limit = len(body)
+
+
+@pytest.fixture
+def stages(bodies):
+    return {name: json.loads(body) for name, body in bodies.items()}
 
 
 def facets_of(event, kind, number):
@@ -146,8 +152,8 @@ def test_an_event_at_the_limit_is_not_touched(large_event):
     assert serialise_within(large_event, attrs.evolve(OPTIONS, max_bytes=len(body))).body == body
 
 
-def test_the_steps_come_in_the_documented_order_and_each_takes_the_ones_before_it(large_event):
-    found = stages(large_event)
+def test_the_steps_come_in_the_documented_order_and_each_takes_the_ones_before_it(stages):
+    found = stages
     assert list(found) == ORDER
     for number, (name, event) in enumerate(found.items()):
         assert list(remarks(event)) == ["event.maxBytes", *ORDER[: number + 1]], name
@@ -188,15 +194,15 @@ def test_the_counts_of_the_remarks_go_up_with_them(large_event):
     assert after["errors"][:30] == before["errors"]
 
 
-def test_an_error_text_keeps_its_beginning_and_its_end(large_event):
-    error = stages(large_event)[ORDER[0]]["run"]["facets"]["errorMessage"]
+def test_an_error_text_keeps_its_beginning_and_its_end(stages):
+    error = stages[ORDER[0]]["run"]["facets"]["errorMessage"]
     assert error["stackTrace"] == "first\n" + "t" * 3_969 + "\n... 1061 characters cut ...\n" + "t" * 3_970 + "\nlast"
     assert error["message"].startswith("message mmm")
     assert len(error["message"]) <= 8_000
 
 
-def test_descriptions_go_and_leave_every_edge(large_event):
-    before, after = stages(large_event)[ORDER[0]], stages(large_event)[ORDER[1]]
+def test_descriptions_go_and_leave_every_edge(stages):
+    before, after = stages[ORDER[0]], stages[ORDER[1]]
 
     def edges(event):
         lineage = facets_of(event, "outputs", 0)["columnLineage"]
@@ -209,8 +215,8 @@ def test_descriptions_go_and_leave_every_edge(large_event):
     assert edges(after) == edges(before)
 
 
-def test_texts_configuration_and_custom_facets_go_one_after_the_other(large_event):
-    found = stages(large_event)
+def test_texts_configuration_and_custom_facets_go_one_after_the_other(stages):
+    found = stages
     sql, comments, configuration, custom = (found[name] for name in ORDER[2:6])
 
     assert "sql" not in sql["job"]["facets"]
@@ -230,16 +236,16 @@ def test_texts_configuration_and_custom_facets_go_one_after_the_other(large_even
     assert "inputStatistics" in custom["inputs"][0]["inputFacets"]
 
 
-def test_of_many_remarks_the_first_20_stay_shortened(large_event):
-    errors = stages(large_event)[ORDER[6]]["run"]["facets"]["extractionError"]["errors"]
+def test_of_many_remarks_the_first_20_stay_shortened(stages):
+    errors = stages[ORDER[6]]["run"]["facets"]["extractionError"]["errors"]
     assert [error["task"] for error in errors[:20]] == [f"Operator{n}" for n in range(20)]
     assert errors[20]["task"] == "event.maxBytes"
     assert {len(error["errorMessage"]) for error in errors[:20]} == {478}
 
 
-def test_schemas_keep_what_edges_name(large_event):
+def test_schemas_keep_what_edges_name(stages):
     """The names of two fields hold dots, or lie below another: the whole column stays."""
-    details, fields = (stages(large_event)[name] for name in ORDER[7:9])
+    details, fields = (stages[name] for name in ORDER[7:9])
     assert facets_of(details, "inputs", 2).keys() == {"schema"}
     assert facets_of(details, "outputs", 0).keys() == {"schema", "columnLineage", "lifecycleStateChange"}
     kept = facets_of(fields, "inputs", 2)["schema"]["fields"]
@@ -250,8 +256,8 @@ def test_schemas_keep_what_edges_name(large_event):
     ]  # fmt: skip
 
 
-def test_indirect_edges_go_and_no_column_turns_into_a_constant(large_event):
-    lineage = facets_of(stages(large_event)[ORDER[9]], "outputs", 0)["columnLineage"]
+def test_indirect_edges_go_and_no_column_turns_into_a_constant(stages):
+    lineage = facets_of(stages[ORDER[9]], "outputs", 0)["columnLineage"]
     assert "dataset" not in lineage
     assert list(lineage["fields"]) == ["c1", "c2", "c3", "c4", "c5", "nested", "both", "constant"]
     assert lineage["fields"]["constant"] == {"inputFields": []}
@@ -260,8 +266,8 @@ def test_indirect_edges_go_and_no_column_turns_into_a_constant(large_event):
 
 
 @pytest.mark.slow
-def test_columns_go_the_largest_first_and_no_more_of_them_than_needed(large_event):
-    whole = stages(large_event)[ORDER[9]]
+def test_columns_go_the_largest_first_and_no_more_of_them_than_needed(large_event, stages):
+    whole = stages[ORDER[9]]
     counts = {}
     limit = len(serialise(whole)) - 1
     while True:
@@ -283,8 +289,8 @@ def test_columns_go_the_largest_first_and_no_more_of_them_than_needed(large_even
     }
 
 
-def test_datasets_lose_their_facets_then_inputs_go_then_outputs(large_event):
-    bare, no_inputs, no_outputs = (stages(large_event)[name] for name in ORDER[11:14])
+def test_datasets_lose_their_facets_then_inputs_go_then_outputs(stages):
+    bare, no_inputs, no_outputs = (stages[name] for name in ORDER[11:14])
     assert {tuple(dataset) for dataset in bare["inputs"] + bare["outputs"]} == {("namespace", "name")}
     assert (len(bare["inputs"]), len(bare["outputs"])) == (33, 31)
     assert (no_inputs["inputs"], no_inputs["outputs"]) == ([], bare["outputs"])
@@ -292,8 +298,8 @@ def test_datasets_lose_their_facets_then_inputs_go_then_outputs(large_event):
     assert "processing_engine" in no_outputs["run"]["facets"]
 
 
-def test_micro_batches_lose_their_offsets_then_their_sources_and_sinks_then_they_go(large_event):
-    facets = [stages(large_event)[name]["run"]["facets"]["pyspark_micro_batches"] for name in ORDER[14:17]]
+def test_micro_batches_lose_their_offsets_then_their_sources_and_sinks_then_they_go(stages):
+    facets = [stages[name]["run"]["facets"]["pyspark_micro_batches"] for name in ORDER[14:17]]
     no_offsets, no_parts, none = (facet["batches"] for facet in facets)
     # No more than is needed goes.
     assert [batch["sources"][0]["to"] for batch in no_offsets][:17] == [None] * 17
@@ -302,8 +308,8 @@ def test_micro_batches_lose_their_offsets_then_their_sources_and_sinks_then_they
     assert none == []
 
 
-def test_the_skeleton_has_run_job_parent_error_and_what_was_cut(large_event):
-    event = stages(large_event)[ORDER[17]]
+def test_the_skeleton_has_run_job_parent_error_and_what_was_cut(large_event, stages):
+    event = stages[ORDER[17]]
     whole = json.loads(serialise(large_event))
     assert (event["run"]["runId"], event["job"]["name"]) == (whole["run"]["runId"], whole["job"]["name"])
     assert (event["eventType"], event["eventTime"]) == (whole["eventType"], whole["eventTime"])

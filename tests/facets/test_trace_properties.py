@@ -20,6 +20,9 @@ from openlineage_pyspark.facets.model.plan import (
 )
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 
+EXAMPLES = settings.default.max_examples
+"""How many examples the profile asks for; `./run test --fast` has a quick one."""
+
 
 class Building:
     """A plan that grows from its leaves, and beside it what each column must come from, worked out forwards.
@@ -207,7 +210,7 @@ def plans(draw):
     return building
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * EXAMPLES, deadline=None)
 @given(plans())
 def test_every_column_and_all_rows_come_from_what_working_forwards_gives(building):
     """The trace goes backwards from what is asked; working out everything forwards gives the same."""
@@ -218,7 +221,7 @@ def test_every_column_and_all_rows_come_from_what_working_forwards_gives(buildin
         assert kinds(trace.rows(at)) == building.rows[at]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(plans())
 def test_every_column_is_traced_to_leaves_and_to_nothing_else(building):
     plan = building.plan()
@@ -231,7 +234,7 @@ def test_every_column_is_traced_to_leaves_and_to_nothing_else(building):
             assert origin.id in building.output(origin.operator)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(plans(), st.data())
 def test_an_alias_anywhere_changes_no_source(building, data):
     """Every column under a new id, above any operator: what is above that has the same sources."""
@@ -244,7 +247,7 @@ def test_an_alias_anywhere_changes_no_source(building, data):
     assert kinds(after.rows(renamed)) == kinds(before.rows(child))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(plans(), st.data())
 def test_the_order_of_a_unions_branches_changes_nothing(building, data):
     places = st.integers(0, len(building.operators) - 1)
@@ -258,7 +261,7 @@ def test_the_order_of_a_unions_branches_changes_nothing(building, data):
     assert kinds(trace.rows(first)) == kinds(trace.rows(second))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(plans(), st.randoms(use_true_random=False))
 def test_the_same_plan_gives_the_same_whatever_was_asked_before(building, random):
     plan = building.plan()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.cases import TABLES
 from support.maven import fetched
+from support.spark_jobs import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ def session(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
         SparkSession.builder.master("local[1]")
         .appName("golden cases")
         .config("spark.ui.enabled", "false")
+        .config("spark.driver.extraJavaOptions", QUICK["spark.driver.extraJavaOptions"])
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.sql.legacy.createHiveTableByDefault", "false")
         .config("spark.sql.catalog.shop", "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")

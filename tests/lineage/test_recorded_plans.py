@@ -56,13 +56,24 @@ def event_of(version: str, case: cases.Case) -> bytes:
         event_time=WHEN,
         run_id=RUN,
         job=Job("cases", case.name, "SQL_JOB"),
-        engine=Engine(version, application=()),
+        engine=Engine("4.3.0", application=()),
         inputs=tuple(RunInput(dataset) for dataset in found.inputs),
         outputs=outputs,
         gaps=found.gaps,
         operators=found.operators,
     )
     return serialise(build_event(RedactedState(state), EventOptions()))
+
+
+@functools.cache
+def different_events() -> dict[bytes, str]:
+    """Return each event once, with the first case that gives it; most are the same on every version."""
+    found: dict[bytes, str] = {}
+    for version in VERSIONS:
+        for case in CASES:
+            if case.runs_on(version):
+                found.setdefault(event_of(version, case), f"{version}-{case.name}")
+    return found
 
 
 def test_there_are_plans_of_the_oldest_and_of_the_default_spark() -> None:
@@ -179,23 +190,20 @@ def test_a_recorded_plan_has_the_lineage_of_its_case(version: str, case: cases.C
     assert cases.comparable(lineage_of(replayed(version, case))) == case.expected()
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_event_of_every_recorded_plan_is_valid(version: str, specification: Any) -> None:
+def test_the_event_of_every_recorded_plan_is_valid(specification: Any) -> None:
     """By the JSON Schemas of the specification."""
-    for case in CASES:
-        if case.runs_on(version):
-            assert specification.violations([json.loads(event_of(version, case))]) == [], case.name
+    for body, name in different_events().items():
+        assert specification.violations([json.loads(body)]) == [], name
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_the_event_of_every_recorded_plan_keeps_the_rules(
-    version: str, violations: Callable[[list[dict[str, Any]]], list[str]]
+    violations: Callable[[list[dict[str, Any]]], list[str]],
 ) -> None:
     """By the rules that no schema can say."""
-    for case in CASES:
-        if case.runs_on(version):
-            event = json.loads(event_of(version, case))
-            assert violations([{**event, "eventType": "START"}, event]) == [], case.name
+    for body, name in different_events().items():
+        event = json.loads(body)
+        start = {**event, "eventType": "START", "inputs": [], "outputs": []}
+        assert violations([start, event]) == [], name
 
 
 def digest() -> str:

@@ -81,6 +81,28 @@ def test_a_table_has_the_same_metastore_in_its_event_as_without_being_run(hive: 
     assert hive.stdout.splitlines()[2:] == ["symlinks hive://meta:9083 default.t"]
 
 
+def test_a_table_of_hives_own_is_what_lies_at_its_location(hive: Any) -> None:
+    done = [event for event in hive.queries("serde.ndjson") if event["eventType"] == "COMPLETE"]
+    one = ("file", str(hive.folder / "warehouse" / "serde"))
+    written = {
+        (output["namespace"], output["name"]): [Path(each["name"]).name for each in event["inputs"]]
+        for event in done
+        for output in event["outputs"]
+        if not Path(output["name"]).name.startswith("by ")
+    }
+    read = {
+        Path(output["name"]).name: [(each["namespace"], each["name"]) for each in event["inputs"]]
+        for event in done
+        for output in event["outputs"]
+        if Path(output["name"]).name.startswith("by ")
+    }
+    assert list(written) == [one]
+    assert read == {f"by {way}": [one] for way in ("sql", "frame", "path")}
+    # CREATE TABLE AS, INSERT, insertInto and DROP.
+    assert len(done) == len(read) + 4
+    assert all("extractionError" not in event["run"]["facets"] for event in done)
+
+
 def test_the_metastore_may_be_configured_in_hive_site(jobs: Any) -> None:
     site = "<configuration><property><name>hive.metastore.uris</name><value>thrift://site:9083</value></property>"
     done = jobs.run("facts.py", submit=False, lineage=False, files={"conf/hive-site.xml": f"{site}</configuration>"})

@@ -215,7 +215,7 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     "a URL where nobody listens": (
         {"transport.type": "http", "transport.url": URL, "spool.path": "spool"},
         [
-            f"openlineage: delivery of OpenLineage events: {URL}/api/v1/lineage",
+            f"openlineage: an event was not delivered: {URL}/api/v1/lineage",
             (
                 f"openlineage: OpenLineage events for {URL}/api/v1/lineage: 0 sent, 0 refused, 0 dropped, 4 left "
                 "unsent; what is left"

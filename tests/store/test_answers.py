@@ -115,7 +115,8 @@ def test_columns_up_and_down_are_those_of_a_plain_graph(
 ) -> None:
     events = company(seed)
     store, graph = filled(*events), graph_of_columns(events, direct=direct)
-    for table, column in sorted(place for place in graph if place[1]):
+    # Each second column, for every answer takes its time.
+    for table, column in sorted(place for place in graph if place[1])[seed % 2 :: 2]:
         name = f"{table}.{column}"
         assert columns_of(store.downstream(name, direct=direct)) == downstream_of(graph, (table, column)), name
         assert columns_of(store.upstream(name, direct=direct)) == upstream_of(graph, (table, column)), name

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from openlineage_pyspark import register
+from support.spark_jobs import QUICK
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -56,7 +57,7 @@ def runs(request: pytest.FixtureRequest, real_spark: None, tmp_path_factory: pyt
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.warehouse.dir", str(work / "warehouse"))
         .config("spark.sql.legacy.createHiveTableByDefault", "false")
-        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={work}")
+        .config("spark.driver.extraJavaOptions", f"{QUICK['spark.driver.extraJavaOptions']} -Dderby.system.home={work}")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")

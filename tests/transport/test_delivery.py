@@ -161,8 +161,8 @@ def test_failures_are_counted_each_and_logged_once_per_kind(caplog: pytest.LogCa
     assert delivery.counts() == DeliveryCounts(sent=4, failed=2, retries=3)
     told = [record.getMessage() for record in caplog.records]
     rest = "further failures of this kind are only counted"
-    assert told[0] == f"delivery of OpenLineage events: http://h answered 400: run 1. It is given up; {rest}"
-    assert told[1] == f"delivery of OpenLineage events: http://h is silent. It is tried again; {rest}"
+    assert told[0] == f"an event was not delivered: http://h answered 400: run 1. It is given up; {rest}"
+    assert told[1] == f"an event was not delivered: http://h is silent. It is tried again; {rest}"
     assert told[2].startswith(f"the transport of OpenLineage events failed in sending with KeyError at {__file__}:")
     assert told[3].startswith(f"the transport of OpenLineage events failed in closing with OSError at {__file__}:")
     assert told[4] == "OpenLineage events for FailingTransport: 4 sent, 2 refused, 0 dropped, 0 left unsent"

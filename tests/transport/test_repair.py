@@ -52,7 +52,7 @@ def test_what_an_expired_key_left_on_disk_is_sent_by_the_next_application(
     ls, replay = "`openlineage-pyspark spool ls` lists it", "`openlineage-pyspark replay` sends it"
     refused, summary = (record.getMessage() for record in caplog.records)
     assert refused == (
-        f"delivery of OpenLineage events: {receiver.url}/api/v1/lineage answered 401. It is tried again now and then,"
+        f"an event was not delivered: {receiver.url}/api/v1/lineage answered 401. It is tried again now and then,"
         f" until that is repaired, and kept: {ls}, {replay}; further failures of this kind are only counted"
     )
     assert summary == (
@@ -78,7 +78,7 @@ def test_what_is_refused_for_good_is_said_with_what_to_do(
     delivery.submit(EVENTS[0])
     assert delivery.close(10) == 0
     assert caplog.records[0].getMessage() == (
-        f"delivery of OpenLineage events: {receiver.url}/api/v1/lineage answered 422: no such facet. It is kept as a"
+        f"an event was not delivered: {receiver.url}/api/v1/lineage answered 422: no such facet. It is kept as a"
         " dead letter: `openlineage-pyspark spool ls --dead` lists it, `openlineage-pyspark replay --dead` sends it;"
         " further failures of this kind are only counted"
     )

@@ -400,7 +400,7 @@ class Delivery:
                 problem.place, "the transport of OpenLineage events failed in %s with %s", what, problem.place
             )
         elif problem is not None:
-            text = "delivery of OpenLineage events: %s. %s"
+            text = "an event was not delivered: %s. %s"
             self._warnings.warn(problem.message, text, problem, self._consequence(problem))
         return problem
 

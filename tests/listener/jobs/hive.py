@@ -1,4 +1,4 @@
-"""Works with Hive's catalog: first on paths alone, then with a table, once a metastore's address is configured."""
+"""Works with Hive's catalog: on paths alone, on a table of Hive's own, and on one of Spark's with a metastore named."""
 
 from pathlib import Path
 
@@ -17,6 +17,20 @@ spark.range(5).write.parquet("in")
 spark.read.parquet("in").selectExpr("id + 1 AS next").write.parquet("out")
 handle.close()
 print("metastore", Path("metastore_db").exists())
+
+handle = listen("serde")
+spark.sql("CREATE TABLE serde STORED AS PARQUET AS SELECT id FROM range(3)")
+spark.sql("INSERT INTO serde SELECT id FROM range(3)")
+spark.table("serde").write.insertInto("serde")
+location = spark.conf.get("spark.sql.warehouse.dir") + "/serde"
+for way, frame in (
+    ("sql", spark.sql("SELECT * FROM SERDE")),
+    ("frame", spark.table("serde")),
+    ("path", spark.read.parquet(location)),
+):
+    frame.write.parquet(f"by {way}")
+spark.sql("DROP TABLE serde")
+handle.close()
 
 spark.sql("CREATE TABLE t (id BIGINT) USING parquet")
 print("metastore", Path("metastore_db").exists())
