@@ -21,6 +21,7 @@ from openlineage_pyspark.command import (
     spark_ingest,
     spool,
     validate,
+    view,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 PROGRAM = "openlineage-pyspark"
 """The name of the command and of the distribution that it comes with."""
 
-_COMMANDS = (doctor, show, validate, send, replay, spool, ingest, spark_ingest, ask, catalog, recover, checkpoint)
+_COMMANDS = (doctor, show, validate, send, replay, spool, ingest, spark_ingest, ask, catalog, recover, checkpoint, view)
 _INTERRUPTED = 130
 
 

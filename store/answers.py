@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.store.graph import whole_graph
 from openlineage_pyspark.store.lists import dataset_lines, history, jobs, runs
 from openlineage_pyspark.store.questions import reached_from, ways_between
 from openlineage_pyspark.store.reach import Direction, Limits
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
+    from openlineage_pyspark.graph.model import Graph
     from openlineage_pyspark.store.lists import DatasetLine, JobLine, RunLine, Version
     from openlineage_pyspark.store.names import Tables
     from openlineage_pyspark.store.reached import Answer
@@ -157,6 +159,25 @@ class Store:
             StoreError: as there.
         """
         return ways_between(self._tables, source, target, limits(None, as_of, direct=direct, ever=ever))
+
+    def graph(
+        self, around: str = "", *, depth: int | None = None, direct: bool = False, as_of: str = "", ever: bool = False
+    ) -> Graph:
+        """
+        Return the lineage as a graph.
+
+        Args:
+            around: a dataset or a column, as in `upstream`: the graph has what is upstream and downstream of it. Empty
+                for all that the store has.
+            depth: with `around`, how many jobs to pass at most each way; None for all.
+            direct: as in `upstream`.
+            as_of: as there.
+            ever: as there.
+
+        Raises:
+            StoreError: as there.
+        """
+        return whole_graph(self._tables, limits(depth, as_of, direct=direct, ever=ever), around)
 
     def datasets(self, *, containing: str = "") -> list[DatasetLine]:
         """Return the datasets of which a name contains a text."""

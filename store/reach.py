@@ -216,6 +216,11 @@ class _Jobs:
         self._learn({edge.job_id for edge, _, _ in early} - set(self._since))
         yield from (edge for edge, _, last in early if last >= self._since[edge.job_id])
 
+    def since(self, jobs: set[int]) -> dict[int, int]:
+        """Return the begin of the last complete run of each job, or of the first run beside it."""
+        self._learn(jobs - set(self._since))
+        return {job: self._since[job] for job in jobs}
+
     def _learn(self, jobs: set[int]) -> None:
         self._since |= dict.fromkeys(jobs, 0)
         for listed in id_lists(jobs):
@@ -232,6 +237,11 @@ class _Jobs:
                 (self.limits.time,),
             )
             self._since |= dict(rows)
+
+
+def holding_since(tables: Tables, limits: Limits, jobs: set[int]) -> dict[int, int]:
+    """Return from when on what was said of jobs still holds: what was last said before does not."""
+    return dict.fromkeys(jobs, 0) if limits.ever else _Jobs(tables, limits).since(jobs)
 
 
 def _dataset_edges(tables: Tables, frontier: list[Place], direction: Direction, jobs: _Jobs) -> Iterator[PlaceEdge]:

@@ -205,6 +205,20 @@ def read_event(event: dict[str, Any]) -> Read:
     return Read(rows, tuple(mentions), Span(time, said.run_id, time, said.run_id))
 
 
+def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
+    """
+    Return what an event says that its producer did not understand, as pairs of an operator and a message.
+
+    Args:
+        event: the event as parsed JSON.
+    """
+    run = event.get("run")
+    facet = _facets(run).get("extractionError") if isinstance(run, dict) else None
+    errors = _list(facet, "errors") if isinstance(facet, dict) else []
+    named = [(_text(each, "task") or "", _text(each, "errorMessage")) for each in errors if isinstance(each, dict)]
+    return [(operator, message) for operator, message in named if message]
+
+
 def dataset_rows(mentions: Mapping[Mention, Span]) -> Rows:
     """
     Return the rows of what events say of datasets, by table.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 PACKAGE = "openlineage_pyspark"
 PAGE = ROOT / "docs" / "architecture.md"
-FOLDERS = ("listener", "facets", "store", "transport", "command")
+FOLDERS = ("listener", "facets", "graph", "page", "store", "transport", "command")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if "launch" not in path.parts)
 LONGEST_FUNCTION = 60
 
@@ -50,7 +50,7 @@ def room_of(module: str) -> str:
     package = module if here.is_dir() else module.rpartition(".")[0].removesuffix(".__init__")
     return (
         package
-        if package in ("command", "store") or "." in package or here.is_dir()
+        if package in ("command", "graph", "page", "store") or "." in package or here.is_dir()
         else module.removesuffix(".__init__")
     )
 

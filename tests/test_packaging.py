@@ -27,6 +27,7 @@ NOT_OF_THE_TREE = (
     "build",
     "dist",
     "demo-output",
+    "vendor",
 )
 MODULES_OF_THE_ROOT = ("__init__.py", "__main__.py", "auto.py")
 ACTIVATION = "openlineage_pyspark.listener.start.hook"
@@ -74,6 +75,9 @@ def shipped_by_the_tree() -> set[str]:
         *probe.glob("*.java"),
         probe / "PROTOCOL.md",
         ROOT / "py.typed",
+        *(ROOT / "graph").glob("*.json"),
+        *(path for ending in ("css", "html", "js") for path in (ROOT / "page").glob(f"*.{ending}")),
+        *(ROOT / "page" / "vendor" / name for name in ("dagre.min.js", "dagre-LICENSE.txt")),
     ]
     inside = [*(ROOT / name for name in MODULES_OF_THE_ROOT), *modules, *data]
     return {f"openlineage_pyspark/{path.relative_to(ROOT).as_posix()}" for path in inside} | {HOOK}
@@ -97,7 +101,8 @@ def test_the_wheel_holds_the_license() -> None:
 
     assert license_file.parent.parts[-2:] == (f"openlineage_pyspark-{DISTRIBUTION.version}.dist-info", "licenses")
     assert license_file.read_text() == (ROOT / "LICENSE").read_text()
-    assert DISTRIBUTION.metadata["License-Expression"] == "Apache-2.0"
+    # The page's library is under the MIT license, which is in the wheel beside it.
+    assert DISTRIBUTION.metadata["License-Expression"] == "Apache-2.0 AND MIT"
     assert DISTRIBUTION.metadata.get_all("License-File") == ["LICENSE"]
 
 
@@ -113,7 +118,7 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
     with tarfile.open(archive) as opened:
         held = {member.name.partition("/")[2] for member in opened if member.isfile()}
 
-    package = {name.removeprefix("openlineage_pyspark/") for name in shipped_by_the_tree()}
+    package = {name.removeprefix("openlineage_pyspark/") for name in shipped_by_the_tree() if "/vendor/" not in name}
     around = {
         "LICENSE",
         "README.md",
@@ -123,6 +128,8 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
         "pyproject.toml",
         "setup.py",
         "run",
+        "page/package.json",
+        "page/package-lock.json",
     }
     folders = ("docs", "tests", "demo", "benchmarks", "listener")
     inside = {path.relative_to(ROOT) for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()}

@@ -1,0 +1,99 @@
+"""
+How fast the page of a large graph opens, and how long its frames take: in a headless Chromium, on made-up tables.
+
+Run it with the interpreter of an environment that has the package and selenium, in the root of the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from openlineage_pyspark.page.html import page_of
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from support.browser import started
+from support.large_graph import large_graph
+
+_FRAMES = 90
+_PAN = """
+const done = arguments[0], times = [];
+let last = performance.now(), left = FRAMES;
+function next(now) {
+  times.push(now - last);
+  last = now;
+  if (!left--) return done(times.slice(2));
+  ACTION
+  requestAnimationFrame(next);
+}
+requestAnimationFrame(next);
+"""
+_ACTIONS = {
+    "pan": "page.view = {...page.view, x: page.view.x - 12, y: page.view.y - 3}; page.draw();",
+    "zoom": "page.zoom(left % 40 < 20 ? 1.03 : 1 / 1.03);",
+}
+_READY = "return performance.getEntriesByName('ready')[0].startTime"
+_CLICK = """
+const begin = performance.now();
+document.querySelector('#canvas .row').dispatchEvent(new MouseEvent('click', {bubbles: true}));
+return performance.now() - begin;
+"""
+_TYPE = """
+const begin = performance.now(), box = document.getElementById('search');
+box.value = 'table_19'; box.dispatchEvent(new Event('input'));
+return performance.now() - begin;
+"""
+
+
+def measured(tables: int) -> dict[str, Any]:
+    """
+    Open the page of a large graph and use it.
+
+    Args:
+        tables: how many tables it has.
+
+    Returns:
+        What was measured, in milliseconds unless its name says otherwise.
+    """
+    with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as browser:
+        path = Path(folder, "large.html")
+        path.write_text(page_of(large_graph(tables)), encoding="utf-8")
+        begin = time.perf_counter()
+        browser.get(path.as_uri())
+        found: dict[str, Any] = {
+            "file, MB": path.stat().st_size / 1e6,
+            "open, whole": (time.perf_counter() - begin) * 1000,
+            "open, as the page says": browser.execute_script(
+                "return performance.getEntriesByName('ready')[0].startTime"
+            ),
+            "boxes shown": browser.execute_script("return page.picture.boxes.size"),
+            "elements drawn": browser.execute_script("return document.querySelectorAll('#canvas *').length"),
+            "search, one key": browser.execute_script(_TYPE),
+            "click on a column": browser.execute_script(_CLICK),
+        }
+        for name, action in _ACTIONS.items():
+            script = _PAN.replace("FRAMES", str(_FRAMES)).replace("ACTION", action)
+            times = sorted(browser.execute_async_script(script))
+            found[f"{name}, median frame"] = times[len(times) // 2]
+            found[f"{name}, 95 % of frames below"] = times[int(len(times) * 0.95)]
+        errors = [entry["message"] for entry in browser.get_log("browser")]
+        if errors:
+            raise SystemExit(f"the console says: {errors}")
+        return found
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=2000, help="how many tables of ten columns; default: 2000")
+    for name, value in measured(parser.parse_args().tables).items():
+        print(f"{name:28} {value:10.1f}")
+
+
+if __name__ == "__main__":
+    main()

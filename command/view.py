@@ -1,0 +1,153 @@
+"""`view`: writes lineage as a page that a browser opens, or as a graph in JSON."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import webbrowser
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.command.stores import VARIABLE
+from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, JobNode
+from openlineage_pyspark.page.html import page_of
+from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.ingest import files_of, lines_of, take
+from openlineage_pyspark.store.sqlite import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openlineage_pyspark.graph.model import Graph
+    from openlineage_pyspark.store.ingest import EventLine
+
+_DESCRIPTION = """\
+Writes lineage as one HTML file, which needs no network: tables with their columns, the jobs between them, and what each
+column is made from. It takes event files, or a store that `ingest` made."""
+_PATHS = f"event files, also gzipped; folders of them; - for standard input; or a store's file; by default ${VARIABLE}"
+_COMPARE = "show what came, went and changed since a time, or since what other files or another store say"
+_SQLITE = b"SQLite format 3\0"
+_WRONG = 2
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("view", help="write lineage as a page for the browser", description=_DESCRIPTION)
+    parser.add_argument("paths", nargs="*", type=Path, metavar="EVENTS|STORE", help=_PATHS)
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: lineage.html; - for standard output")
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    parser.add_argument(
+        "--column",
+        "--table",
+        dest="around",
+        default="",
+        metavar="NAME",
+        help="only what is upstream and downstream of a DATASET.COLUMN or a DATASET; the end of a name is enough",
+    )
+    parser.add_argument("--depth", type=int, metavar="N", help="with --column or --table: pass at most N jobs each way")
+    parser.add_argument("--as-of", default="", metavar="TIME", help="the lineage at a time, such as 2026-01-31 or 2d")
+    parser.add_argument("--compare", default="", metavar="TIME|EVENTS|STORE", help=_COMPARE)
+    parser.add_argument("--ever", action="store_true", help="count what jobs did once and do no longer")
+    parser.add_argument("--format", choices=("html", "json"), default="html", help="default: html")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """
+    Write the page or the graph.
+
+    Args:
+        options: those of the command line.
+
+    Returns:
+        The exit code: 1 if a line was no event, 2 if there is nothing to read, or no place to write.
+    """
+    if options.depth is not None and (options.depth < 1 or not options.around):
+        complain("--depth needs a number of at least 1, and --column or --table")
+        return _WRONG
+    problems: list[str] = []
+    try:
+        with _opened(options.paths, problems) as store:
+            graph = _graph(store, options, options.as_of)
+            before = _before(store, options, problems) if options.compare else None
+        text = (
+            graph.to_json() + "\n" if options.format == "json" else page_of(graph, before=before, around=options.around)
+        )
+        _write(text, graph, options)
+    except (StoreError, OSError, EOFError, zlib.error) as problem:
+        complain(str(problem))
+        return _WRONG
+    for problem_of_line in problems:
+        complain(problem_of_line)
+    return int(bool(problems))
+
+
+def _graph(store: Store, options: argparse.Namespace, as_of: str) -> Graph:
+    return store.graph(options.around, depth=options.depth, as_of=as_of, ever=options.ever)
+
+
+def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> Graph:
+    """Return the graph to compare with: the same store at an earlier time, or what other files say."""
+    other = Path(options.compare)
+    if not other.exists():
+        return _graph(store, options, options.compare)
+    with _opened([other], problems) as opened:
+        return opened.graph(ever=options.ever)
+
+
+def _write(text: str, graph: Graph, options: argparse.Namespace) -> None:
+    output = options.output or f"lineage.{options.format}"
+    if output == "-":
+        sys.stdout.write(text)
+        return
+    path = Path(output)
+    path.write_text(text, encoding="utf-8")
+    counts = ", ".join(
+        counted(sum(isinstance(node, kind) for node in graph.nodes), noun)
+        for kind, noun in ((DatasetNode, "table"), (ColumnNode, "column"), (JobNode, "job"))
+    )
+    Screen().line(f"{path}: {counts}, {path.stat().st_size / 1e6:.1f} MB")
+    if options.open:
+        webbrowser.open(path.absolute().as_uri())
+
+
+@contextmanager
+def _opened(paths: list[Path], problems: list[str]) -> Iterator[Store]:
+    """Open the store at a path, or one that is made of event files and thrown away."""
+    if not paths and os.environ.get(VARIABLE):
+        paths = [Path(os.environ[VARIABLE])]
+    if not paths:
+        raise StoreError(f"name event files or a store, or set the environment variable {VARIABLE}")
+    if len(paths) == 1 and _is_database(paths[0]):
+        with Store.open(paths[0]) as store:
+            yield store
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "lineage.db")
+        with Database(path) as database:
+            taken = take(database, _lines(paths))
+        problems += taken.reasons
+        with Store.open(path) as store:
+            yield store
+
+
+def _is_database(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as opened:
+        return opened.read(len(_SQLITE)) == _SQLITE
+
+
+def _lines(paths: list[Path]) -> Iterator[EventLine]:
+    for path in paths:
+        files = files_of(path)
+        if not files:
+            raise StoreError(f"{path} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz)")
+        for file in files:
+            yield from lines_of(file)

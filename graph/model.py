@@ -1,0 +1,399 @@
+"""
+The values of a lineage graph, and their JSON. `lineage-graph.schema.json` beside this module describes that.
+
+A graph has nodes (datasets, their columns, operators of plans, jobs and runs), edges between them, and warnings. It
+says nothing of where it was made: from a store, from event files, or from a plan.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from importlib import resources
+from typing import Any, TypeAlias
+
+import attrs
+
+VERSION = "1-0-0"
+"""The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
+
+_SCHEMA = "lineage-graph.schema.json"
+
+
+class Kind(enum.Enum):
+    """
+    How an edge makes its target from its source, in plain words; in the order in which they are preferred.
+
+    The first five are edges of values. Those from `JOIN` on decide which rows there are, or which value is taken; the
+    last two lead from a dataset to a job, and from there to a dataset.
+    """
+
+    DIRECT = "DIRECT"
+    """The value arrives as it is."""
+    DERIVED = "DERIVED"
+    """It is computed from the value."""
+    AGG = "AGG"
+    """It is computed from the values of several rows."""
+    EXTERNAL = "EXTERNAL"
+    """It is computed by code that can't be read."""
+    UNKNOWN = "UNKNOWN"
+    """It arrives, and nothing says how."""
+    CONDITIONAL = "CONDITIONAL"
+    JOIN = "JOIN"
+    FILTER = "FILTER"
+    GROUP_BY = "GROUP_BY"
+    SORT = "SORT"
+    WINDOW = "WINDOW"
+    INFLUENCE = "INFLUENCE"
+    """It decides, and nothing says how."""
+    READ = "READ"
+    WRITE = "WRITE"
+
+
+PREFERENCE = {kind: place for place, kind in enumerate(Kind)}
+"""The place of each kind where one target has edges of several: the first is shown first."""
+
+_OF_VALUES = {"IDENTITY": Kind.DIRECT, "TRANSFORMATION": Kind.DERIVED, "AGGREGATION": Kind.AGG}
+_OF_ROWS = {
+    kind.value: kind for kind in Kind if PREFERENCE[Kind.CONDITIONAL] <= PREFERENCE[kind] < PREFERENCE[Kind.READ]
+}
+
+
+def kind_of(type_: str, subtype: str) -> Kind:
+    """
+    Return the plain word for a transformation of OpenLineage.
+
+    Args:
+        type_: DIRECT or INDIRECT; empty if the event does not say.
+        subtype: such as IDENTITY or FILTER; empty if the event does not say.
+    """
+    if type_ == "INDIRECT":
+        return _OF_ROWS.get(subtype, Kind.INFLUENCE)
+    return _OF_VALUES.get(subtype, Kind.UNKNOWN)
+
+
+@attrs.frozen
+class Confidence:
+    """
+    How sure an edge is.
+
+    Args:
+        value: from 0 to 1.
+        reason: why, for people.
+    """
+
+    value: float
+    reason: str
+
+
+READ_FROM_PLAN = Confidence(1.0, "The run states it, as it was read from the plan.")
+STATED = Confidence(1.0, "The run states it.")
+NOT_SAID_HOW = Confidence(0.3, "The run states it, but does not say how the value arrives.")
+
+
+def in_part(operator: str) -> Confidence:
+    """Return the confidence of what a run states that did not understand an operator of its plan."""
+    return Confidence(0.5, f"The run states it, but a part of its plan was not understood: {operator}.")
+
+
+@attrs.frozen
+class DatasetNode:
+    """
+    A dataset.
+
+    Args:
+        namespace: the namespace of its own name.
+        name: its own name.
+        label: its name as people know it.
+        other_names: its other names, such as that of the table for a path.
+        format: how it is stored; empty if it is not known.
+    """
+
+    namespace: str
+    name: str
+    label: str
+    other_names: tuple[str, ...] = ()
+    format: str = ""
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+        return node_id("dataset", self.namespace, self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "id": self.id,
+            "type": "dataset",
+            "namespace": self.namespace,
+            "name": self.name,
+            "label": self.label,
+            **({"otherNames": list(self.other_names)} if self.other_names else {}),
+            **({"format": self.format} if self.format else {}),
+        }
+
+
+@attrs.frozen
+class ColumnNode:
+    """
+    A column of a dataset.
+
+    Args:
+        dataset: the dataset's id.
+        name: its name; `a.b` for the field b of the struct a.
+        data_type: its type; empty if it is not known.
+    """
+
+    dataset: str
+    name: str
+    data_type: str = ""
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+        return column_id(self.dataset, self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        data_type = {"dataType": self.data_type} if self.data_type else {}
+        return {"id": self.id, "type": "column", "dataset": self.dataset, "name": self.name, **data_type}
+
+
+@attrs.frozen
+class OperatorNode:
+    """
+    An operator of a plan.
+
+    Args:
+        job: the id of the job whose plan it is; empty for a query that is not run.
+        index: its place in the plan.
+        name: its class, such as `Aggregate`.
+    """
+
+    job: str
+    index: int
+    name: str
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+        return node_id("operator", self.job, str(self.index))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        job = {"job": self.job} if self.job else {}
+        return {"id": self.id, "type": "operator", "index": self.index, "name": self.name, **job}
+
+
+@attrs.frozen
+class JobNode:
+    """
+    A job.
+
+    Args:
+        namespace: its namespace.
+        name: its name.
+        processing: BATCH or STREAMING; empty if it is not known.
+        kind: what kind of job its integration calls it, such as QUERY.
+        sql: the text of its statement; empty without one.
+    """
+
+    namespace: str
+    name: str
+    processing: str = ""
+    kind: str = ""
+    sql: str = ""
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+        return node_id("job", self.namespace, self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        known = {"processing": self.processing, "kind": self.kind, "sql": self.sql}
+        return {
+            "id": self.id,
+            "type": "job",
+            "namespace": self.namespace,
+            "name": self.name,
+            **{key: value for key, value in known.items() if value},
+        }
+
+
+@attrs.frozen
+class RunNode:
+    """
+    A run of a job.
+
+    Args:
+        run_id: its id in events.
+        job: the id of its job.
+        state: the type of its last event: COMPLETE, FAIL or ABORT, else it has not ended.
+        started: when it began, ISO 8601; empty if it is not known.
+        ended: when it ended; empty if no event tells.
+        parent: the id of the run that started it; empty without one.
+        error: the error message; empty without one.
+    """
+
+    run_id: str
+    job: str
+    state: str
+    started: str = ""
+    ended: str = ""
+    parent: str = ""
+    error: str = ""
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+        return node_id("run", self.run_id)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        known = {"started": self.started, "ended": self.ended, "parent": self.parent, "error": self.error}
+        return {
+            "id": self.id,
+            "type": "run",
+            "runId": self.run_id,
+            "job": self.job,
+            "state": self.state,
+            **{key: value for key, value in known.items() if value},
+        }
+
+
+Node: TypeAlias = DatasetNode | ColumnNode | OperatorNode | JobNode | RunNode
+
+
+@attrs.frozen
+class GraphEdge:
+    """
+    One node is made from another.
+
+    Args:
+        source: the id of the node where the data come from: a column, or a dataset.
+        target: the id of the node where they go. A dataset stands for all of its rows.
+        kind: how.
+        confidence: how sure that is.
+        type: OpenLineage's type of the transformation; empty if there is none.
+        subtype: its subtype.
+        masking: whether the value can't be recognized afterwards.
+        expression: the text that makes the target; empty without one.
+        operator_path: the operators on the way from the source to the target; empty if it is not known.
+        job: the id of the job that does it; empty for a query that is not run.
+        last_run: the id of the last run that said so.
+    """
+
+    source: str
+    target: str
+    kind: Kind
+    confidence: Confidence
+    type: str = ""
+    subtype: str = ""
+    masking: bool = False
+    expression: str = ""
+    operator_path: tuple[str, ...] = ()
+    job: str = ""
+    last_run: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        known = {"type": self.type, "subtype": self.subtype}
+        openlineage = {key: value for key, value in known.items() if value}
+        texts = {"expression": self.expression, "job": self.job, "lastRun": self.last_run}
+        return {
+            "from": self.source,
+            "to": self.target,
+            "type": self.kind.value,
+            **({"openlineage": openlineage} if openlineage else {}),
+            **{key: value for key, value in texts.items() if value},
+            **({"operatorPath": list(self.operator_path)} if self.operator_path else {}),
+            **({"masking": True} if self.masking else {}),
+            "confidence": self.confidence.value,
+            "reason": self.confidence.reason,
+        }
+
+
+@attrs.frozen
+class GraphWarning:
+    """
+    Something that was not understood.
+
+    Args:
+        message: what, for people.
+        operator: the operator or the part of the event that it is about; empty if none is named.
+        job: the id of the job; empty for a query that is not run.
+        run: the id of the run.
+    """
+
+    message: str
+    operator: str = ""
+    job: str = ""
+    run: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        known = {"operator": self.operator, "job": self.job, "run": self.run}
+        return {"message": self.message, **{key: value for key, value in known.items() if value}}
+
+
+@attrs.frozen
+class Graph:
+    """
+    A lineage graph.
+
+    Args:
+        nodes: its nodes. Ids are unique.
+        edges: its edges; both ends are among the nodes.
+        warnings: what was not understood.
+        time: the time for which it holds, ISO 8601; empty for a query that is not run.
+    """
+
+    nodes: tuple[Node, ...]
+    edges: tuple[GraphEdge, ...]
+    warnings: tuple[GraphWarning, ...] = ()
+    time: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, as the JSON Schema describes them."""
+        return {
+            "version": VERSION,
+            **({"time": self.time} if self.time else {}),
+            "nodes": [node.to_dict() for node in self.nodes],
+            "edges": [edge.to_dict() for edge in self.edges],
+            "warnings": [warning.to_dict() for warning in self.warnings],
+        }
+
+    def to_json(self) -> str:
+        """Return its JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
+
+
+def node_id(type_: str, *names: str) -> str:
+    """
+    Return the id of a node: its type and its names, with `|` between them.
+
+    Two nodes never have the same id: a `|` in a name is written as `%7C`, and a `%` as `%25`.
+    """
+    return "|".join((type_, *(name.replace("%", "%25").replace("|", "%7C") for name in names)))
+
+
+def column_id(dataset: str, name: str) -> str:
+    """
+    Return the id of a column.
+
+    Args:
+        dataset: the dataset's id.
+        name: the column's name. An empty one stands for the dataset as a whole, and gives its id.
+    """
+    if not name:
+        return dataset
+    names = dataset.partition("|")[2]
+    return f"column|{names}|{node_id('', name)[1:]}"
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a graph's JSON."""
+    text = resources.files(__package__).joinpath(_SCHEMA).read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found

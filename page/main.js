@@ -1,0 +1,484 @@
+/**
+ * The page: what is asked for, in its address and its controls, and what the keyboard and the pointer do.
+ */
+
+class Page {
+  constructor() {
+    const now = /** @type {GraphJson} */ (dataOf("graph"));
+    const before = dataOf("before");
+    this.lineage = new Lineage(before ? united(before, now) : now);
+    this.compared = Boolean(before);
+    this.view = { x: 0, y: 0, scale: 1 };
+    /** @type {Asked & {lit: string, time: string}} */
+    this.asked = this.fromAddress();
+    this.waiting = 0;
+    this.drag = { id: -1, x: 0, y: 0, moved: false };
+    /** @type {Picture} */
+    this.picture = { boxes: new Map(), routes: [], flows: [], width: 0, height: 0, hidden: 0 };
+    /** @type {Lit} */
+    this.lit = { edges: new Set(), ids: new Set(), start: "" };
+    const canvas = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (byId("canvas")));
+    const left = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (byId("left")));
+    this.scene = new Scene(canvas, this.lineage, (change) => this.isShown(change));
+    this.past = new Scene(left, this.lineage, (change) => change !== "came");
+    this.panel = new Panel(byId("panel"), this.lineage, (id, how) => this.go(id, how));
+    this.search = new Search(/** @type {HTMLInputElement} */ (byId("search")), byId("results"), this.lineage, (id) => this.go(id, "around"));
+    this.listen();
+    for (const pane of [canvas, left]) this.listenTo(pane);
+    this.listenToMap();
+    byId("times").hidden = !this.compared;
+    this.ask();
+    this.fit();
+  }
+
+  // --- what is asked for ---------------------------------------------------------------------------------------
+
+  /** @returns {Asked & {lit: string, time: string}} */
+  fromAddress() {
+    const said = new URLSearchParams(location.hash.slice(1));
+    const named = (/** @type {string} */ key) => this.lineage.find(said.get(key) || "");
+    const first = location.hash.length > 1 ? "" : String(dataOf("around") || "");
+    const around = first ? this.lineage.find(first) : named("focus");
+    const depth = said.get("depth");
+    return {
+      focus: around,
+      lit: named("lit") || (first && this.lineage.columns.has(around) ? around : ""),
+      level: oneOf(said.get("level"), ["columns", "tables", "jobs"]),
+      direction: oneOf(said.get("direction"), ["both", "up", "down"]),
+      depth: depth === "all" || (!depth && first) ? Infinity : Math.max(1, Number(depth) || 2),
+      indirect: said.get("indirect") !== "0",
+      from: named("from"),
+      to: named("to"),
+      time: oneOf(said.get("time"), ["changes", "sides", "before", "now"]),
+      folded: new Set(),
+      opened: new Set(),
+    };
+  }
+
+  toAddress() {
+    const { asked } = this;
+    const said = new URLSearchParams();
+    for (const key of /** @type {const} */ (["focus", "lit", "from", "to"])) if (asked[key]) said.set(key, this.short(asked[key]));
+    if (asked.focus) said.set("depth", asked.depth === Infinity ? "all" : String(asked.depth));
+    if (asked.level !== "columns") said.set("level", asked.level);
+    if (asked.direction !== "both") said.set("direction", asked.direction);
+    if (!asked.indirect) said.set("indirect", "0");
+    if (this.compared && asked.time !== "changes") said.set("time", asked.time);
+    const text = said.toString();
+    if (text !== location.hash.slice(1)) history.pushState(null, "", text ? `#${text}` : location.pathname + location.search);
+  }
+
+  /** Return the name of a node if it leads back to it, else its id. @param {string} id */
+  short(id) {
+    const name = this.lineage.label(id);
+    return name.length < 200 && this.lineage.find(name) === id ? name : id;
+  }
+
+  /**
+   * Choose a thing.
+   * @param {string} id
+   * @param {string} [how] `around` shows what lies around it alone; `from` and `to` are ends of a path.
+   */
+  go(id, how) {
+    const { asked } = this;
+    if (how === "around") Object.assign(asked, { focus: id, from: "", to: "", lit: this.lineage.columns.has(id) ? id : "" });
+    else if (how === "from" || how === "to") Object.assign(asked, { [how]: id });
+    else asked.lit = asked.lit === id ? "" : id;
+    const needed = how || (asked.lit && !this.scene.placeOf(asked.lit));
+    if (needed && !how) Object.assign(asked, { focus: id, from: "", to: "" });
+    this.scene.current = id;
+    const before = this.scene.placeOf(id);
+    this.ask(Boolean(needed));
+    if (needed) this.fit();
+    else this.anchor(id, before);
+  }
+
+  /**
+   * Move the view so that a node stands where it stood.
+   * @param {string} id
+   * @param {{x: number, y: number} | null} before
+   */
+  anchor(id, before) {
+    const after = this.scene.placeOf(id);
+    if (before && after) {
+      this.view.x += (before.x - after.x) * this.view.scale;
+      this.view.y += (before.y - after.y) * this.view.scale;
+    }
+    this.draw();
+  }
+
+  /**
+   * Arrange and show what is asked for.
+   * @param {boolean} [anew] Whether other boxes may be shown now; else everything keeps its place.
+   */
+  ask(anew = true) {
+    const { asked, lineage } = this;
+    this.lit = this.litBy(asked.lit);
+    if (anew || !this.picture.boxes.size) this.picture = arrange(lineage, asked, this.lit.ids);
+    else this.picture = refilled(lineage, asked, this.picture, this.lit.ids);
+    if (!this.scene.placeOf(this.scene.current)) this.scene.current = asked.lit || asked.focus || [...this.picture.boxes.keys()][0] || "";
+    this.past.current = this.scene.current;
+    this.scene.focus = this.past.focus = lineage.datasetOf(asked.focus);
+    this.show();
+    this.toAddress();
+    this.control();
+    this.panel.show(asked.lit || asked.focus, asked.indirect, asked.direction);
+    document.title = asked.lit || asked.focus ? `${shown(lineage.label(asked.lit || asked.focus), 80)} - Lineage` : "Lineage";
+  }
+
+  show() {
+    const sides = this.compared && this.asked.time === "sides";
+    byId("left").toggleAttribute("hidden", !sides);
+    for (const scene of [this.scene, ...(sides ? [this.past] : [])]) scene.show(this.picture, this.lit);
+    this.draw();
+    this.drawMap();
+  }
+
+  /** @param {string} id @returns {Lit} */
+  litBy(id) {
+    const { lineage, asked } = this;
+    if (!id) return { edges: new Set(), ids: new Set(), start: "" };
+    /** @type {Set<Edge>} */
+    const edges = new Set();
+    /** @type {Set<string>} */
+    const ids = new Set([id]);
+    for (const down of [false, true]) {
+      if (asked.direction === (down ? "up" : "down")) continue;
+      if (lineage.columns.has(id)) for (const edge of lineage.way(id, down, asked.indirect)) edges.add(edge);
+      else for (const each of lineage.around(id, down, Infinity).keys()) ids.add(each);
+    }
+    for (const edge of edges) {
+      for (const each of [edge.from, edge.to, lineage.datasetOf(edge.from), lineage.datasetOf(edge.to), edge.job || ""]) ids.add(each);
+    }
+    ids.add(lineage.datasetOf(id));
+    ids.delete("");
+    return { edges, ids, start: id };
+  }
+
+  /** @param {Change} change */
+  isShown(change) {
+    if (!this.compared || this.asked.time === "changes") return true;
+    return this.asked.time === "before" ? change !== "came" : change !== "went";
+  }
+
+  /** Set the controls to what is asked for, and say what is not shown. */
+  control() {
+    const { asked, lineage, picture } = this;
+    for (const key of /** @type {const} */ (["level", "direction", "time"])) select(key).value = asked[key];
+    const depth = asked.depth === Infinity ? "all" : String(asked.depth);
+    if (![...select("depth").options].some((option) => option.value === depth)) select("depth").add(new Option(depth, depth));
+    select("depth").value = depth;
+    select("depth").disabled = !asked.focus;
+    input("indirect").checked = asked.indirect;
+    const ends = [asked.from && `from ${shown(lineage.label(asked.from), 120)}`, asked.to && `to ${shown(lineage.label(asked.to), 120)}`].filter(Boolean);
+    const rest = asked.from && asked.to ? (picture.boxes.size ? "" : ": there is none") : ": choose the other end";
+    const leave = el("button", { type: "button" }, "Leave the path");
+    leave.addEventListener("click", () => this.leavePath());
+    byId("path").hidden = !ends.length;
+    byId("path").replaceChildren(...(ends.length ? [`Only the path ${ends.join(" ")}${rest} `, leave] : []));
+    byId("note").hidden = !picture.hidden;
+    byId("note").textContent = picture.hidden
+      ? `${picture.boxes.size} boxes are shown, the closest ones; ${picture.hidden} more are not. Search for one, or choose a depth or a direction.`
+      : "";
+    const { edges, start } = this.lit;
+    byId("live").textContent = start ? `${shown(lineage.label(start), 120)}: ${count(edges.size, "edge")} lit` : "";
+  }
+
+  leavePath() {
+    Object.assign(this.asked, { from: "", to: "" });
+    this.ask();
+    this.fit();
+  }
+
+  // --- the view ------------------------------------------------------------------------------------------------
+
+  /** Draw with the next frame. */
+  draw() {
+    if (this.waiting) return;
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = 0;
+      this.scene.draw(this.view);
+      if (!byId("left").hasAttribute("hidden")) this.past.draw(this.view);
+      this.drawView();
+    });
+  }
+
+  fit() {
+    const { width, height } = byId("canvas").getBoundingClientRect();
+    const picture = this.picture;
+    const scale = Math.min(1.2, width / Math.max(picture.width, 1), height / Math.max(picture.height, 1));
+    const start = this.scene.placeOf(this.asked.lit || this.asked.focus || (picture.hidden ? this.lineage.busiest() : ""));
+    // What is too large to be read as a whole begins around what was asked for.
+    if (scale < 0.5 && start) this.view = { x: width / 2 - start.x * 0.8, y: height / 2 - start.y * 0.8, scale: 0.8 };
+    else this.view = { x: (width - picture.width * scale) / 2, y: (height - picture.height * scale) / 2, scale };
+    this.draw();
+  }
+
+  /** @param {number} factor @param {number} [x] @param {number} [y] */
+  zoom(factor, x, y) {
+    const { width, height } = byId("canvas").getBoundingClientRect();
+    const [px, py] = [x ?? width / 2, y ?? height / 2];
+    const scale = Math.max(0.02, Math.min(4, this.view.scale * factor));
+    const real = scale / this.view.scale;
+    this.view = { x: px - (px - this.view.x) * real, y: py - (py - this.view.y) * real, scale };
+    this.draw();
+  }
+
+  /** Move the view so far that a node stands in it. @param {string} id */
+  reveal(id) {
+    const place = this.scene.placeOf(id);
+    if (!place) return;
+    const { width, height } = byId("canvas").getBoundingClientRect();
+    const { view } = this;
+    const [x, y] = [place.x * view.scale + view.x, place.y * view.scale + view.y];
+    const margin = Math.min(120, width / 4, height / 4);
+    view.x += Math.max(margin - x, 0) + Math.min(width - margin - x, 0);
+    view.y += Math.max(margin - y, 0) + Math.min(height - margin - y, 0);
+    this.scene.draw(view);
+    this.drawView();
+  }
+
+  // --- pointer -------------------------------------------------------------------------------------------------
+
+  /** @param {SVGSVGElement} pane */
+  listenTo(pane) {
+    pane.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const { left, top } = pane.getBoundingClientRect();
+      const amount = event.deltaY * (event.deltaMode === 1 ? 20 : 1);
+      this.zoom(Math.exp(-Math.max(-200, Math.min(200, amount)) / 400), event.clientX - left, event.clientY - top);
+    }, { passive: false });
+    pane.addEventListener("pointerdown", (event) => {
+      if (event.button === 0) this.drag = { id: event.pointerId, x: event.clientX, y: event.clientY, moved: false };
+    });
+    pane.addEventListener("pointermove", (event) => {
+      if (event.pointerId !== this.drag.id) return;
+      const [dx, dy] = [event.clientX - this.drag.x, event.clientY - this.drag.y];
+      if (!this.drag.moved && Math.abs(dx) + Math.abs(dy) < 4) return;
+      if (!this.drag.moved) pane.setPointerCapture(event.pointerId);
+      this.drag = { id: event.pointerId, x: event.clientX, y: event.clientY, moved: true };
+      this.view = { ...this.view, x: this.view.x + dx, y: this.view.y + dy };
+      this.draw();
+    });
+    for (const end of ["pointerup", "pointercancel"]) pane.addEventListener(end, () => { this.drag.id = -1; });
+    pane.addEventListener("click", (event) => this.click(event));
+  }
+
+  /** @param {MouseEvent} event */
+  click(event) {
+    if (this.drag.moved) {
+      this.drag.moved = false;
+      return;
+    }
+    const target = /** @type {Element} */ (event.target);
+    const fold = target.getAttribute("data-fold");
+    const more = target.getAttribute("data-more");
+    const id = target.closest("[data-id]")?.getAttribute("data-id");
+    if (fold) this.toggle(this.asked.folded, fold);
+    else if (more) this.toggle(this.asked.opened, more);
+    else if (id && event.shiftKey && this.asked.lit && id !== this.asked.lit) this.pathTo(id);
+    else if (id) this.go(id);
+    else if (this.asked.lit) this.go(this.asked.lit);
+  }
+
+  /** Show only the path between the lit thing and another, whichever way it leads. @param {string} id */
+  pathTo(id) {
+    const { asked, lineage } = this;
+    const ends = [lineage.datasetOf(asked.lit) || asked.lit, lineage.datasetOf(id) || id];
+    const down = lineage.around(ends[0], true, Infinity).has(ends[1]);
+    Object.assign(asked, down ? { from: asked.lit, to: id } : { from: id, to: asked.lit });
+    this.ask();
+    this.fit();
+  }
+
+  /** @param {Set<string>} set @param {string} id */
+  toggle(set, id) {
+    if (!set.delete(id)) set.add(id);
+    const before = this.scene.placeOf(id);
+    this.ask();
+    // The box stays where the pointer is.
+    this.anchor(id, before);
+  }
+
+  // --- keyboard ------------------------------------------------------------------------------------------------
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const target = /** @type {Element} */ (event.target);
+    if (event.ctrlKey || event.metaKey || event.altKey || target.closest("select, input, button, aside")) {
+      if (event.key !== "Escape") return;
+    }
+    const { current } = this.scene;
+    const actions = {
+      "/": () => byId("search").focus(),
+      "+": () => this.zoom(1.25),
+      "=": () => this.zoom(1.25),
+      "-": () => this.zoom(0.8),
+      "0": () => this.fit(),
+      "?": () => this.toggleKeys(),
+      Escape: () => this.escape(),
+      Enter: () => current && (this.go(current), this.take(current)),
+      " ": () => current && (this.go(current), this.take(current)),
+      c: () => current && (this.go(current, "around"), this.take(current)),
+      f: () => current && (this.toggle(this.asked.folded, this.lineage.datasetOf(current)), this.take(this.lineage.datasetOf(current))),
+      ArrowUp: () => this.take(this.beside(current, -1)),
+      ArrowDown: () => this.take(this.beside(current, 1)),
+      ArrowLeft: () => this.take(this.across(current, false)),
+      ArrowRight: () => this.take(this.across(current, true)),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  escape() {
+    byId("keys").hidden = true;
+    if (this.asked.lit) this.go(this.asked.lit);
+    else if (this.asked.from || this.asked.to) this.leavePath();
+  }
+
+  toggleKeys() {
+    byId("keys").hidden = !byId("keys").hidden;
+    byId("help").setAttribute("aria-expanded", String(!byId("keys").hidden));
+  }
+
+  /** Make a node the one that the keyboard stands on. @param {string} id */
+  take(id) {
+    if (!id) return;
+    this.scene.element(this.scene.current)?.setAttribute("tabindex", "-1");
+    this.scene.current = id;
+    this.reveal(id);
+    const element = this.scene.element(id);
+    element?.setAttribute("tabindex", "0");
+    /** @type {SVGElement | null} */ (element)?.focus({ preventScroll: true });
+  }
+
+  /** Return the row above or below, or the box there. @param {string} id @param {number} step */
+  beside(id, step) {
+    const place = this.scene.placeOf(id);
+    if (!place) return "";
+    const next = place.row + step;
+    if (next === -1) return place.box.id;
+    if (place.box.rows[next]) return place.box.rows[next].id;
+    const column = [...this.picture.boxes.values()].filter((box) => Math.abs(box.x - place.box.x) < box.w && (box.y - place.box.y) * step > 0);
+    column.sort((a, b) => (a.y - b.y) * step);
+    return column[0]?.id || "";
+  }
+
+  /** Return where the keyboard goes to the left or to the right: along an edge if there is one. @param {string} id @param {boolean} down */
+  across(id, down) {
+    const columns = this.lineage.columns.has(id);
+    const edge = columns && this.lineage.step(id, down, this.asked.indirect).find((each) => this.scene.placeOf(down ? each.to : each.from));
+    if (edge) return down ? edge.to : edge.from;
+    const box = this.lineage.datasetOf(id) || id;
+    return [...this.lineage.neighbours(box, down)].find((each) => this.picture.boxes.has(each)) || "";
+  }
+
+  // --- the small map -------------------------------------------------------------------------------------------
+
+  drawMap() {
+    const map = byId("map");
+    map.replaceChildren();
+    const { width, height } = extent(this.picture);
+    map.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    for (const box of this.picture.boxes.values()) {
+      const lit = this.lit.ids.has(box.id) ? "lit" : "";
+      svg("rect", { x: box.x, y: box.y, width: box.w, height: box.h, class: `${box.isJob ? "job" : ""} ${lit}`.trim() }, map);
+    }
+    svg("rect", { class: "view" }, map);
+  }
+
+  drawView() {
+    const frame = byId("map").querySelector(".view");
+    const { width, height } = byId("canvas").getBoundingClientRect();
+    const { x, y, scale } = this.view;
+    for (const [name, value] of Object.entries({ x: -x / scale, y: -y / scale, width: width / scale, height: height / scale })) frame?.setAttribute(name, String(value));
+  }
+
+  listenToMap() {
+    const map = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (byId("map")));
+    const move = (/** @type {PointerEvent} */ event) => {
+      if (!event.buttons) return;
+      const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(map.getScreenCTM()?.inverse());
+      const { width, height } = byId("canvas").getBoundingClientRect();
+      this.view = { ...this.view, x: width / 2 - point.x * this.view.scale, y: height / 2 - point.y * this.view.scale };
+      this.draw();
+    };
+    map.addEventListener("pointerdown", move);
+    map.addEventListener("pointermove", move);
+  }
+
+  // --- controls ------------------------------------------------------------------------------------------------
+
+  listen() {
+    const { asked } = this;
+    const changed = (/** @type {string} */ id, /** @type {(value: string) => void} */ take) =>
+      byId(id).addEventListener("change", () => {
+        take(select(id).value);
+        this.ask();
+        this.fit();
+      });
+    changed("level", (value) => Object.assign(this.asked, { level: value }));
+    changed("direction", (value) => Object.assign(this.asked, { direction: value }));
+    changed("depth", (value) => Object.assign(this.asked, { depth: value === "all" ? Infinity : Number(value) }));
+    changed("time", (value) => Object.assign(this.asked, { time: value }));
+    changed("indirect", () => Object.assign(this.asked, { indirect: input("indirect").checked }));
+    const pressed = (/** @type {string} */ id, /** @type {() => void} */ act) => byId(id).addEventListener("click", act);
+    pressed("nearer", () => this.zoom(1.25));
+    pressed("further", () => this.zoom(0.8));
+    pressed("fit", () => this.fit());
+    pressed("help", () => this.toggleKeys());
+    pressed("print", () => window.print());
+    pressed("svg", () => downloadSvg(this.exported()));
+    pressed("png", () => downloadPng(this.exported(), this.picture));
+    pressed("all", () => {
+      Object.assign(this.asked, { focus: "", lit: "", from: "", to: "" });
+      this.ask();
+      this.fit();
+    });
+    document.addEventListener("keydown", (event) => this.key(event));
+    window.addEventListener("resize", () => this.draw());
+    window.addEventListener("popstate", () => {
+      this.asked = { ...this.fromAddress(), folded: asked.folded, opened: asked.opened };
+      this.ask();
+      this.fit();
+    });
+    for (const time of ["beforeprint", "afterprint"]) window.addEventListener(time, () => { this.fit(); this.scene.draw(this.view); });
+  }
+
+  exported() {
+    return svgText(this.lineage, this.picture, this.lit, (change) => this.isShown(change));
+  }
+}
+
+/** @param {string} id */
+function byId(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`no element ${id}`);
+  return found;
+}
+
+/** @param {string} id */
+function select(id) {
+  return /** @type {HTMLSelectElement} */ (byId(id));
+}
+
+/** @param {string} id */
+function input(id) {
+  return /** @type {HTMLInputElement} */ (byId(id));
+}
+
+/** Return what the page has as data; null without it. @param {string} id @returns {any} */
+function dataOf(id) {
+  const text = document.querySelector(`script[type="application/json"]#${id}`)?.textContent;
+  return text ? JSON.parse(text) : null;
+}
+
+/** @param {string | null} value @param {string[]} allowed */
+function oneOf(value, allowed) {
+  return allowed.includes(value || "") ? String(value) : allowed[0];
+}
+
+const page = new Page();
+performance.mark("ready");

@@ -1,0 +1,358 @@
+/**
+ * The graph, indexed: what the page asks of it. Nothing here draws.
+ *
+ * @typedef {"came" | "went" | "changed" | ""} Change
+ * @typedef {{id: string, label: string, namespace: string, name: string, otherNames: string[], format: string,
+ *   columns: Column[], change: Change, writers: Set<string>, readers: Set<string>}} Dataset
+ * @typedef {{id: string, name: string, dataset: string, dataType: string, change: Change}} Column
+ * @typedef {{id: string, job: string, runId: string, state: string, started: string, ended: string, error: string}} Run
+ * @typedef {{id: string, namespace: string, name: string, processing: string, kind: string, sql: string, runs: Run[],
+ *   reads: Set<string>, writes: Set<string>, warnings: Warning[], change: Change}} Job
+ * @typedef {{message: string, operator?: string, job?: string, run?: string}} Warning
+ * @typedef {{from: string, to: string, type: string, openlineage?: {type?: string, subtype?: string},
+ *   expression?: string, operatorPath?: string[], masking?: boolean, job?: string, lastRun?: string,
+ *   confidence: number, reason: string, change?: Change, was?: string}} Edge
+ * @typedef {{nodes: any[], edges: Edge[], warnings: Warning[], time?: string}} GraphJson
+ */
+
+const INFLUENCES = new Set(["CONDITIONAL", "JOIN", "FILTER", "GROUP_BY", "SORT", "WINDOW", "INFLUENCE"]);
+const FAILED = new Set(["FAIL", "ABORT"]);
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/**
+ * Return a foreign text as it can be shown: without signs that are not seen or turn the direction, and not too long.
+ * @param {string} text
+ * @param {number} most
+ */
+function shown(text, most) {
+  const start = text.length > most * 2 ? text.slice(0, most * 2) : text;
+  const signs = Array.from(start.replace(UNSEEN, "\ufffd"));
+  return signs.length > most || start.length < text.length ? signs.slice(0, most - 1).join("") + "…" : signs.join("");
+}
+
+/**
+ * Return a longer text, which may have line ends.
+ * @param {string} text
+ * @param {number} most
+ */
+function shownLines(text, most) {
+  return text.slice(0, most).split(/\r?\n/).map((line) => shown(line, most)).join("\n") + (text.length > most ? "…" : "");
+}
+
+/**
+ * Return how a run ended: `good`, `bad`, or `open` if no event tells an end.
+ * @param {Run} run
+ */
+function outcome(run) {
+  return run.state === "COMPLETE" ? "good" : FAILED.has(run.state) ? "bad" : "open";
+}
+
+/** @param {Edge} edge */
+function isInfluence(edge) {
+  return INFLUENCES.has(edge.type);
+}
+
+/** @param {Edge} edge */
+function isDoubtful(edge) {
+  return edge.confidence < 1 || edge.type === "UNKNOWN" || edge.type === "EXTERNAL";
+}
+
+/** @param {Edge} edge */
+function edgeKey(edge) {
+  const { type = "", subtype = "" } = edge.openlineage || {};
+  return [edge.from, edge.to, edge.job || "", edge.type, type, subtype].join("\n");
+}
+
+/**
+ * Return two graphs as one, in which each node and edge says whether it came, went or changed.
+ * @param {GraphJson} before
+ * @param {GraphJson} now
+ * @returns {GraphJson}
+ */
+function united(before, now) {
+  const old = new Map(before.nodes.map((node) => [node.id, node]));
+  const young = new Set(now.nodes.map((node) => node.id));
+  /** @type {any[]} */
+  const nodes = now.nodes.map((node) => {
+    const was = old.get(node.id);
+    const changed = was && ((was.dataType || "") !== (node.dataType || "") || (was.sql || "") !== (node.sql || ""));
+    return { ...node, change: was ? (changed ? "changed" : "") : "came", was: changed ? was.dataType : undefined };
+  });
+  for (const node of before.nodes) if (!young.has(node.id)) nodes.push({ ...node, change: "went" });
+  const oldEdges = new Map(before.edges.map((edge) => [edgeKey(edge), edge]));
+  const seen = new Set();
+  /** @type {Edge[]} */
+  const edges = now.edges.map((edge) => {
+    const key = edgeKey(edge);
+    const was = oldEdges.get(key);
+    seen.add(key);
+    const changed = was && (was.expression || "") !== (edge.expression || "");
+    /** @type {Change} */
+    const change = was ? (changed ? "changed" : "") : "came";
+    return { ...edge, change, was: changed && was ? was.expression || "" : undefined };
+  });
+  for (const edge of before.edges) if (!seen.has(edgeKey(edge))) edges.push({ ...edge, change: "went" });
+  return { ...now, nodes, edges };
+}
+
+class Lineage {
+  /** @param {GraphJson} graph */
+  constructor(graph) {
+    /** @type {Map<string, Dataset>} */
+    this.datasets = new Map();
+    /** @type {Map<string, Column>} */
+    this.columns = new Map();
+    /** @type {Map<string, Job>} */
+    this.jobs = new Map();
+    /** @type {Map<string, Run>} */
+    this.runs = new Map();
+    /** @type {Edge[]} */
+    this.edges = [];
+    /** @type {Map<string, Edge[]>} */
+    this.into = new Map();
+    /** @type {Map<string, Edge[]>} */
+    this.outOf = new Map();
+    /** @type {Map<string, Change>} */
+    this.flows = new Map();
+    this.warnings = graph.warnings;
+    this.time = graph.time || "";
+    for (const node of graph.nodes) this.addNode(node);
+    for (const edge of graph.edges) this.addEdge(edge);
+    for (const warning of graph.warnings) this.jobs.get(warning.job || "")?.warnings.push(warning);
+  }
+
+  /** @param {any} node */
+  addNode(node) {
+    const change = node.change || "";
+    if (node.type === "dataset") {
+      const known = { otherNames: [], format: "", ...node, change };
+      this.datasets.set(node.id, { ...known, columns: [], writers: new Set(), readers: new Set() });
+    } else if (node.type === "column") {
+      const column = { dataType: "", ...node, change };
+      this.columns.set(node.id, column);
+      this.datasets.get(node.dataset)?.columns.push(column);
+    } else if (node.type === "job") {
+      const known = { processing: "", kind: "", sql: "", ...node, change };
+      this.jobs.set(node.id, { ...known, runs: [], reads: new Set(), writes: new Set(), warnings: [] });
+    } else if (node.type === "run") {
+      const run = { started: "", ended: "", error: "", ...node };
+      this.runs.set(node.id, run);
+      this.jobs.get(node.job)?.runs.push(run);
+    }
+  }
+
+  /** @param {Edge} edge */
+  addEdge(edge) {
+    if (edge.type === "READ" || edge.type === "WRITE") {
+      const reads = edge.type === "READ";
+      this.addFlow(reads ? edge.to : edge.from, reads ? edge.from : edge.to, reads, edge.change || "");
+      return;
+    }
+    if (!this.datasetOf(edge.from) || !this.datasetOf(edge.to)) return;
+    this.edges.push(edge);
+    push(this.into, edge.to, edge);
+    push(this.outOf, edge.from, edge);
+    if (!edge.job) return;
+    this.addFlow(edge.job, this.datasetOf(edge.from), true, edge.change || "", true);
+    this.addFlow(edge.job, this.datasetOf(edge.to), false, edge.change || "", true);
+  }
+
+  /**
+   * @param {string} jobId
+   * @param {string} datasetId
+   * @param {boolean} reads
+   * @param {Change} change
+   * @param {boolean} [implied]
+   */
+  addFlow(jobId, datasetId, reads, change, implied) {
+    const job = this.jobs.get(jobId);
+    const dataset = this.datasets.get(datasetId);
+    if (!job || !dataset) return;
+    (reads ? job.reads : job.writes).add(datasetId);
+    (reads ? dataset.readers : dataset.writers).add(jobId);
+    const key = reads ? `${datasetId}\n${jobId}` : `${jobId}\n${datasetId}`;
+    if (!implied || !this.flows.has(key)) this.flows.set(key, change);
+  }
+
+  /**
+   * Return the dataset that an id belongs to: itself, or that of a column; empty for others.
+   * @param {string} id
+   */
+  datasetOf(id) {
+    return this.datasets.has(id) ? id : this.columns.get(id)?.dataset || "";
+  }
+
+  /**
+   * Return the name of a node as people know it.
+   * @param {string} id
+   */
+  label(id) {
+    const column = this.columns.get(id);
+    if (column) return `${this.datasets.get(column.dataset)?.label}.${column.name}`;
+    return this.datasets.get(id)?.label ?? this.jobs.get(id)?.name ?? id;
+  }
+
+  /**
+   * Return the node that a text names: by its id, by its whole name, or by the end of one that no other has.
+   * @param {string} text
+   */
+  find(text) {
+    if (this.datasets.has(text) || this.columns.has(text) || this.jobs.has(text)) return text;
+    /** @type {string[]} */
+    const ends = [];
+    for (const each of [this.datasets, this.jobs, this.columns]) {
+      for (const id of each.keys()) {
+        const name = this.label(id);
+        if (name === text) return id;
+        if (name.endsWith(`.${text}`) || name.endsWith(`/${text}`)) ends.push(id);
+      }
+    }
+    return ends[0] || "";
+  }
+
+  /**
+   * Return the columns that belong together with one: itself, the structs that it stands in, and its own fields.
+   * @param {string} id
+   */
+  family(id) {
+    const column = this.columns.get(id);
+    if (!column) return [id];
+    const { name } = column;
+    const mine = this.datasets.get(column.dataset)?.columns || [];
+    return mine
+      .filter((each) => each.name === name || name.startsWith(`${each.name}.`) || each.name.startsWith(`${name}.`))
+      .map((each) => each.id);
+  }
+
+  /**
+   * Return the edges at a place, one step up or down. All rows of a dataset have all of its columns.
+   * @param {string} id
+   * @param {boolean} down
+   * @param {boolean} indirect
+   */
+  step(id, down, indirect) {
+    const index = down ? this.outOf : this.into;
+    const dataset = this.datasets.get(id);
+    const places = dataset ? [id, ...dataset.columns.map((each) => each.id)] : this.family(id);
+    if (!down && !dataset) places.push(this.datasetOf(id));
+    const found = places.flatMap((place) => index.get(place) || []);
+    return indirect ? found : found.filter((edge) => !isInfluence(edge));
+  }
+
+  /**
+   * Return all edges up or down from a column, or at a dataset's columns, the closest first.
+   * @param {string} start
+   * @param {boolean} down
+   * @param {boolean} indirect
+   */
+  way(start, down, indirect) {
+    const seen = new Set([start]);
+    /** @type {Set<Edge>} */
+    const passed = new Set();
+    let frontier = [start];
+    while (frontier.length) {
+      /** @type {string[]} */
+      const following = [];
+      for (const place of frontier) {
+        for (const edge of this.step(place, down, indirect)) {
+          passed.add(edge);
+          const end = down ? edge.to : edge.from;
+          if (!seen.has(end)) {
+            seen.add(end);
+            following.push(end);
+          }
+        }
+      }
+      frontier = following;
+    }
+    return [...passed];
+  }
+
+  /**
+   * Return the edges on the ways from one column to another, or to any column of a dataset.
+   * @param {string} from
+   * @param {string} to
+   * @param {boolean} indirect
+   */
+  between(from, to, indirect) {
+    const down = new Set(this.way(from, true, indirect));
+    return this.way(to, false, indirect).filter((edge) => down.has(edge));
+  }
+
+  /**
+   * Return the datasets and jobs around one: id -> how many jobs lie between. Jobs count with the dataset beyond.
+   * @param {string} start A dataset or a job.
+   * @param {boolean} down
+   * @param {number} depth
+   */
+  around(start, down, depth) {
+    /** @type {Map<string, number>} */
+    const found = new Map([[start, 0]]);
+    let frontier = [start];
+    for (let far = 1; frontier.length && far <= depth * 2; far++) {
+      /** @type {string[]} */
+      const following = [];
+      for (const id of frontier) {
+        for (const next of this.neighbours(id, down)) {
+          if (!found.has(next)) {
+            found.set(next, Math.ceil(far / 2));
+            following.push(next);
+          }
+        }
+      }
+      frontier = following;
+    }
+    return found;
+  }
+
+  /**
+   * @param {string} id
+   * @param {boolean} down
+   * @returns {Iterable<string>}
+   */
+  neighbours(id, down) {
+    const dataset = this.datasets.get(id);
+    if (dataset) return down ? dataset.readers : dataset.writers;
+    const job = this.jobs.get(id);
+    return job ? (down ? job.writes : job.reads) : [];
+  }
+
+  /** Return the boxes that are connected to anything, or all if none is. */
+  connected() {
+    const datasets = [...this.datasets.values()].filter((each) => each.readers.size + each.writers.size);
+    const jobs = [...this.jobs.values()].filter((each) => each.reads.size + each.writes.size);
+    const found = [...datasets, ...jobs].map((each) => each.id);
+    return found.length ? found : [...this.datasets.keys()];
+  }
+
+  /** Return the dataset with the most jobs around it; empty without one. */
+  busiest() {
+    let best = "";
+    let most = -1;
+    for (const each of this.datasets.values()) {
+      const jobs = each.readers.size + each.writers.size;
+      if (jobs > most) [best, most] = [each.id, jobs];
+    }
+    return best;
+  }
+
+  /**
+   * Return how the last run of a job ended; empty if no run is known.
+   * @param {Job} job
+   */
+  state(job) {
+    return job.runs.length ? outcome(job.runs[0]) : "";
+  }
+}
+
+/**
+ * @template K, V
+ * @param {Map<K, V[]>} map
+ * @param {K} key
+ * @param {V} value
+ */
+function push(map, key, value) {
+  const found = map.get(key);
+  if (found) found.push(value);
+  else map.set(key, [value]);
+}

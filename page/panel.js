@@ -1,0 +1,249 @@
+/** The side panel: what is known of the thing that was chosen. Every foreign text goes in as text. */
+
+const MOST_EDGES = 60;
+const MOST_LISTED = 40;
+const HOW = {
+  DIRECT: "as it is",
+  DERIVED: "computed from it",
+  AGG: "computed from several rows",
+  EXTERNAL: "by code that can't be read",
+  UNKNOWN: "nothing says how",
+  CONDITIONAL: "decides which value is taken",
+  JOIN: "decides which rows are joined",
+  FILTER: "decides which rows stay",
+  GROUP_BY: "decides which rows are grouped",
+  SORT: "decides the order",
+  WINDOW: "decides about a window's rows",
+  INFLUENCE: "decides, nothing says how",
+};
+
+/**
+ * @param {string} tag
+ * @param {Record<string, string>} attributes
+ * @param {(Node | string)[]} children
+ * @returns {HTMLElement}
+ */
+function el(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const name in attributes) made.setAttribute(name, attributes[name]);
+  made.append(...children);
+  return made;
+}
+
+class Panel {
+  /**
+   * @param {HTMLElement} place
+   * @param {Lineage} lineage
+   * @param {(id: string, how?: string) => void} go Choose another thing; `how` is `around`, `from` or `to`.
+   */
+  constructor(place, lineage, go) {
+    this.place = place;
+    this.lineage = lineage;
+    this.go = go;
+  }
+
+  /**
+   * Show what is known of a thing, or of everything.
+   * @param {string} id
+   * @param {boolean} indirect
+   * @param {string} direction
+   */
+  show(id, indirect, direction) {
+    const { lineage } = this;
+    const job = lineage.jobs.get(id);
+    this.place.scrollTop = 0;
+    if (job) this.place.replaceChildren(...this.ofJob(job));
+    else if (lineage.datasetOf(id)) this.place.replaceChildren(...this.ofData(id, indirect, direction));
+    else this.place.replaceChildren(...this.ofAll());
+  }
+
+  /** @param {string} id @param {string} [text] */
+  link(id, text) {
+    const button = el("button", { type: "button", class: "link", "data-go": id }, el("bdi", {}, shown(text ?? this.lineage.label(id), 300)));
+    button.addEventListener("click", () => this.go(id));
+    return button;
+  }
+
+  /** @param {string} text @param {string} id @param {string} how */
+  action(text, id, how) {
+    const button = el("button", { type: "button", "data-how": how }, text);
+    button.addEventListener("click", () => this.go(id, how));
+    return button;
+  }
+
+  ofAll() {
+    const { lineage } = this;
+    const runs = [...lineage.runs.values()];
+    const bad = runs.filter((run) => outcome(run) === "bad");
+    const open = runs.filter((run) => outcome(run) === "open");
+    const doubtful = lineage.edges.filter(isDoubtful);
+    const counts = `${count(lineage.datasets.size, "table")}, ${count(lineage.columns.size, "column")}, ${count(lineage.jobs.size, "job")}`;
+    return [
+      el("h2", {}, "All lineage"),
+      el("p", {}, counts),
+      ...(lineage.time ? [el("p", {}, `As of ${lineage.time}`)] : []),
+      ...this.runList(bad, "bad", "Failed runs"),
+      ...this.runList(open, "open", "Runs without an end"),
+      ...this.warnings(lineage.warnings),
+      ...this.listed(`Uncertain edges (${doubtful.length})`, doubtful, (edge) => this.edgeItem([edge]), "doubt"),
+      ...this.changes(),
+      el("h3", {}, "Legend"),
+      el("p", {}, "A line is a value that arrives; a dashed one decides about rows; a dotted violet one is uncertain."),
+      el("p", {}, el("span", { class: "good" }, "✓"), " complete, ", el("span", { class: "bad" }, "✕"), " failed, ", el("span", { class: "open" }, "…"), " not finished, ", el("span", { class: "doubt" }, "!"), " not all understood"),
+    ];
+  }
+
+  changes() {
+    const found = [];
+    for (const [id, node] of [...this.lineage.datasets, ...this.lineage.columns, ...this.lineage.jobs]) {
+      if (node.change) found.push(el("li", {}, el("span", { class: `tag ${node.change}` }, node.change), this.link(id)));
+    }
+    for (const edge of this.lineage.edges) if (edge.change) found.push(this.edgeItem([edge]));
+    return found.length ? this.listed(`Changes (${found.length})`, found, (item) => item) : [];
+  }
+
+  /** @param {Run[]} runs @param {string} state @param {string} title */
+  runList(runs, state, title) {
+    return this.listed(`${title} (${runs.length})`, runs, (run) => el("li", {}, this.link(run.job), " ", this.runLine(run)), state);
+  }
+
+  /** @param {Run} run */
+  runLine(run) {
+    const state = outcome(run);
+    const line = el("span", { class: `run ${state}` }, `${MARKS[state]} ${shown(run.state, 20)} ${timeOf(run.ended || run.started)}`);
+    const lasted = run.started && run.ended ? ` (${duration(run)})` : "";
+    return el("span", {}, line, lasted, ...(run.error ? [el("code", {}, shownLines(run.error, 600))] : []));
+  }
+
+  /** @param {Warning[]} warnings */
+  warnings(warnings) {
+    return this.listed(`Not understood (${warnings.length})`, warnings, (warning) => {
+      const operator = warning.operator ? `${shown(warning.operator, 100)}: ` : "";
+      const job = warning.job && this.lineage.jobs.has(warning.job) ? [this.link(warning.job), " "] : [];
+      return el("li", {}, ...job, el("span", { class: "doubt" }, operator + shown(warning.message, 500)));
+    }, "doubt");
+  }
+
+  /**
+   * @template T
+   * @param {string} title
+   * @param {T[]} things
+   * @param {(thing: T) => HTMLElement} item
+   * @param {string} [tone]
+   */
+  listed(title, things, item, tone) {
+    if (!things.length) return [];
+    const list = el("ul", {}, ...things.slice(0, MOST_LISTED).map(item));
+    let next = MOST_LISTED;
+    const more = el("button", { type: "button" }, "more");
+    more.addEventListener("click", () => {
+      list.append(...things.slice(next, next + MOST_LISTED).map(item));
+      next += MOST_LISTED;
+      more.hidden = next >= things.length;
+    });
+    return [el("h3", { class: tone || "" }, title), list, ...(things.length > next ? [more] : [])];
+  }
+
+  /** @param {Job} job */
+  ofJob(job) {
+    return [
+      el("h2", {}, "Job ", el("bdi", {}, shown(job.name, 2000))),
+      el("small", {}, [job.namespace, job.processing, job.kind].filter(Boolean).map((text) => shown(text, 200)).join(", ")),
+      el("p", {}, this.action("What lies around it", job.id, "around")),
+      ...this.listed("Last runs", job.runs, (run) => el("li", {}, this.runLine(run), el("br", {}), el("small", {}, shown(run.runId, 80)))),
+      ...this.warnings(job.warnings),
+      ...this.listed("Reads", [...job.reads], (id) => el("li", {}, this.link(id))),
+      ...this.listed("Writes", [...job.writes], (id) => el("li", {}, this.link(id))),
+      ...(job.sql ? [el("h3", {}, "Statement"), el("pre", {}, shownLines(job.sql, 20000))] : []),
+    ];
+  }
+
+  /** @param {string} id @param {boolean} indirect @param {string} direction */
+  ofData(id, indirect, direction) {
+    const { lineage } = this;
+    const column = lineage.columns.get(id);
+    const dataset = lineage.datasets.get(lineage.datasetOf(id));
+    if (!dataset) return [];
+    const about = column
+      ? [el("small", {}, shown(column.dataType, 300)), el("p", {}, "in ", this.link(dataset.id))]
+      : [el("small", {}, shown(`${dataset.namespace} ${dataset.name}`, 2000)), ...this.ofDataset(dataset)];
+    return [
+      el("h2", {}, column ? "Column " : "Table ", el("bdi", {}, shown(lineage.label(id), 2000))),
+      ...about,
+      el("p", {}, this.action("What lies around it", id, "around"), " ", this.action("Path from here", id, "from"), " ", this.action("Path to here", id, "to")),
+      ...(direction === "down" ? [] : this.edgeList("Comes from", column ? lineage.way(id, false, indirect) : [])),
+      ...(direction === "up" ? [] : this.edgeList("Goes to", column ? lineage.way(id, true, indirect) : [])),
+    ];
+  }
+
+  /** @param {Dataset} dataset */
+  ofDataset(dataset) {
+    const others = dataset.otherNames.length ? [el("p", {}, "also called ", shown(dataset.otherNames.join(", "), 1000))] : [];
+    return [
+      ...others,
+      ...(dataset.format ? [el("p", {}, shown(dataset.format, 60))] : []),
+      ...this.listed("Written by", [...dataset.writers], (job) => el("li", {}, this.link(job), ...this.lastRun(job))),
+      ...this.listed("Read by", [...dataset.readers], (job) => el("li", {}, this.link(job), ...this.lastRun(job))),
+      ...this.listed("Columns", dataset.columns, (each) => el("li", {}, this.link(each.id, each.name), " ", el("small", {}, shown(each.dataType, 200)))),
+    ];
+  }
+
+  /** @param {string} job */
+  lastRun(job) {
+    const runs = this.lineage.jobs.get(job)?.runs || [];
+    return runs.length ? [" ", this.runLine({ ...runs[0], error: "" })] : [];
+  }
+
+  /** @param {string} title @param {Edge[]} edges */
+  edgeList(title, edges) {
+    /** @type {Map<string, Edge[]>} */
+    const groups = new Map();
+    for (const edge of edges) push(groups, `${edge.from}\n${edge.to}\n${edge.job}`, edge);
+    const items = this.listed(`${title} (${groups.size})`, [...groups.values()].slice(0, MOST_EDGES * 20), (group) => this.edgeItem(group));
+    return items.length ? items : [el("h3", {}, title), el("p", {}, "nothing that an event tells")];
+  }
+
+  /**
+   * Return an item for edges that have both ends and the job in common.
+   * @param {Edge[]} edges
+   */
+  edgeItem(edges) {
+    const [first] = edges;
+    const every = this.lineage.datasets.has(first.to) ? " (every row)" : "";
+    const item = el("li", { class: "edge-item" }, this.link(first.from), " → ", this.link(first.to), every);
+    for (const edge of edges) {
+      const tone = isDoubtful(edge) ? "tag doubt" : "tag";
+      const line = el("div", {}, el("span", { class: tone, title: HOW[edge.type] || "" }, edge.type));
+      if (edge.change) line.append(el("span", { class: `tag ${edge.change}` }, edge.change));
+      const own = [edge.openlineage?.type, edge.openlineage?.subtype].filter(Boolean).join(" ");
+      line.append(el("small", {}, shown(own, 60) + (edge.masking ? ", masked" : "")));
+      item.append(line);
+      if (edge.was) item.append(el("code", { class: "went" }, shownLines(edge.was, 4000)));
+      if (edge.expression) item.append(el("code", {}, shownLines(edge.expression, 4000)));
+      if (edge.operatorPath?.length) item.append(el("small", {}, shown(edge.operatorPath.join(" > "), 1000)));
+      if (isDoubtful(edge)) item.append(el("div", { class: "doubt" }, `confidence ${edge.confidence}: ${shown(edge.reason, 500)}`));
+    }
+    const job = first.job ? this.lineage.jobs.get(first.job) : undefined;
+    if (job) {
+      const runs = job.runs.slice(0, 3).flatMap((run) => [el("br", {}), this.runLine({ ...run, error: "" })]);
+      item.append(el("div", { class: "by" }, "by ", this.link(job.id), ...runs));
+    }
+    return item;
+  }
+}
+
+/** @param {number} number @param {string} noun */
+function count(number, noun) {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** @param {string} iso */
+function timeOf(iso) {
+  return iso ? shown(iso.replace("T", " ").replace(/\.\d+/, ""), 30) : "";
+}
+
+/** @param {Run} run */
+function duration(run) {
+  const seconds = (Date.parse(run.ended) - Date.parse(run.started)) / 1000;
+  return seconds < 120 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds / 60)} min`;
+}

@@ -1,0 +1,301 @@
+/**
+ * Draws a picture as SVG, and only what the window shows of it.
+ *
+ * @typedef {{x: number, y: number, scale: number}} View
+ * @typedef {{edges: Set<Edge>, ids: Set<string>, start: string}} Lit
+ * @typedef {{g: SVGElement, first: number, last: number}} Drawn
+ */
+
+const SVG = "http://www.w3.org/2000/svg";
+const FAR = 0.4;
+const MARKS = { good: "✓", bad: "✕", open: "…" };
+const STATES = { good: "complete", bad: "failed", open: "not finished" };
+
+/**
+ * @param {string} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {Node | null} [parent]
+ * @param {string} [text]
+ * @returns {SVGElement}
+ */
+function svg(tag, attributes, parent, text) {
+  const made = document.createElementNS(SVG, tag);
+  for (const name in attributes) made.setAttribute(name, String(attributes[name]));
+  if (text !== undefined) made.textContent = text;
+  if (parent) parent.appendChild(made);
+  return made;
+}
+
+class Scene {
+  /**
+   * @param {SVGSVGElement} canvas
+   * @param {Lineage} lineage
+   * @param {(change: Change) => boolean} isShown Which of what came and went is shown.
+   */
+  constructor(canvas, lineage, isShown) {
+    this.canvas = canvas;
+    this.lineage = lineage;
+    this.isShown = isShown;
+    canvas.replaceChildren();
+    const clip = svg("clipPath", { id: `${canvas.id}-clip` }, svg("defs", {}, canvas));
+    svg("rect", { width: BOX_WIDTH - 8, height: HEAD }, clip);
+    this.root = svg("g", { class: "scene" }, canvas);
+    this.lines = svg("g", {}, this.root);
+    this.litLines = svg("g", {}, this.root);
+    this.boxes = svg("g", {}, this.root);
+    /** @type {Map<string, Drawn>} */
+    this.drawn = new Map();
+    /** @type {Map<Route | Flow, SVGElement>} */
+    this.paths = new Map();
+    /** @type {Picture} */
+    this.picture = { boxes: new Map(), routes: [], flows: [], width: 0, height: 0, hidden: 0 };
+    /** @type {Lit} */
+    this.lit = { edges: new Set(), ids: new Set(), start: "" };
+    this.current = "";
+    this.focus = "";
+  }
+
+  /**
+   * Show another picture.
+   * @param {Picture} picture
+   * @param {Lit} lit
+   */
+  show(picture, lit) {
+    this.picture = picture;
+    this.lit = lit;
+    this.drawn.clear();
+    this.paths.clear();
+    for (const layer of [this.lines, this.litLines, this.boxes]) layer.replaceChildren();
+    this.root.classList.toggle("dimmed", Boolean(lit.start));
+  }
+
+  /**
+   * Draw what a view shows, and take off what it does not.
+   * @param {View} view
+   * @param {boolean} [all] Draw all of it.
+   */
+  draw(view, all) {
+    const { width, height } = this.canvas.getBoundingClientRect();
+    const frame = {
+      left: -view.x / view.scale - 40,
+      top: -view.y / view.scale - 40,
+      right: (width - view.x) / view.scale + 40,
+      bottom: (height - view.y) / view.scale + 40,
+    };
+    this.root.setAttribute("transform", `translate(${view.x},${view.y}) scale(${view.scale})`);
+    this.root.classList.toggle("far", view.scale < FAR && !all);
+    for (const box of this.picture.boxes.values()) {
+      const near = all || (box.x < frame.right && box.x + box.w > frame.left && box.y < frame.bottom && box.y + box.h > frame.top);
+      if (near) this.drawBox(box, frame, Boolean(all));
+      else this.takeOff(box.id);
+    }
+    this.drawLines(frame, view, Boolean(all));
+  }
+
+  /** @param {string} id */
+  takeOff(id) {
+    this.drawn.get(id)?.g.remove();
+    this.drawn.delete(id);
+  }
+
+  /**
+   * @param {Box} box
+   * @param {{top: number, bottom: number}} frame
+   * @param {boolean} all
+   */
+  drawBox(box, frame, all) {
+    const first = all ? 0 : Math.max(0, Math.floor((frame.top - box.y - HEAD) / ROW) - 20);
+    const last = all ? box.rows.length : Math.min(box.rows.length, Math.ceil((frame.bottom - box.y - HEAD) / ROW) + 20);
+    const known = this.drawn.get(box.id);
+    // Rows are drawn anew only when the window has moved past those that are there.
+    if (known && (box.rows.length <= 60 || (known.first <= Math.max(0, first + 20) && known.last >= Math.min(box.rows.length, last - 20)))) return;
+    known?.g.remove();
+    const job = this.lineage.jobs.get(box.id);
+    const dataset = this.lineage.datasets.get(box.id);
+    const thing = job || dataset;
+    if (!thing || !this.isShown(thing.change)) return;
+    const g = svg("g", { transform: `translate(${box.x},${box.y})` });
+    if (job) this.drawJob(g, job);
+    else if (dataset) this.drawDataset(g, box, dataset, box.rows.length <= 60 ? 0 : first, box.rows.length <= 60 ? box.rows.length : last);
+    this.boxes.appendChild(g);
+    this.drawn.set(box.id, { g, first, last });
+  }
+
+  /**
+   * @param {SVGElement} g
+   * @param {Job} job
+   */
+  drawJob(g, job) {
+    const state = this.lineage.state(job);
+    const said = state ? `, its last run: ${STATES[state]}` : "";
+    const warned = job.warnings.length ? `, ${job.warnings.length} not understood` : "";
+    g.setAttribute("class", this.classes("job", job.id, job.change, state));
+    this.nameIt(g, job.id, `Job ${shown(job.name, 200)}${said}${warned}`);
+    svg("rect", { width: JOB_WIDTH, height: HEAD, rx: 13 }, g);
+    if (state) svg("text", { x: 9, y: 17, class: `mark ${state}` }, g, MARKS[state]);
+    svg("text", { x: 24, y: 17, "clip-path": `url(#${this.canvas.id}-clip)` }, g, shown(shortName(job.name), 21));
+    if (job.warnings.length) svg("text", { x: JOB_WIDTH - 14, y: 17, class: "doubt" }, g, "!");
+    svg("title", {}, g, shown(job.name, 300) + said + warned);
+  }
+
+  /**
+   * @param {SVGElement} g
+   * @param {Box} box
+   * @param {Dataset} dataset
+   * @param {number} first
+   * @param {number} last
+   */
+  drawDataset(g, box, dataset, first, last) {
+    const clip = `url(#${this.canvas.id}-clip)`;
+    g.setAttribute("class", this.classes("box", dataset.id, dataset.change) + (this.focus === dataset.id ? " focus" : ""));
+    g.setAttribute("role", "group");
+    g.setAttribute("aria-label", `Table ${shown(dataset.label, 200)}`);
+    svg("rect", { class: "paper", width: box.w, height: box.h, rx: 4 }, g);
+    const head = svg("g", { class: this.classes("head-row", dataset.id, "") }, g);
+    this.nameIt(head, dataset.id, `Table ${shown(dataset.label, 200)}, ${dataset.columns.length} columns`);
+    svg("rect", { width: box.w, height: HEAD, rx: 4 }, head);
+    svg("text", { class: "name", x: 8, y: 17, "clip-path": clip }, head, shown(dataset.label, 29));
+    svg("title", {}, head, shown(dataset.label, 300));
+    if (dataset.columns.length) {
+      const sign = box.rows.length ? "▾" : "▸";
+      svg("text", { class: "fold", x: box.w - 16, y: 17, "data-fold": dataset.id }, g, sign);
+    }
+    for (let place = first; place < last; place++) this.drawRow(g, box.rows[place], HEAD + place * ROW);
+    const opened = box.rows.length > FEW_ROWS && !box.more;
+    if (box.more || (opened && box.h > HEAD + box.rows.length * ROW + 10)) {
+      const text = box.more ? `… ${box.more} more` : "fewer";
+      svg("text", { class: "type fold", x: 14, y: HEAD + box.rows.length * ROW + 13, "data-more": dataset.id }, g, text);
+    }
+  }
+
+  /**
+   * @param {SVGElement} g
+   * @param {Column} column
+   * @param {number} y
+   */
+  drawRow(g, column, y) {
+    if (!this.isShown(column.change)) return;
+    const row = svg("g", { class: this.classes("row", column.id, column.change), transform: `translate(0,${y})` }, g);
+    this.nameIt(row, column.id, `Column ${shown(this.lineage.label(column.id), 200)} ${shown(column.dataType, 60)}`);
+    svg("rect", { x: 1, width: BOX_WIDTH - 2, height: ROW }, row);
+    svg("text", { x: 14, y: 13, "clip-path": `url(#${this.canvas.id}-clip)` }, row, shown(column.name, 22));
+    const type = shown(column.dataType, 12);
+    svg("text", { class: "type", x: BOX_WIDTH - 8, y: 13, "text-anchor": "end" }, row, type);
+    if (column.name.length > 22) svg("title", {}, row, shown(column.name, 300));
+  }
+
+  /**
+   * Let the keyboard, screen readers and the pointer find an element.
+   * @param {SVGElement} element
+   * @param {string} id
+   * @param {string} label
+   */
+  nameIt(element, id, label) {
+    element.setAttribute("data-id", id);
+    element.setAttribute("role", "button");
+    element.setAttribute("tabindex", this.current === id ? "0" : "-1");
+    element.setAttribute("aria-label", label.trim());
+    element.setAttribute("aria-pressed", String(this.lit.start === id));
+  }
+
+  /**
+   * @param {string} kind
+   * @param {string} id
+   * @param {string} change
+   * @param {string} [state]
+   */
+  classes(kind, id, change, state) {
+    const lit = this.lit.start === id ? "start lit" : this.lit.ids.has(id) ? "lit" : "";
+    return [kind, change, state, lit].filter(Boolean).join(" ");
+  }
+
+  /**
+   * @param {{left: number, top: number, right: number, bottom: number}} frame
+   * @param {View} view
+   * @param {boolean} all
+   */
+  drawLines(frame, view, all) {
+    const { routes, flows } = this.picture;
+    const byColumns = routes.length > 0 && routes.length <= MOST_ROUTES && (view.scale >= FAR || all);
+    const bare = new Set(routes.map(({ edge }) => edge.job));
+    for (const flow of flows) {
+      const hasRoutes = byColumns && flow.ends.some((end) => bare.has(end));
+      this.drawPath(flow, !hasRoutes && (all || crosses(flow.curve, frame)), () => this.flowClasses(flow), this.lines);
+    }
+    for (const route of routes) {
+      const lit = this.lit.edges.has(route.edge);
+      const isIn = (lit || byColumns) && (all || crosses(route.curve, frame));
+      this.drawPath(route, isIn, () => this.routeClasses(route.edge, lit), lit ? this.litLines : this.lines);
+    }
+  }
+
+  /** @param {Flow} flow */
+  flowClasses(flow) {
+    if (!this.isShown(flow.change)) return "";
+    const lit = this.lit.start && flow.ends.every((id) => this.lit.ids.has(id) || this.lit.start === id);
+    return ["flow", flow.change, lit ? "lit" : ""].filter(Boolean).join(" ");
+  }
+
+  /**
+   * @param {Edge} edge
+   * @param {boolean} lit
+   */
+  routeClasses(edge, lit) {
+    if (!this.isShown(edge.change || "")) return "";
+    const words = ["edge", edge.change, isInfluence(edge) ? "influence" : "", isDoubtful(edge) ? "doubt" : "", lit ? "lit" : ""];
+    return words.filter(Boolean).join(" ");
+  }
+
+  /**
+   * @param {Route | Flow} line
+   * @param {boolean} isIn
+   * @param {() => string} classes
+   * @param {SVGElement} layer
+   */
+  drawPath(line, isIn, classes, layer) {
+    const known = this.paths.get(line);
+    if (isIn && !known) {
+      const named = classes();
+      if (named) this.paths.set(line, svg("path", { class: named, d: line.curve.d }, layer));
+    } else if (!isIn && known) {
+      known.remove();
+      this.paths.delete(line);
+    }
+  }
+
+  /**
+   * Return the element of a node, if it is drawn.
+   * @param {string} id
+   * @returns {SVGElement | null}
+   */
+  element(id) {
+    return this.root.querySelector(`[data-id="${CSS.escape(id)}"]`);
+  }
+
+  /**
+   * Return where a node stands, as the middle of it.
+   * @param {string} id
+   */
+  placeOf(id) {
+    const box = this.picture.boxes.get(id) || this.picture.boxes.get(this.lineage.datasetOf(id));
+    if (!box) return null;
+    const row = box.rows.findIndex((column) => column.id === id);
+    return { x: box.x + box.w / 2, y: box.y + (row < 0 ? HEAD / 2 : HEAD + (row + 0.5) * ROW), box, row };
+  }
+}
+
+/**
+ * Return the end of a job's name, which tells it from the other jobs of its application.
+ * @param {string} name
+ */
+function shortName(name) {
+  return name.slice(name.lastIndexOf(".") + 1) || name;
+}
+
+/**
+ * @param {Curve} curve
+ * @param {{left: number, top: number, right: number, bottom: number}} frame
+ */
+function crosses(curve, frame) {
+  return curve.left < frame.right && curve.right > frame.left && curve.top < frame.bottom && curve.bottom > frame.top;
+}

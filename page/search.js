@@ -1,0 +1,99 @@
+/** The search: finds tables, columns and jobs as one types. */
+
+const MOST_FOUND = 40;
+
+class Search {
+  /**
+   * @param {HTMLInputElement} input
+   * @param {HTMLElement} list
+   * @param {Lineage} lineage
+   * @param {(id: string) => void} choose
+   */
+  constructor(input, list, lineage, choose) {
+    this.input = input;
+    this.list = list;
+    this.choose = choose;
+    this.place = 0;
+    /** @type {{id: string, what: string, name: string, lower: string}[]} */
+    this.things = [];
+    for (const [what, ids] of /** @type {[string, Iterable<string>][]} */ ([["table", lineage.datasets.keys()], ["job", lineage.jobs.keys()], ["column", lineage.columns.keys()]])) {
+      for (const id of ids) {
+        const name = lineage.label(id);
+        this.things.push({ id, what, name, lower: name.slice(0, 2000).toLowerCase() });
+      }
+    }
+    input.addEventListener("input", () => this.look());
+    input.addEventListener("focus", () => this.look());
+    input.addEventListener("blur", () => this.close());
+    input.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** @param {string} text */
+  found(text) {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    if (!words.length) return [];
+    const hits = [];
+    for (const thing of this.things) {
+      if (!words.every((word) => thing.lower.includes(word))) continue;
+      const [word] = words;
+      const at = thing.lower.indexOf(word);
+      const begins = at === 0 || ".:/_".includes(thing.lower[at - 1]);
+      hits.push({ thing, rank: (thing.lower.endsWith(text.toLowerCase()) ? 0 : 2) + (begins ? 0 : 1) });
+    }
+    hits.sort((a, b) => a.rank - b.rank || a.thing.name.length - b.thing.name.length);
+    return hits.slice(0, MOST_FOUND).map((hit) => hit.thing);
+  }
+
+  look() {
+    const found = this.found(this.input.value);
+    this.place = 0;
+    this.list.replaceChildren(
+      ...found.map((thing, place) => {
+        const item = el("li", { role: "option", id: `found-${place}`, "data-go": thing.id }, el("bdi", {}, shown(thing.name, 120)), " ", el("small", {}, thing.what));
+        item.addEventListener("pointerdown", (event) => {
+          event.preventDefault();
+          this.take(thing.id);
+        });
+        return item;
+      }),
+    );
+    this.list.hidden = !found.length;
+    this.input.setAttribute("aria-expanded", String(Boolean(found.length)));
+    this.mark();
+  }
+
+  mark() {
+    [...this.list.children].forEach((item, place) => item.setAttribute("aria-selected", String(place === this.place)));
+    const item = this.list.children[this.place];
+    if (item) this.input.setAttribute("aria-activedescendant", item.id);
+    else this.input.removeAttribute("aria-activedescendant");
+    item?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      this.place = Math.max(0, Math.min(this.list.children.length - 1, this.place + step));
+      this.mark();
+      event.preventDefault();
+    } else if (event.key === "Enter") {
+      const id = this.list.children[this.place]?.getAttribute("data-go");
+      if (id) this.take(id);
+    } else if (event.key === "Escape") this.input.blur();
+    event.stopPropagation();
+  }
+
+  close() {
+    this.list.hidden = true;
+    this.input.setAttribute("aria-expanded", "false");
+  }
+
+  /** @param {string} id */
+  take(id) {
+    this.input.value = "";
+    this.close();
+    this.input.blur();
+    this.choose(id);
+  }
+}

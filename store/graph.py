@@ -1,0 +1,281 @@
+"""The lineage of a store as a graph: all of it, or what lies around one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.graph.model import (
+    NOT_SAID_HOW,
+    PREFERENCE,
+    READ_FROM_PLAN,
+    STATED,
+    ColumnNode,
+    DatasetNode,
+    Graph,
+    GraphEdge,
+    GraphWarning,
+    JobNode,
+    Kind,
+    RunNode,
+    column_id,
+    in_part,
+    kind_of,
+    node_id,
+)
+from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.store.lists import time_of_micros
+from openlineage_pyspark.store.names import datasets, find, whole_name
+from openlineage_pyspark.store.reach import Direction, Limits, holding_since, reach
+from openlineage_pyspark.store.rows import InvalidEventError, parse_event, remarks_of
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.graph.model import Confidence, Node
+    from openlineage_pyspark.store.names import DatasetName, Tables
+
+RUNS_OF_A_JOB = 5
+"""How many of the latest runs of each job are nodes."""
+
+_ENDS = ("COMPLETE", "FAIL", "ABORT")
+
+
+def whole_graph(tables: Tables, limits: Limits, around: str = "") -> Graph:
+    """
+    Return the lineage of a store.
+
+    Args:
+        tables: the store.
+        limits: for which time; with `around`, also how far.
+        around: a dataset or a column: what is upstream and downstream of it, and nothing else. Empty for all.
+
+    Raises:
+        StoreError: nothing is called so, or several things are.
+    """
+    return _Builder(tables, limits).build(_around(tables, limits, around) if around else None)
+
+
+def _around(tables: Tables, limits: Limits, around: str) -> set[int]:
+    """Return the datasets upstream and downstream of a thing, with its own."""
+    thing = find(tables, around)
+    found = {thing.dataset.id}
+    for direction in Direction:
+        reached = reach(tables, (thing.dataset.id, thing.column), direction, limits)
+        found |= {place[0] for place in (*reached.depths, *reached.passed)}
+    return found
+
+
+class _Builder:
+    def __init__(self, tables: Tables, limits: Limits) -> None:
+        self._tables = tables
+        self._limits = limits
+        self._since: dict[int, int] = {}
+
+    def build(self, only: set[int] | None) -> Graph:
+        """
+        Return the graph.
+
+        Args:
+            only: the datasets that it has; None for all.
+        """
+        flows = [flow for flow in self._flows() if only is None or flow[1] in only]
+        derived = [row for row in self._derived() if only is None or {row[0], row[2]} <= only]
+        ids = {flow[1] for flow in flows} | {row[place] for row in derived for place in (0, 2)}
+        named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
+        jobs = self._jobs({flow[0] for flow in flows} | {row[4] for row in derived}, every=only is None)
+        runs = self._runs(jobs)
+        remarks = self._remarks({run.run_id for run in runs} | {row[9] for row in derived if row[9]})
+        nodes: list[Node] = list(self._datasets(named))
+        columns = self._columns(named, derived)
+        job_of_run = {run.run_id: run.job for run in runs}
+        warnings = tuple(
+            GraphWarning(message, operator, job_of_run.get(run, ""), node_id("run", run))
+            for run in sorted(remarks)
+            for operator, message in remarks[run]
+        )
+        edges = [*self._flow_edges(flows, named, jobs), *_column_edges(derived, named, jobs, remarks)]
+        time = "" if self._limits.as_of is None else _text_of(self._limits.as_of)
+        return Graph((*nodes, *columns, *jobs.values(), *runs), tuple(edges), warnings, time)
+
+    def _every_dataset(self) -> set[int]:
+        sql = (
+            "SELECT i.dataset_id FROM dataset d JOIN dataset_identity i ON i.name_id = d.name_id WHERE first_time <= ?"
+        )
+        return {row[0] for row in self._tables.query(sql, (self._limits.time,))}
+
+    def _flows(self) -> list[tuple[int, int, bool]]:
+        """Return which job reads or writes which dataset, as job, dataset, and whether it writes."""
+        found: dict[tuple[int, int, bool], None] = {}
+        for table, writes in (("source_job_lineage", False), ("sink_job_lineage", True)):
+            rows = self._tables.query(
+                "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names alone)
+                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id ORDER BY 1, 2"
+            )
+            found |= {(job, dataset, writes): None for job, dataset, *_ in self._holding(rows, job=0)}
+        return list(found)
+
+    def _derived(self) -> list[tuple[Any, ...]]:
+        """Return the rows of column lineage that hold: source, column, target, column, job, words, text, run."""
+        rows = self._tables.query(
+            "SELECT s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, "
+            "c.masking, c.expression, c.last_run, c.first_time, c.last_time FROM column_lineage c "
+            "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id "
+            "ORDER BY c.last_time"
+        )
+        latest = {row[:8]: row for row in self._holding(rows, job=4) if not self._limits.direct or row[5] != "INDIRECT"}
+        return list(latest.values())
+
+    def _holding(self, rows: list[tuple[Any, ...]], job: int) -> Iterator[tuple[Any, ...]]:
+        """Return those rows that hold at the time asked for; their last two columns are the first and the last time."""
+        early = [row for row in rows if row[-2] <= self._limits.time]
+        unknown = {row[job] for row in early} - set(self._since)
+        self._since |= holding_since(self._tables, self._limits, unknown)
+        return (row for row in early if row[-1] >= self._since[row[job]])
+
+    def _datasets(self, named: dict[int, DatasetName]) -> Iterator[DatasetNode]:
+        formats: dict[int, str] = {}
+        for listed in id_lists(named):
+            formats |= dict(
+                self._tables.query(
+                    "SELECT i.dataset_id, max(d.format) FROM dataset d "  # noqa: S608 (numbers alone)
+                    "JOIN dataset_identity i ON i.name_id = d.name_id "
+                    f"WHERE i.dataset_id IN ({listed}) AND d.format IS NOT NULL GROUP BY i.dataset_id"
+                )
+            )
+        for dataset in sorted(named.values(), key=lambda each: (each.label, each.namespace, each.name)):
+            others = tuple(whole_name(*names) for names in dataset.others)
+            yield DatasetNode(dataset.namespace, dataset.name, dataset.label, others, formats.get(dataset.id, ""))
+
+    def _columns(self, named: dict[int, DatasetName], derived: list[tuple[Any, ...]]) -> Iterator[ColumnNode]:
+        """Return the columns of the latest schemas in their order, then those that edges alone name."""
+        said: dict[int, list[tuple[int, str, str, int]]] = {}
+        for listed in id_lists(named):
+            rows = self._tables.query(
+                "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM dataset_column c "  # noqa: S608
+                f"JOIN dataset_identity i ON i.name_id = c.name_id WHERE i.dataset_id IN ({listed}) "
+                "AND c.first_time <= ?",
+                (self._limits.time,),
+            )
+            for dataset, position, name, type_, last in rows:
+                said.setdefault(dataset, []).append((position or 0, name, type_, min(last, self._limits.time)))
+        used: dict[int, dict[str, None]] = {}
+        for row in derived:
+            for dataset, column in (row[:2], row[2:4]):
+                if column:
+                    used.setdefault(dataset, {})[column] = None
+        for dataset, name in sorted(named.items(), key=lambda each: (each[1].label, each[1].namespace, each[1].name)):
+            rows_of = said.get(dataset, [])
+            latest = max((row[3] for row in rows_of), default=0)
+            types = {column: type_ for _, column, type_, time in sorted(rows_of) if time == latest}
+            types |= {column: "" for column in sorted(used.get(dataset, ())) if column not in types}
+            dataset_id = _dataset_id(name)
+            yield from (ColumnNode(dataset_id, column, type_) for column, type_ in types.items())
+
+    def _jobs(self, ids: set[int], *, every: bool) -> dict[int, JobNode]:
+        """Return jobs by their ids: those that the edges name, or every one that has run."""
+        sql = "SELECT job_id, namespace, name, processing, type, sql FROM job"
+        if every:
+            rows = self._tables.query(f"{sql} WHERE first_time <= ?", (self._limits.time,))
+        else:
+            rows = [row for listed in id_lists(ids) for row in self._tables.query(f"{sql} WHERE job_id IN ({listed})")]
+        return {
+            row[0]: JobNode(*row[1:3], *(text or "" for text in row[3:])) for row in sorted(rows, key=lambda r: r[1:3])
+        }
+
+    def _runs(self, jobs: dict[int, JobNode]) -> list[RunNode]:
+        """Return the latest runs of jobs, the latest first, as they were at the time asked for."""
+        time = self._limits.time
+        found = []
+        for listed in id_lists(jobs):
+            rows = self._tables.query(
+                "SELECT job_id, run_id, state, started, ended, parent_run_id, error FROM ("  # noqa: S608 (numbers alone)
+                "SELECT r.*, row_number() OVER (PARTITION BY job_id "
+                "ORDER BY coalesce(started, first_time) DESC, run_id) AS place FROM run r "
+                f"WHERE job_id IN ({listed}) AND coalesce(started, first_time) <= ?) t "
+                "WHERE place <= ? ORDER BY job_id, place",
+                (time, RUNS_OF_A_JOB),
+            )
+            for job, run, state, started, ended, parent, error in rows:
+                later = ended is not None and ended > time
+                found.append(
+                    RunNode(
+                        *(run, jobs[job].id, "START" if later and state in _ENDS else state or ""),
+                        *(_text_of(started), "" if later else _text_of(ended)),
+                        *(node_id("run", parent) if parent else "", "" if later else error or ""),
+                    )
+                )
+        return found
+
+    def _remarks(self, runs: set[str]) -> dict[str, list[tuple[str, str]]]:
+        """Return what runs did not understand: for each run, operators with messages."""
+        found: dict[str, dict[tuple[str, str], None]] = {}
+        every = sorted(runs)
+        for begin in range(0, len(every), MOST_IN_A_LIST):
+            part = every[begin : begin + MOST_IN_A_LIST]
+            marks = ", ".join("?" * len(part))
+            rows = self._tables.query(
+                f"SELECT run_id, json FROM event WHERE run_id IN ({marks}) AND time <= ? "  # noqa: S608 (marks alone)
+                "AND json LIKE '%\"extractionError\"%'",
+                (*part, self._limits.time),
+            )
+            for run, text in rows:
+                found.setdefault(run, {}).update(dict.fromkeys(_remarks_of(text)))
+        return {run: list(remarks) for run, remarks in found.items() if remarks}
+
+    def _flow_edges(
+        self, flows: Sequence[tuple[int, int, bool]], named: dict[int, DatasetName], jobs: dict[int, JobNode]
+    ) -> Iterator[GraphEdge]:
+        for job, dataset, writes in flows:
+            ends = _dataset_id(named[dataset]), jobs[job].id
+            source, target = reversed(ends) if writes else ends
+            yield GraphEdge(source, target, Kind.WRITE if writes else Kind.READ, STATED, job=jobs[job].id)
+
+
+def _column_edges(
+    derived: Iterable[tuple[Any, ...]],
+    named: dict[int, DatasetName],
+    jobs: dict[int, JobNode],
+    remarks: dict[str, list[tuple[str, str]]],
+) -> list[GraphEdge]:
+    ids = {dataset: _dataset_id(name) for dataset, name in named.items()}
+    found = []
+    for source, read, target, written, job, type_, subtype, masking, text, run, *_ in derived:
+        kind = kind_of(type_, subtype)
+        edge = GraphEdge(
+            column_id(ids[source], read),
+            column_id(ids[target], written),
+            kind,
+            _confidence(kind, remarks.get(run)),
+            type_,
+            subtype,
+            masking=bool(masking),
+            expression=text or "",
+            job=jobs[job].id,
+            last_run=node_id("run", run) if run else "",
+        )
+        found.append(edge)
+    return sorted(found, key=lambda each: (each.target, each.source, PREFERENCE[each.kind], each.job))
+
+
+def _confidence(kind: Kind, remarks: list[tuple[str, str]] | None) -> Confidence:
+    if kind is Kind.UNKNOWN:
+        return NOT_SAID_HOW
+    if remarks:
+        operators = dict.fromkeys(operator or message for operator, message in remarks)
+        return in_part(", ".join(operators))
+    return READ_FROM_PLAN
+
+
+def _remarks_of(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        yield from remarks_of(parse_event(text))
+    except InvalidEventError:
+        return
+
+
+def _dataset_id(dataset: DatasetName) -> str:
+    return node_id("dataset", dataset.namespace, dataset.name)
+
+
+def _text_of(micros: int | None) -> str:
+    time = time_of_micros(micros)
+    return "" if time is None else time.isoformat().replace("+00:00", "Z")

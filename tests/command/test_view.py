@@ -1,0 +1,105 @@
+"""`view`, as people type it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from support.lineage_events import text_of
+from support.shop import later, shop
+
+
+@pytest.fixture
+def events(tmp_path):
+    path = tmp_path / "events.ndjson"
+    path.write_text(text_of([*shop(), *later()]))
+    return str(path)
+
+
+@pytest.fixture
+def store(tmp_path, events, run):
+    path = str(tmp_path / "lineage.db")
+    assert run("ingest", events, "--store", path)[0] == 0
+    return path
+
+
+def test_event_files_and_a_store_give_the_same_page(machine, events, store, run):
+    assert run("view", events) == (0, "lineage.html: 8 tables, 209 columns, 7 jobs, 0.2 MB\n", "")
+    page = (machine / "lineage.html").read_text()
+    assert run("view", store, "-o", "other.html") == (0, "other.html: 8 tables, 209 columns, 7 jobs, 0.2 MB\n", "")
+    assert (machine / "other.html").read_text() == page
+    assert page.startswith("<!doctype html>")
+
+
+def test_the_graph_as_json_goes_to_standard_output(events, run):
+    code, shown, errors = run("view", events, "--format", "json", "-o", "-", "--table", "guessed", "--depth", "1")
+
+    assert (code, errors) == (0, "")
+    assert [node["label"] for node in json.loads(shown)["nodes"] if node["type"] == "dataset"] == ["daily", "guessed"]
+
+
+def test_the_store_may_be_named_by_the_environment(machine, store, run, monkeypatch):
+    monkeypatch.setenv("OPENLINEAGE_PYSPARK_STORE", store)
+
+    assert run("view", "--column", "daily.total")[0] == 0
+    assert (
+        '<script type="application/json" id="around">"daily.total"</script>' in (machine / "lineage.html").read_text()
+    )
+
+
+def test_a_page_can_compare_with_an_earlier_time(machine, events, run):
+    assert run("view", events, "--compare", "2026-01-01T12:00:00Z")[0] == 0
+    assert ' id="before">{"version":"1-0-0","time":"2026-01-01T12:00:00Z"' in (machine / "lineage.html").read_text()
+
+
+def test_a_page_can_compare_with_another_store_or_with_other_files(machine, tmp_path, store, run):
+    earlier = tmp_path / "earlier.ndjson"
+    earlier.write_text(text_of(shop()))
+
+    assert run("view", store, "--compare", str(earlier))[::2] == (0, "")
+    page = (machine / "lineage.html").read_text()
+    assert page.count('"expression":"AGGREGATION of amount"') == 1
+    assert page.count('"expression":"sum(net)"') == 1
+
+
+def test_gzipped_files_and_folders_are_read(machine, tmp_path, run):
+    folder = tmp_path / "events"
+    folder.mkdir()
+    (folder / "a.ndjson.gz").write_bytes(gzip.compress(text_of(shop()[:4]).encode()))
+    (folder / "b.json").write_text(text_of(shop()[4:]))
+
+    assert run("view", str(folder))[0] == 0
+
+
+def test_a_line_that_is_no_event_is_named_and_the_page_is_written(machine, tmp_path, run):
+    path = tmp_path / "events.ndjson"
+    path.write_text(text_of(shop()) + "nonsense\n")
+
+    code, _, errors = run("view", str(path))
+
+    assert code == 1
+    assert errors.startswith(f"{path}:10: no JSON: ") or f"{path}:10: no JSON: " in errors
+    assert (machine / "lineage.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name event files or a store, or set the environment variable OPENLINEAGE_PYSPARK_STORE"),
+        (("{events}", "--table", "nowhere"), "nothing is called 'nowhere'"),
+        (("{events}", "--depth", "2"), "--depth needs a number of at least 1, and --column or --table"),
+        (("{events}", "--as-of", "soon"), "'soon' is no time"),
+        (("missing.ndjson",), "No such file"),
+        (("{events}", "-o", "no/such/folder.html"), "No such file"),
+        ((".",), ". holds no event files"),
+    ],
+)
+def test_what_can_not_be_done_is_said(machine, events, run, arguments, said, monkeypatch):
+    monkeypatch.delenv("OPENLINEAGE_PYSPARK_STORE", raising=False)
+
+    code, shown, errors = run("view", *(argument.format(events=events) for argument in arguments))
+
+    assert (code, shown) == (2, "")
+    assert said in errors
+    assert list(machine.iterdir()) == []

@@ -1,0 +1,47 @@
+"""A made-up lineage of thousands of tables."""
+
+from __future__ import annotations
+
+import random
+
+from openlineage_pyspark.graph.model import (
+    READ_FROM_PLAN,
+    STATED,
+    ColumnNode,
+    DatasetNode,
+    Graph,
+    GraphEdge,
+    JobNode,
+    Kind,
+    RunNode,
+)
+
+_COLUMNS = 10
+_SOURCES = 3
+
+
+def large_graph(tables: int, seed: int = 1) -> Graph:
+    """Return a graph of tables of ten columns each, every one made from three earlier ones by a job of its own."""
+    chance = random.Random(seed)  # noqa: S311 (a choice that is made again in each run)
+    names = [(f"db{number % 40}/table_{number}", f"db{number % 40}.table_{number}") for number in range(tables)]
+    datasets = [DatasetNode("lake", name, label) for name, label in names]
+    columns = {
+        each.id: [ColumnNode(each.id, f"column_{place}", "bigint") for place in range(_COLUMNS)] for each in datasets
+    }
+    jobs, runs, edges = [], [], []
+    for number, target in enumerate(datasets[20:], 20):
+        job = JobNode("bench", f"make.table_{number}")
+        jobs.append(job)
+        runs.append(RunNode(f"run-{number}", job.id, "COMPLETE", "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"))
+        sources = chance.sample(datasets[max(0, number - 200) : number], _SOURCES)
+        edges.append(GraphEdge(job.id, target.id, Kind.WRITE, STATED, job=job.id))
+        edges += [GraphEdge(source.id, job.id, Kind.READ, STATED, job=job.id) for source in sources]
+        for column in columns[target.id]:
+            source = chance.choice(columns[chance.choice(sources).id])
+            kind = chance.choice((Kind.DIRECT, Kind.DERIVED, Kind.AGG))
+            text = f"expression of {source.name} in the statement of job {number}"
+            edges.append(GraphEdge(source.id, column.id, kind, READ_FROM_PLAN, expression=text, job=job.id))
+        key = chance.choice(columns[sources[0].id])
+        edges.append(GraphEdge(key.id, target.id, Kind.JOIN, READ_FROM_PLAN, "INDIRECT", "JOIN", job=job.id))
+    every = [column for found in columns.values() for column in found]
+    return Graph((*datasets, *every, *jobs, *runs), tuple(edges))
