@@ -263,14 +263,15 @@ class Runs:
 
     def _commit(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
         """Add the commits to the run's outputs that one of its executions has made."""
-        others = [self._writer(each) for each in self._executions.values() if each.root != execution.root]
+        running = [self._writer(each) for each in self._executions.values()]
         by_output: dict[Identifier, list[Commit]] = {}
         for commit in record.commits:
             output = run.output_at(self._application.trimming.trimmed(naming.location(commit.location)), commit.table)
             if output is not None:
                 by_output.setdefault(output, []).append(commit)
         for output, commits in by_output.items():
-            run.commit(output, self._commits.own(output, commits, record.metrics, execution.time, others))
+            own = self._commits.own(output, commits, record.metrics, execution.time, running, execution.root)
+            run.commit(output, own)
 
     def _writer(self, execution: Execution, ended: datetime.datetime | None = None) -> Writer:
         run = self._run_around(execution)
