@@ -65,6 +65,7 @@ class Commits:
         metrics: ExecutionMetrics,
         began: datetime.datetime,
         others: Iterable[Writer],
+        root: int | None = None,
     ) -> tuple[Commit, ...]:
         """
         Return the commits to one table that an execution has made for sure, oldest first.
@@ -75,9 +76,11 @@ class Commits:
             metrics: its metrics.
             began: when it began (timezone-aware).
             others: the other executions that run now.
+            root: id of the outermost execution around it: what else runs inside of that contests nothing.
         """
         left = tuple(each for each in commits if (each.location, each.version) not in self._told)
-        beside = [*others, *(each for each in self._ended if each.ended is not None and each.ended >= began)]
+        ended = (each for each in self._ended if each.ended is not None and each.ended >= began)
+        beside = [each for each in (*others, *ended) if each.root != root]
         found = _certain(left, metrics, contested=any(each.contests(output) for each in beside))
         for commit in found:
             self._told[commit.location, commit.version] = None

@@ -91,3 +91,11 @@ def test_the_versions_of_commits_are_in_order_with_the_one_before_the_first() ->
 
     assert versions_of([]) is None
     assert versions_of([first, last]) == Versions("iceberg", ("1", "2"), "audit", "0", "overwrite")
+
+
+def test_what_runs_inside_of_the_same_execution_contests_nothing() -> None:
+    told = Commits()
+    told.end(Writer(9, frozenset({TABLE}), at(3)), oldest=at(2))
+    commits = [commit("1")]
+
+    assert told.own(TABLE, commits, wrote(3), at(2), [Writer(9, None)], root=9) == tuple(commits)
