@@ -87,7 +87,8 @@ final class DeltaLogs {
       if (time <= ended + slack) during.add(Long.valueOf(version(file)));
     }
     Object current = Reflection.field(snapshot, "version");
-    boolean inTime = updated >= began && updated <= ended;
+    // Elsewhere than here, only when the snapshot was looked at last is known by the clock of this machine.
+    boolean inTime = here || (updated >= began && updated <= ended);
     if (inTime && during.contains(current) && transaction() != null) return ((Long) current).longValue();
     return wrote && during.size() == 1 ? ((Long) during.get(0)).longValue() : -1L;
   }

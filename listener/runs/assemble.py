@@ -300,7 +300,7 @@ class Runs:
 
     def _commit(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
         """Add the commits to the run's outputs that one of its executions has made."""
-        others = [self._writer(each) for each in self._executions.values()]
+        running = [self._writer(each) for each in self._executions.values()]
         by_output: dict[Identifier, list[Commit]] = {}
         for commit in record.commits:
             output = run.output_at(self._application.trimming.trimmed(naming.location(commit.location)), commit.table)
@@ -308,7 +308,7 @@ class Runs:
                 by_output.setdefault(output, []).append(commit)
         batch = self._batch_of(execution)
         for output, commits in by_output.items():
-            own = self._commits.own(output, commits, record.metrics, execution.time, others, execution.root)
+            own = self._commits.own(output, commits, record.metrics, execution.time, running, execution.root)
             run.commit(output, own)
             if run.batches is not None and batch is not None:
                 run.batches.commit(batch.id, output, own)
