@@ -20,6 +20,8 @@ from openlineage_pyspark.command import (
     show,
     spark_ingest,
     spool,
+    sql,
+    store,
     validate,
     view,
 )
@@ -30,7 +32,23 @@ if TYPE_CHECKING:
 PROGRAM = "openlineage-pyspark"
 """The name of the command and of the distribution that it comes with."""
 
-_COMMANDS = (doctor, show, validate, send, replay, spool, ingest, spark_ingest, ask, catalog, recover, checkpoint, view)
+_COMMANDS = (
+    doctor,
+    show,
+    validate,
+    send,
+    replay,
+    spool,
+    ingest,
+    spark_ingest,
+    store,
+    ask,
+    catalog,
+    sql,
+    recover,
+    checkpoint,
+    view,
+)
 _INTERRUPTED = 130
 
 

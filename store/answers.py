@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.store.dialect import of_sqlite
+from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.graph import whole_graph
 from openlineage_pyspark.store.lists import dataset_lines, history, jobs, runs
 from openlineage_pyspark.store.questions import reached_from, ways_between
@@ -204,6 +206,26 @@ class Store:
         """
         begin = time_of(since, datetime.now(timezone.utc)) if since else 0
         return runs(self._tables, job=job, states=states, since=begin, limit=limit)
+
+    def sql(self, query: str, *, dialect: str = "spark") -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """
+        Ask by a query of one's own.
+
+        Args:
+            query: a SELECT on the store's tables and views. `source_job_lineage`, `sink_job_lineage`,
+                `source_snapshot_lineage` and `sink_snapshot_lineage` are the views with names here, so that queries as
+                in Paimon's proposal of lineage tables run unchanged.
+            dialect: the dialect that the query is written in, by its name in sqlglot.
+
+        Returns:
+            The names of the columns, and the rows.
+
+        Raises:
+            StoreError: the text is no query, or a wrong one; or the store is in another engine, which is to be asked.
+        """
+        if not isinstance(self._tables, Database):
+            raise StoreError("this store is in tables of an engine: ask them there")
+        return self._tables.ask(of_sqlite(query, dialect))
 
     def history(self, thing: str) -> list[Version]:
         """

@@ -124,6 +124,14 @@ def parts_of(lines: Iterable[EventLine]) -> Iterator[Rows]:
     yield part.all_rows()
 
 
+def rows_of_events(texts: Iterable[str]) -> Rows:
+    """Return the rows of events that are stored, by table."""
+    part = _Part()
+    for text in texts:
+        part.take(EventLine("the store", text))
+    return part.all_rows()
+
+
 class _Part:
     """
     Events that are written in one transaction.

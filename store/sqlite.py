@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,9 @@ from openlineage_pyspark.store import schema
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.identity import dataset_ids
 from openlineage_pyspark.store.ids import id_lists
+from openlineage_pyspark.store.ingest import rows_of_events
 from openlineage_pyspark.store.schema import Merge
+from openlineage_pyspark.store.views import PROPOSAL, view_ddl
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS = 60
 _PAUSE_SECONDS = 0.01
+_EVENTS_AFTER = "SELECT rowid, json FROM event WHERE rowid > ? ORDER BY rowid LIMIT 2000"
 
 
 class Database:
@@ -30,16 +33,21 @@ class Database:
     A store in one file. Several processes may read and write it at once.
 
     Args:
-        path: the file. It is made if it is not there, unless it is only to be read.
+        path: the file.
         read_only: whether nothing is to be written.
+        migrate: whether a store of an older version is made one of this version at once, which takes as long as taking
+            in all of its events again. With False, this is done before the first rows are added.
+        create: whether the file is made if it is not there.
 
     Raises:
-        StoreError: the file can't be opened, is no store, or is one of a newer version.
+        StoreError: the file can't be opened, is no store, or is one of a newer version; or it is one of an older
+            version, and only to be read.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, migrate: bool = True, create: bool = True) -> None:
         self.path = path
-        if read_only and not path.is_file():
+        self._is_old = False
+        if (read_only or not create) and not path.is_file():
             raise StoreError(f"there is no store at {path}. `openlineage-pyspark ingest FILE --store {path}` makes one")
         try:
             self._connection = sqlite3.connect(
@@ -50,6 +58,8 @@ class Database:
                 check_same_thread=False,
             )
             self._prepare(read_only=read_only)
+            if self._is_old and migrate:
+                self.rebuild(only_if_old=True)
         except sqlite3.Error as problem:
             raise StoreError(f"{path} can't be opened as a store: {problem}") from None
 
@@ -77,6 +87,28 @@ class Database:
         """
         return self._connection.execute(sql, parameters).fetchall()
 
+    def ask(self, sql: str) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """
+        Return the names of a query's columns, and its rows. The names of the proposal's tables mean the views here.
+
+        Raises:
+            StoreError: the query is wrong.
+        """
+        try:
+            for name in PROPOSAL:
+                # What is temporary comes before the tables of the file, for this connection alone.
+                self._connection.execute(
+                    f"CREATE TEMP VIEW IF NOT EXISTS {name} AS SELECT * FROM main.{name}_by_name"  # noqa: S608
+                )
+            try:
+                found = self._connection.execute(sql)
+                return tuple(each[0] for each in found.description), found.fetchall()
+            finally:
+                for name in PROPOSAL:
+                    self._connection.execute(f"DROP VIEW temp.{name}")
+        except sqlite3.Error as problem:
+            raise StoreError(f"the query can't be answered: {problem}") from None
+
     def add(self, rows: Rows) -> None:
         """
         Merge rows into the tables, all of them or none.
@@ -88,17 +120,64 @@ class Database:
             StoreError: the file can't be written.
         """
         try:
+            if self._is_old:
+                self.rebuild(only_if_old=True)
             with self._transaction():
-                before = self._pointers(rows.get(schema.DATASET.name, ()))
-                for table in schema.TABLES:
-                    if found := rows.get(table.name):
-                        self._connection.executemany(_UPSERTS[table.name], found)
-                self._identify(rows.get(schema.DATASET.name, ()), before)
+                self._merge(rows)
         except sqlite3.Error as problem:
             raise StoreError(f"{self.path} can't be written: {problem}") from None
 
+    def rebuild(self, *, only_if_old: bool = False, progress: Callable[[int], None] = lambda _: None) -> int:
+        """
+        Make all tables anew from the events that are stored, in one transaction. What is in `rejected` stays.
+
+        Args:
+            only_if_old: whether to leave a store of this version as it is, such as one that another process has just
+                migrated.
+            progress: is called with the number of events so far.
+
+        Returns:
+            How many events there are.
+
+        Raises:
+            StoreError: the file can't be written.
+        """
+        try:
+            with self._transaction():
+                count = 0 if only_if_old and self._version() == schema.VERSION else self._make_anew(progress)
+        except sqlite3.Error as problem:
+            raise StoreError(f"{self.path} can't be written: {problem}") from None
+        self._is_old = False
+        return count
+
+    def _make_anew(self, progress: Callable[[int], None]) -> int:
+        kept = (schema.EVENT.name, schema.REJECTED.name)
+        for type_, name in self.query("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')"):
+            if name not in kept and not name.startswith("sqlite_"):
+                self._connection.execute(f'DROP {type_.upper()} "{name}"')
+        for statement in ddl():
+            self._connection.execute(statement)
+        count = place = 0
+        while found := self.query(_EVENTS_AFTER, (place,)):
+            place = found[-1][0]
+            self._merge(rows_of_events(text for _, text in found))
+            count += len(found)
+            progress(count)
+        self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+        return count
+
+    def _merge(self, rows: Rows) -> None:
+        before = self._pointers(rows.get(schema.DATASET.name, ()))
+        for table in schema.TABLES:
+            if found := rows.get(table.name):
+                self._connection.executemany(_UPSERTS[table.name], found)
+        self._identify(rows.get(schema.DATASET.name, ()), before)
+
+    def _version(self) -> int:
+        return int(self.query("PRAGMA user_version")[0][0])
+
     def _prepare(self, *, read_only: bool) -> None:
-        (version,) = self.query("PRAGMA user_version")[0]
+        version = self._version()
         if version > schema.VERSION:
             raise StoreError(
                 f"{self.path} is a store of version {version}, and this package knows versions up to {schema.VERSION}: "
@@ -107,7 +186,13 @@ class Database:
         if read_only:
             if version == 0:
                 raise StoreError(f"{self.path} is no store")
+            if version < schema.VERSION:
+                raise StoreError(
+                    f"{self.path} is a store of version {version}, and this package reads version {schema.VERSION}: "
+                    f"`openlineage-pyspark store rebuild --store {self.path}` makes it one"
+                )
             return
+        self._is_old = 0 < version < schema.VERSION
         if version == 0:
             if self.query("SELECT count(*) FROM sqlite_master")[0][0] and not self._is_store():
                 raise StoreError(f"{self.path} is a database of something else")
@@ -185,7 +270,7 @@ class Database:
 
 
 def ddl() -> list[str]:
-    """Return the statements that make the tables."""
+    """Return the statements that make the tables and the views."""
     statements = []
     for table in schema.TABLES:
         columns = [f'"{column.name}" {column.type.value[0]}{_not_null(column)}' for column in table.stored]
@@ -198,7 +283,7 @@ def ddl() -> list[str]:
         for index in table.indexes:
             name = f"{table.name}_by_{'_'.join(index)}"
             statements.append(f'CREATE INDEX IF NOT EXISTS "{name}" ON "{table.name}" ({", ".join(index)})')
-    return statements
+    return [*statements, *view_ddl()]
 
 
 def _not_null(column: StoredColumn) -> str:

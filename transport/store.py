@@ -50,7 +50,8 @@ class StoreTransport(Transport):
         """
         path = _PATH.required(options, "Set it to the file of the store.")
         try:
-            return cls(Database(Path(path).expanduser()))
+            # A store of an older version is migrated by the thread that sends: here the application waits.
+            return cls(Database(Path(path).expanduser(), migrate=False))
         except (StoreError, RuntimeError) as problem:
             raise TransportConfigError(
                 "path", f"is {path!r}: {problem}", "Name a file that this user may write."

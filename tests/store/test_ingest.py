@@ -347,3 +347,59 @@ def test_a_chain_of_names_follows_its_end(tmp_path: Path) -> None:
             )
         )
     assert found == dict.fromkeys("abcz", "z")
+
+
+def _of_version_1(path: Path, events: list[dict[str, Any]]) -> None:
+    """Make a store as version 1 made it, with its events and nothing else in it."""
+    taken(path.with_name("new.db"), events)
+    with Database(path.with_name("new.db")) as database:
+        rows = database.query("SELECT * FROM event")
+    with sqlite3.connect(path) as old:
+        old.executescript(VERSION_1.read_text("utf-8"))
+        old.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", rows)
+        old.execute("INSERT INTO rejected VALUES ('1', 'no JSON', 'file:1', '{')")
+        old.execute("PRAGMA user_version = 1")
+    old.close()
+
+
+VERSION_1 = Path(__file__).with_name("store_of_version_1.sql")
+
+
+def test_a_store_of_an_older_version_is_made_anew_from_its_events(tmp_path: Path) -> None:
+    events = company(1)
+    _of_version_1(tmp_path / "s.db", events)
+    with pytest.raises(StoreError) as raised:
+        Store.open(tmp_path / "s.db")
+    assert str(raised.value) == (
+        f"{tmp_path}/s.db is a store of version 1, and this package reads version {schema.VERSION}: "
+        f"`openlineage-pyspark store rebuild --store {tmp_path}/s.db` makes it one"
+    )
+    made = contents(tmp_path / "s.db")
+    assert made.pop("rejected") == [("1", "no JSON", "file:1", "{")]
+    whole = contents(tmp_path / "new.db")
+    assert made == {table: rows for table, rows in whole.items() if table != "rejected"}
+    with Store.open(tmp_path / "s.db") as store:
+        assert store.sql("SELECT count(*) FROM dataset_version")[1] == [(40,)]
+
+
+def test_a_store_of_an_older_version_may_be_migrated_when_it_is_first_written(tmp_path: Path) -> None:
+    _of_version_1(tmp_path / "s.db", company(1))
+    with Database(tmp_path / "s.db", migrate=False) as database:
+        assert database.query("PRAGMA user_version") == [(1,)]
+        take(database, [])
+        assert database.query("PRAGMA user_version") == [(schema.VERSION,)]
+        assert database.query("SELECT count(*) FROM run") == [(40,)]
+
+
+def test_all_tables_are_made_anew_from_the_events(tmp_path: Path) -> None:
+    events = company(2)
+    taken(tmp_path / "s.db", events)
+    before = contents(tmp_path / "s.db")
+    with Database(tmp_path / "s.db") as database:
+        for table in schema.TABLES:
+            if table not in (schema.EVENT, schema.REJECTED):
+                database.query(f"DELETE FROM {table.name}")
+        assert database.rebuild(only_if_old=True) == 0
+        assert database.query("SELECT count(*) FROM run") == [(0,)]
+        assert database.rebuild() == len(events)
+    assert contents(tmp_path / "s.db") == before

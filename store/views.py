@@ -1,0 +1,249 @@
+"""
+The views of the store in a SQLite file, for SQL by people: names in the place of ids.
+
+Paimon's proposal of lineage tables has four tables with the columns job, barrier_id, database, table and snapshot_id.
+The store has tables of the same names with ids. So the views with names end in `_by_name`; they have the proposal's
+columns and ours. `Store.sql` calls them by the proposal's names, so that its queries run as they stand there.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen
+class View:
+    """
+    One view.
+
+    Args:
+        name: its name.
+        meaning: what a row is, for people.
+        columns: its columns with their meanings.
+        sql: the query.
+    """
+
+    name: str
+    meaning: str
+    columns: tuple[tuple[str, str], ...]
+    sql: str
+
+
+_JOB = ("job", "The job's name; with its namespace and a slash if jobs of several namespaces are called so.")
+_TABLE = (
+    ("database", "What stands before the last dot or slash of the dataset's name; `default` if nothing does."),
+    ("table", "What stands behind it."),
+)
+_IDS = (("job_id", "The job."), ("name_id", "The dataset's name."), ("dataset_id", "The dataset."))
+_BARRIER = (
+    "barrier_id",
+    "The micro-batch; of a run that has none, its begin in microseconds since 1970.",
+)
+_RUN = ("run_id", "The run. A job whose checkpoint was deleted has the same barriers again, in another run.")
+_SNAPSHOT = "The snapshot or the version of the storage; else the run, and with a micro-batch, a slash and its number."
+
+# The sign that parts the name's last piece from what is before: rtrim takes all other signs from the end.
+_DATASET_NAME = """
+WITH ranked AS (
+  SELECT i.dataset_id, d.namespace, rtrim(d.name, '/') AS name,
+    row_number() OVER (PARTITION BY i.dataset_id
+      ORDER BY CASE WHEN d.name_id = i.dataset_id THEN 1 ELSE 0 END, d.last_time DESC, d.namespace, d.name) AS place
+  FROM dataset_identity i JOIN dataset d ON d.name_id = i.name_id
+), signed AS (
+  SELECT dataset_id, namespace, name, CASE WHEN instr(name, '/') > 0 THEN '/' ELSE '.' END AS sign
+  FROM ranked WHERE place = 1
+), parted AS (
+  SELECT dataset_id, namespace, name, sign, rtrim(name, replace(name, sign, '')) AS before FROM signed
+), above AS (
+  SELECT dataset_id, namespace, name, sign, before, rtrim(before, sign) AS above FROM parted
+)
+SELECT dataset_id, namespace, name,
+  CASE WHEN above = '' THEN 'default'
+    ELSE substr(above, length(rtrim(above, replace(above, sign, ''))) + 1) END AS "database",
+  substr(name, length(before) + 1) AS "table"
+FROM above"""
+_JOB_NAME = """
+SELECT j.job_id, j.namespace, CASE WHEN EXISTS (SELECT 1 FROM job o WHERE o.name = j.name AND o.job_id <> j.job_id)
+  THEN j.namespace || '/' || j.name ELSE j.name END AS job
+FROM job j"""
+_JOB_LINEAGE = """
+SELECT DISTINCT j.job, d."database", d."table", l.job_id, l.name_id, i.dataset_id, l.first_time, l.last_time
+FROM {table} l
+JOIN job_name j ON j.job_id = l.job_id
+JOIN dataset_identity i ON i.name_id = l.name_id
+JOIN dataset_name d ON d.dataset_id = i.dataset_id"""
+_BARRIER_ID = "CASE WHEN l.batch_id >= 0 THEN l.batch_id ELSE coalesce(r.started, r.first_time, l.time) END"
+_ID = (
+    "CASE WHEN {0}.snapshot <> '' THEN {0}.snapshot "
+    "WHEN {0}.batch_id >= 0 THEN {0}.run_id || '/' || {0}.batch_id ELSE {0}.run_id END"
+)
+_MADE = "({0}.snapshot <> '' OR {0}.batch_id >= 0 OR {1}.state IS NULL OR {1}.state NOT IN ('FAIL', 'ABORT'))"
+_SNAPSHOTS = """
+SELECT j.job, {barrier} AS barrier_id, d."database", d."table", {snapshot} AS snapshot_id, {more}
+  l.run_id, l.batch_id, l.job_id, l.name_id, i.dataset_id, l.time, l.row_count, l.bytes
+FROM {table} l
+JOIN dataset_identity i ON i.name_id = l.name_id
+JOIN dataset_name d ON d.dataset_id = i.dataset_id
+LEFT JOIN job_name j ON j.job_id = l.job_id
+LEFT JOIN run r ON r.run_id = l.run_id"""
+_CURRENT = f"""(
+    SELECT {_ID.format("w")} FROM dataset_identity o JOIN sink_snapshot_lineage w ON w.name_id = o.name_id
+    LEFT JOIN run v ON v.run_id = w.run_id
+    WHERE o.dataset_id = i.dataset_id AND NOT (w.run_id = l.run_id AND w.batch_id = l.batch_id)
+      AND w.time <= CASE WHEN l.batch_id < 0 AND r.started < l.time THEN r.started ELSE l.time END
+      AND {_MADE.format("w", "v")}
+    ORDER BY w.time DESC LIMIT 1)"""  # noqa: S608 (our own names alone)
+
+VIEWS = (
+    View(
+        "dataset_name",
+        "A dataset with the name by which people know it.",
+        (
+            ("dataset_id", "The dataset."),
+            ("namespace", "The namespace of that name."),
+            ("name", "The name: the latest other name that an event gave, else the dataset's own."),
+            *_TABLE,
+        ),
+        _DATASET_NAME,
+    ),
+    View(
+        "job_name",
+        "A job with a name that no other job has.",
+        (("job_id", "The job."), ("namespace", "Its namespace."), _JOB),
+        _JOB_NAME,
+    ),
+    View(
+        "source_job_lineage_by_name",
+        "A job reads a table.",
+        (
+            _JOB,
+            *_TABLE,
+            *_IDS,
+            ("first_time", "As in `source_job_lineage`."),
+            ("last_time", "As in `source_job_lineage`."),
+        ),
+        _JOB_LINEAGE.format(table="source_job_lineage"),
+    ),
+    View(
+        "sink_job_lineage_by_name",
+        "A job writes a table.",
+        (_JOB, *_TABLE, *_IDS, ("first_time", "As in `sink_job_lineage`."), ("last_time", "As in `sink_job_lineage`.")),
+        _JOB_LINEAGE.format(table="sink_job_lineage"),
+    ),
+    View(
+        "source_snapshot_lineage_by_name",
+        "A run, or one micro-batch of it, read a version of a table.",
+        (
+            _JOB,
+            _BARRIER,
+            *_TABLE,
+            ("snapshot_id", f"{_SNAPSHOT} The one that was current then, if the event has none."),
+            ("inferred", "1 if the event has none."),
+            _RUN,
+            ("batch_id", "As in `source_snapshot_lineage`, and so are the next ones."),
+            *_IDS,
+            ("time", ""),
+            ("row_count", ""),
+            ("bytes", ""),
+        ),
+        _SNAPSHOTS.format(
+            barrier=_BARRIER_ID,
+            snapshot=f"CAST(CASE WHEN l.snapshot <> '' THEN l.snapshot ELSE {_CURRENT} END AS TEXT)",
+            more="CASE WHEN l.snapshot = '' THEN 1 ELSE 0 END AS inferred,",
+            table="source_snapshot_lineage",
+        ),
+    ),
+    View(
+        "sink_snapshot_lineage_by_name",
+        "A run, or one micro-batch of it, made a version of a table.",
+        (
+            _JOB,
+            _BARRIER,
+            *_TABLE,
+            ("snapshot_id", _SNAPSHOT),
+            ("parent", "As in `sink_snapshot_lineage`."),
+            ("change", "As in `sink_snapshot_lineage`."),
+            _RUN,
+            ("batch_id", "As in `sink_snapshot_lineage`, and so are the next ones."),
+            *_IDS,
+            ("time", ""),
+            ("row_count", ""),
+            ("bytes", ""),
+        ),
+        _SNAPSHOTS.format(
+            barrier=_BARRIER_ID,
+            snapshot=f"CAST({_ID.format('l')} AS TEXT)",
+            more="l.parent, l.change,",
+            table="sink_snapshot_lineage",
+        )
+        + f"\nWHERE {_MADE.format('l', 'r')}",
+    ),
+    View(
+        "dataset_version",
+        "A version of a dataset, as its writers say. `history` tells their order, and versions that were only read.",
+        (
+            ("dataset_id", "The dataset."),
+            ("version", _SNAPSHOT),
+            ("kind", "`storage` or `run`: what gives the version its name."),
+            ("time", "The time of the event or of the micro-batch."),
+            ("run_id", "The run that made it."),
+            ("batch_id", "The micro-batch; -1 if there is none."),
+            ("job_id", "The job."),
+            ("parent", "The version before it, as the storage says."),
+            ("change", "Such as OVERWRITE or DROP; empty for an append."),
+            ("row_count", "How many rows were written."),
+            ("bytes", "How many bytes were written."),
+        ),
+        f"""
+SELECT i.dataset_id, CAST({_ID.format("l")} AS TEXT) AS version,
+  CASE WHEN l.snapshot <> '' THEN 'storage' ELSE 'run' END AS kind,
+  l.time, l.run_id, l.batch_id, l.job_id, l.parent, l.change, l.row_count, l.bytes
+FROM sink_snapshot_lineage l
+JOIN dataset_identity i ON i.name_id = l.name_id
+LEFT JOIN run r ON r.run_id = l.run_id
+WHERE {_MADE.format("l", "r")}""",  # noqa: S608 (our own names alone)
+    ),
+    View(
+        "version_column",
+        "A column of a version of a dataset, with its type: the schema that events told around that time.",
+        (
+            ("dataset_id", "The dataset."),
+            ("version", "The version, as in `dataset_version`."),
+            ("column_name", "The column; `a.b` for the field b of the struct a."),
+            ("type", "Its type."),
+            ("position", "Its place in the schema, from 0."),
+        ),
+        """
+SELECT DISTINCT v.dataset_id, v.version, c.column_name, c.type, c.position
+FROM dataset_version v
+JOIN dataset_identity i ON i.dataset_id = v.dataset_id
+JOIN dataset_column c ON c.name_id = i.name_id AND c.first_time <= v.time AND c.last_time >= v.time""",
+    ),
+    View(
+        "table_lineage",
+        "A job makes a table from another one.",
+        (
+            ("source_database", "The database of the table that is read."),
+            ("source_table", "The table."),
+            ("target_database", "The database of the table that is written."),
+            ("target_table", "The table."),
+            _JOB,
+            ("source_id", "The `dataset_id` of what is read."),
+            ("target_id", "The `dataset_id` of what is written."),
+            ("job_id", "The job."),
+        ),
+        """
+SELECT DISTINCT s."database" AS source_database, s."table" AS source_table, t."database" AS target_database,
+  t."table" AS target_table, t.job, s.dataset_id AS source_id, t.dataset_id AS target_id, t.job_id
+FROM source_job_lineage_by_name s JOIN sink_job_lineage_by_name t ON t.job_id = s.job_id""",
+    ),
+)
+"""All views, each after those that it uses."""
+
+PROPOSAL = ("source_job_lineage", "sink_job_lineage", "source_snapshot_lineage", "sink_snapshot_lineage")
+"""The names of the proposal's tables. `<name>_by_name` is the view of each."""
+
+
+def view_ddl() -> list[str]:
+    """Return the statements that make the views."""
+    return [f'CREATE VIEW IF NOT EXISTS "{view.name}" AS {view.sql.strip()}' for view in VIEWS]
