@@ -92,7 +92,7 @@ class _Session:
             spark = importlib.import_module("pyspark.sql")
             errors = importlib.import_module("pyspark.errors")
         except ImportError:
-            return "PySpark is not installed here: pip install 'openlineage-pyspark[spark]'"
+            return "PySpark is not installed here"
         if self._session is None:
             builder = spark.SparkSession.builder.appName("recovery")
             for key, value in self._conf.items():

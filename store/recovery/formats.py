@@ -104,7 +104,7 @@ def _step(number: int, step: Step) -> list[str]:
 def _about(step: Step) -> Iterator[str]:
     """Yield what a person should know of a step."""
     for again in step.again[:_SHOWN]:
-        batches = f", micro-batches {again.batches[0]} to {again.batches[1]}" if again.batches else ""
+        batches = _batches(again.batches)
         made = _some(again.made)
         yield f"It repeats the run {again.run_id}{batches}" + (f", which made {made}." if made else ".")
     if len(step.again) > _SHOWN:
@@ -113,6 +113,13 @@ def _about(step: Step) -> Iterator[str]:
         yield f"It reads {', '.join(map(_pin, step.inputs))}."
     yield from step.notes
     yield from (f"Not sure: {doubt}." for doubt in step.doubts)
+
+
+def _batches(batches: tuple[int, ...]) -> str:
+    if not batches:
+        return ""
+    first, last = batches
+    return f", micro-batches {first} to {last}" if first != last else f", micro-batch {first}"
 
 
 def _pin(pin: Pin) -> str:

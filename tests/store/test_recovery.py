@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -534,3 +535,10 @@ def test_what_was_rolled_back_already_is_not_repeated(filled: Fill) -> None:
         ("db.total", ("31",), False),
     ]
     assert code_of(found) == [SUM_AGAIN]
+
+
+def test_the_page_shows_the_plan_of_its_example(filled: Fill) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "recovery.md").read_text("utf-8")
+    shown = page.split("<!-- The plan of the test `three_layers`. -->\n```\n")[1].split("```")[0]
+
+    assert shown == FORMATS["text"](filled(*three_layers()).recover("db.raw", version="12"))
