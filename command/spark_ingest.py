@@ -1,4 +1,4 @@
-"""`ingest --spark`, and `store compact`: a store in the tables of a catalog."""
+"""`ingest --spark`, `store compact` and `store views`: a store in the tables of a catalog."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ _EVERY = "with --stream: go on, and look for new events that often, such as '1 m
 _CHECKPOINT = "with --stream: the folder in which Spark notes how far it is"
 _OPTION = "with --spark: an option of Spark's source, such as kafka.security.protocol=SSL"
 _COMPACT = "Merges small files and repeated rows of a store in Spark's tables. No ingest may run at the same time."
+_VIEWS = """\
+Makes the views table_edges and column_edges and, in Spark's own catalog from Spark 4 on, the functions
+downstream_tables(NAME) and upstream_tables(NAME), so that SQL alone asks the store."""
 
 
 def add_ingest_options(parser: argparse.ArgumentParser) -> None:
@@ -38,13 +41,21 @@ def add_ingest_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `store compact` to the command line."""
+    """Add `store` to the command line."""
     store = commands.add_parser("store", help="look after a lineage store", description="Looks after a lineage store.")
-    parts = store.add_subparsers(metavar="COMMAND", required=True)
-    compact = parts.add_parser("compact", help="merge small files", description=_COMPACT)
-    compact.add_argument("--store", required=True, metavar="CATALOG.SCHEMA", help="the store's schema")
-    add_spark(compact)
-    compact.set_defaults(run=run_compact)
+    add_below(store.add_subparsers(metavar="COMMAND", required=True))
+
+
+def add_below(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `compact` and `views` below `store`."""
+    for name, help_, description, run in (
+        ("compact", "merge small files in Spark's tables", _COMPACT, run_compact),
+        ("views", "make views and SQL functions in Spark's catalog", _VIEWS, run_views),
+    ):
+        parser = parts.add_parser(name, help=help_, description=description)
+        parser.add_argument("--store", required=True, metavar="CATALOG.SCHEMA", help="the store's schema")
+        add_spark(parser)
+        parser.set_defaults(run=run)
 
 
 def run_ingest(options: argparse.Namespace) -> int:
@@ -66,6 +77,23 @@ def run_ingest(options: argparse.Namespace) -> int:
         complain(str(problem))
         return _WRONG
     return _tell(name, found)
+
+
+def run_views(options: argparse.Namespace) -> int:
+    """
+    Make the views and functions of a store.
+
+    Returns:
+        The exit code: 1 if some can't be made, 2 if none can.
+    """
+    try:
+        missing = SparkTables(session_for(options.store, options), options.store).make_views()
+    except StoreError as problem:
+        complain(str(problem))
+        return _WRONG
+    for each in missing:
+        complain(each)
+    return int(bool(missing))
 
 
 def run_compact(options: argparse.Namespace) -> int:

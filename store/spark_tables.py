@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.store import schema, spark_sql
+from openlineage_pyspark.store import schema, spark_sql, spark_views
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.identity import dataset_ids
 from openlineage_pyspark.store.ingest import Taken
@@ -26,6 +26,7 @@ _NAME = re.compile(r"\w[\w-]*(\.\w[\w-]*)?")
 _FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
 _CONFLICT = re.compile(r"Concurrent\w+Exception|CommitFailedException|conflicting (files|deletes)")
 _TRIES = 5
+_FIRST_WITH_FUNCTIONS = 4
 _SHOWN = 10
 
 
@@ -141,6 +142,30 @@ class SparkTables:
             for table in schema.TABLES:
                 self._compact(table)
             self._write_identities(self.session, dataset_ids(self._all_pointers()))
+
+    def make_views(self) -> list[str]:
+        """
+        Make the views and, where Spark and the catalog have them, the table functions.
+
+        Returns:
+            What the catalog or this Spark can't hold, as sentences.
+        """
+        missing = []
+        try:
+            with told("views can't be made"):
+                for statement in spark_views.views(self.schema_name):
+                    self.session.sql(statement)
+        except StoreError as problem:
+            return [f"the catalog {catalog_of(self.schema_name)} holds no views, and so no functions: {problem}"]
+        if not is_in_session_catalog(self.schema_name):
+            missing.append(f"the catalog {catalog_of(self.schema_name)} holds no functions; Spark's own does")
+        elif int(self.session.version.split(".")[0]) < _FIRST_WITH_FUNCTIONS:
+            missing.append(f"Spark {self.session.version} has no table functions in SQL; Spark 4 does")
+        else:
+            with told("functions can't be made"):
+                for statement in spark_views.functions(self.schema_name):
+                    self.session.sql(statement)
+        return missing
 
     def _take(self, session: SparkSession, view: str) -> Taken:
         counts = dict(

@@ -329,3 +329,20 @@ def test_several_versions_of_a_dataset_in_one_run_follow_each_other(tmp_path: Pa
     taken(tmp_path / "s.db", [run_event("job", "COMPLETE", 0, inputs=(read,), outputs=(made,))])
     assert _query(tmp_path, "SELECT snapshot FROM source_snapshot_lineage ORDER BY 1") == [("1",), ("2",)]
     assert _query(tmp_path, "SELECT snapshot, parent FROM sink_snapshot_lineage ORDER BY 1") == [("8", "7"), ("9", "8")]
+
+
+def test_a_chain_of_names_follows_its_end(tmp_path: Path) -> None:
+    def named(name: str, other: str, minute: int) -> dict[str, Any]:
+        made = dataset(name, symlinks=symlink(other, namespace="lake"))
+        return run_event(f"job {name}", "COMPLETE", minute, outputs=(made,))
+
+    for event in (named("b", "c", 1), named("a", "b", 2), named("z", "a", 3)):
+        taken(tmp_path / "store.db", [event])
+    with Database(tmp_path / "store.db") as database:
+        found = dict(
+            database.query(
+                "SELECT n.name, o.name FROM dataset_identity i JOIN dataset n ON n.name_id = i.name_id "
+                "JOIN dataset o ON o.name_id = i.dataset_id"
+            )
+        )
+    assert found == dict.fromkeys("abcz", "z")

@@ -1,0 +1,119 @@
+"""The views and the table functions with which analysts ask a store in Spark's tables without this package. Pure."""
+
+from __future__ import annotations
+
+from openlineage_pyspark.store.spark_sql import quoted, text, whole_name
+
+_MOST_LEVELS = 200
+
+# As in `reach`: a job does what its last complete run did, and the other runs of the same parent.
+_SINCE = """\
+SELECT r.job_id, min(coalesce(s.started, s.first_time)) AS since
+FROM (
+  SELECT job_id, max(coalesce(started, first_time)) AS started FROM {run} WHERE state = 'COMPLETE' GROUP BY job_id
+) l
+JOIN {run} r ON r.job_id = l.job_id AND r.state = 'COMPLETE' AND coalesce(r.started, r.first_time) = l.started
+JOIN {run} s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id)
+GROUP BY r.job_id"""
+
+_NAMED = """\
+JOIN {dataset} sd ON sd.name_id = s.dataset_id JOIN {dataset} td ON td.name_id = t.dataset_id
+JOIN {job} j ON j.job_id = e.job_id LEFT JOIN ({since}) h ON h.job_id = e.job_id
+WHERE e.last_time >= coalesce(h.since, 0)"""
+
+_NAMES = """\
+s.dataset_id AS source_id, sd.namespace AS source_namespace, sd.name AS source_name, {source}
+t.dataset_id AS target_id, td.namespace AS target_namespace, td.name AS target_name, {target}
+j.namespace AS job_namespace, j.name AS job_name"""
+
+_TABLE_EDGES = """\
+SELECT DISTINCT {names}
+FROM (
+  SELECT sl.job_id, sl.name_id AS input_id, tl.name_id AS output_id, least(sl.last_time, tl.last_time) AS last_time
+  FROM {source_job_lineage} sl JOIN {sink_job_lineage} tl ON tl.job_id = sl.job_id
+) e
+JOIN {dataset_identity} s ON s.name_id = e.input_id JOIN {dataset_identity} t ON t.name_id = e.output_id
+{named}"""
+
+_COLUMN_EDGES = """\
+SELECT {names}, e.type, e.subtype, e.masking, e.expression, e.last_run
+FROM {column_lineage} e
+JOIN {dataset_identity} s ON s.name_id = e.input_id JOIN {dataset_identity} t ON t.name_id = e.output_id
+{named}"""
+
+_REACHED = """\
+CREATE OR REPLACE FUNCTION {function}(thing STRING COMMENT 'a name, or the end of one from a dot or a slash on')
+RETURNS TABLE (depth INT COMMENT 'how many jobs lie between', namespace STRING, name STRING)
+COMMENT {meaning}
+RETURN SELECT r.at.depth, d.namespace, d.name
+FROM (
+  SELECT explode(aggregate(
+    sequence(1, {levels}),
+    named_struct(
+      'front', array(s.id), 'seen', array(s.id), 'found', CAST(array() AS ARRAY<STRUCT<depth: INT, id: BIGINT>>)),
+    (a, level) -> named_struct(
+      'front', {following},
+      'seen', array_union(a.seen, {following}),
+      'found', concat(a.found, transform({following}, x -> named_struct('depth', level, 'id', x)))),
+    a -> a.found)) AS at
+  FROM (
+    SELECT DISTINCT i.dataset_id AS id FROM {dataset} n JOIN {dataset_identity} i ON i.name_id = n.name_id
+    WHERE n.name = thing OR endswith(n.name, concat('.', thing)) OR endswith(n.name, concat('/', thing))
+  ) s CROSS JOIN (
+    SELECT map_from_entries(collect_list(struct(here, there))) AS next
+    FROM (SELECT {here} AS here, collect_set({there}) AS there FROM {table_edges} GROUP BY {here})
+  ) l
+) r JOIN {dataset} d ON d.name_id = r.at.id"""
+
+_FOLLOWING = """\
+array_except(flatten(transform(a.front, y -> coalesce(try_element_at(l.next, y), CAST(array() AS ARRAY<BIGINT>)))), \
+a.seen)"""
+
+
+def views(schema_name: str) -> list[str]:
+    """
+    Return the statements that make the views: what jobs do now, between tables and between columns.
+
+    Args:
+        schema_name: the schema, with its catalog.
+    """
+    names = {name: whole_name(schema_name, name) for name in _TABLES}
+    named = _NAMED.format(**names, since=_SINCE.format(**names))
+    of_tables = _TABLE_EDGES.format(**names, names=_NAMES.format(source="", target=""), named=named)
+    columns = _NAMES.format(source="e.input_column AS source_column,", target="e.output_column AS target_column,")
+    of_columns = _COLUMN_EDGES.format(**names, names=columns, named=named)
+    return [
+        f"CREATE OR REPLACE VIEW {whole_name(schema_name, name)} COMMENT {text(meaning)} AS {query}"
+        for name, meaning, query in (
+            ("table_edges", "A job makes one dataset from another.", of_tables),
+            ("column_edges", "A job makes a column of one dataset from a column of another.", of_columns),
+        )
+    ]
+
+
+def functions(schema_name: str) -> list[str]:
+    """
+    Return the statements that make the table functions, which Spark has from 4.0 on.
+
+    Args:
+        schema_name: the schema: in Spark's own catalog, as other ones hold no functions.
+    """
+    names = {name: whole_name(schema_name, name) for name in (*_TABLES, "table_edges")}
+    return [
+        _REACHED.format(
+            **names,
+            function=f"{'.'.join(map(quoted, schema_name.split('.')))}.{name}",
+            meaning=text(meaning),
+            levels=_MOST_LEVELS,
+            following=_FOLLOWING,
+            here=here,
+            there=there,
+        )
+        for name, meaning, here, there in (
+            ("downstream_tables", "The datasets that are made from one.", "source_id", "target_id"),
+            ("upstream_tables", "The datasets that one is made from.", "target_id", "source_id"),
+        )
+    ]
+
+
+_TABLES = ("run", "job", "dataset", "dataset_identity", "source_job_lineage", "sink_job_lineage", "column_lineage")

@@ -1,0 +1,347 @@
+"""The store in Spark's tables: the same rows and the same answers as in one SQLite file, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import networkx
+import pytest
+from openlineage_pyspark.store import schema
+from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.ingest import EventLine, take
+from openlineage_pyspark.store.spark_ingest import Origin, take_once, take_stream
+from openlineage_pyspark.store.spark_sql import Format
+from openlineage_pyspark.store.spark_tables import SparkTables
+from openlineage_pyspark.store.sqlite import Database
+from support.lineage_events import at, company, dataset, run_event, symlink, text_of
+from support.maven import fetched
+from support.spark_jobs import QUICK, SPARK_VERSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JARS = (
+    "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",
+    "io.delta:delta-spark_2.12:3.3.2",
+    "io.delta:delta-storage:3.3.2",
+)
+EXTENSIONS = (
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    "io.delta.sql.DeltaSparkSessionExtension",
+)
+CATALOGS = {
+    "spark.sql.extensions": ",".join(EXTENSIONS),
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.ice.type": "hadoop",
+    # A table's log is read in fifty parts otherwise.
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+SMALL = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.catalogImplementation": "in-memory",
+    # Thousands of tiny queries: to compile each one takes longer than to run it.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+HAS_LAKES = SPARK_VERSION.startswith("3.5")
+FORMATS = ("iceberg", "delta", "parquet") if HAS_LAKES else ("parquet",)
+SCHEMAS = {"iceberg": "ice.lineage", "delta": "spark_catalog.lineage_delta", "parquet": "lineage"}
+# Each of so many is asked, unless the variable says otherwise: 1 for all of them.
+EACH = int(os.environ.get("STORE_QUESTIONS_EACH", "10"))
+KILLS = int(os.environ.get("STORE_KILLS", "3"))
+
+
+def events() -> list[dict[str, Any]]:
+    """Return the events of 20 producers: with cycles, renames, in any order, and a part of them twice."""
+    found = company(7, tables=14, jobs=24)
+    rename = {"previousIdentifier": {"namespace": "lake", "name": "t1"}, "lifecycleStateChange": "RENAME"}
+    found += [
+        run_event("rename", "COMPLETE", 40, outputs=(dataset("u1", columns=("a", "b"), lifecycleStateChange=rename),)),
+        run_event("after", "COMPLETE", 41, inputs=(dataset("u1"),), outputs=(dataset("u2"),)),
+        run_event("other name", "COMPLETE", 42, outputs=(dataset("t2", symlinks=symlink("t1", namespace="lake")),)),
+        run_event("failed", "FAIL", 43, inputs=(dataset("t3"),), errorMessage={"message": "it's \\ 'quoted'"}),
+        run_event("version", "COMPLETE", 44, inputs=(dataset("t4", version={"datasetVersion": "41"}),)),
+    ]
+    for number, event in enumerate(found):
+        event["producer"] = f"https://example.org/producer{number % 20}"
+    chance = random.Random(7)  # noqa: S311 (a test's choice)
+    chance.shuffle(found)
+    return found + found[:15]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with `events` in two files, one of them gzipped, and a line that is no event."""
+    found = tmp_path_factory.mktemp("store")
+    lines = text_of(events()).splitlines(keepends=True)
+    (found / "events" / "below").mkdir(parents=True)
+    (found / "events" / "first.ndjson").write_text("".join(lines[:30]) + "no event\n")
+    with gzip.open(found / "events" / "below" / "second.ndjson.gz", "wt") as packed:
+        packed.write("".join(lines[30:]))
+    (found / "events" / "notes.txt").write_text("no event file")
+    return found
+
+
+@pytest.fixture(scope="module")
+def conf(folder: Path, real_spark: None) -> dict[str, str]:
+    """Return the Spark properties of a session with the catalogs of the formats."""
+    lakes = {}
+    if HAS_LAKES:
+        jars = ",".join(str(fetched(jar, folder)) for jar in JARS)
+        lakes = {**CATALOGS, "spark.jars": jars, "spark.sql.catalog.ice.warehouse": str(folder / "ice")}
+    return {**QUICK, **SMALL, **lakes, "spark.sql.warehouse.dir": str(folder / "warehouse")}
+
+
+@pytest.fixture(scope="module")
+def session(conf: dict[str, str]) -> Iterator[SparkSession]:
+    """Return a session; it stops with the module."""
+    from openlineage_pyspark.store.spark_session import session_of
+
+    found = session_of(conf)
+    found.sparkContext.setLogLevel("OFF")
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="module")
+def lite(folder: Path) -> Iterator[Database]:
+    """Return the same events in one SQLite file."""
+    with Database(folder / "lineage.db") as database:
+        lines = [*text_of(events()).splitlines(), "no event"]
+        take(database, [EventLine("test", line) for line in lines])
+        yield database
+
+
+@pytest.fixture(scope="module")
+def filled(session: SparkSession, folder: Path) -> Callable[[str], SparkTables]:
+    """Return a function that gives the store of a format, filled once."""
+    made: dict[str, SparkTables] = {}
+
+    def fill(format_: str) -> SparkTables:
+        if format_ not in made:
+            made[format_] = SparkTables.make(session, SCHEMAS[format_], Format(format_))
+            taken = take_once(made[format_], Origin(str(folder / "events")))
+            assert (taken.events, taken.rejected) == (len(events()), 1)
+        return made[format_]
+
+    return fill
+
+
+def rows_of(tables: Any, table: schema.Table) -> list[tuple[Any, ...]]:
+    """Return all rows of a table, apart from where a text came from: SQLite knows its line."""
+    columns = ", ".join(column.name for column in table.stored if column.name != "source")
+    return sorted(tables.query(f"SELECT {columns} FROM {table.name}"), key=repr)
+
+
+def differing(tables: SparkTables, lite: Database) -> list[str]:
+    """Return the names of the tables that have other rows."""
+    return [table.name for table in schema.TABLES if rows_of(tables, table) != rows_of(lite, table)]
+
+
+def questions() -> list[tuple[str, Callable[[Store], Any]]]:
+    """Return 200 questions, with their names."""
+    tables = [f"t{number}" for number in range(14)]
+    found: list[tuple[str, Callable[[Store], Any]]] = []
+    for table in tables:
+        found += [
+            (f"downstream {table}", lambda store, table=table: store.downstream(table).to_dict()),
+            (f"upstream {table}", lambda store, table=table: store.upstream(table).to_dict()),
+            (f"downstream {table} ever", lambda store, table=table: store.downstream(table, ever=True).to_dict()),
+            (f"near {table}", lambda store, table=table: store.upstream(table, depth=1).to_dict()),
+            (f"{table} then", lambda store, table=table: store.upstream(table, as_of=at(12)).to_dict()),
+            (f"history {table}", lambda store, table=table: store.history(table)),
+            (f"datasets {table}", lambda store, table=table: store.datasets(containing=table)),
+        ]
+        for column in ("a", "c"):
+            name = f"{table}.{column}"
+            found += [
+                (f"downstream {name}", lambda store, name=name: store.downstream(name).to_dict()),
+                (f"upstream {name}", lambda store, name=name: store.upstream(name, direct=True).to_dict()),
+            ]
+    ways = [(source, target) for source in tables[:6] for target in tables[6:]]
+    found += [
+        (f"between {source} {target}", lambda store, ends=(source, target): store.between(*ends).to_dict())
+        for source, target in ways
+    ][: 200 - len(found)]
+    found[-3:] = [
+        ("jobs", lambda store: store.jobs(containing="JOB1")),
+        ("failed runs", lambda store: store.runs(states=["FAIL"])),
+        ("runs", lambda store: store.runs(job="job", since=at(3), limit=9)),
+    ]
+    return found
+
+
+def answered(store: Store, ask: Callable[[Store], Any]) -> Any:
+    """Return an answer, or why there is none."""
+    try:
+        return ask(store)
+    except StoreError as problem:
+        return str(problem)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_the_rows_are_those_of_sqlite_also_when_events_are_taken_again(
+    filled: Callable[[str], SparkTables], lite: Database, folder: Path, format_: str
+) -> None:
+    tables = filled(format_)
+    assert differing(tables, lite) == []
+    if format_ != "delta":
+        take_once(tables, Origin(str(folder / "events" / "first.ndjson")))
+        assert differing(tables, lite) == []
+
+
+@pytest.mark.parametrize("format_", [format_ for format_ in FORMATS if format_ != "delta"])
+def test_questions_have_the_answers_of_sqlite(
+    filled: Callable[[str], SparkTables], lite: Database, session: SparkSession, format_: str
+) -> None:
+    tables = filled(format_)
+    asked = questions()
+    assert len(asked) == 200
+    names = [f"{SCHEMAS[format_]}.{table.name}" for table in schema.TABLES if table is not schema.EVENT]
+    for name in names:
+        session.sql(f"CACHE TABLE {name}")
+    try:
+        for name, ask in asked[::EACH]:
+            assert answered(Store(tables), ask) == answered(Store(lite), ask), name
+    finally:
+        for name in names:
+            session.sql(f"UNCACHE TABLE {name}")
+
+
+def test_answers_of_this_lineage_are_those_of_a_plain_graph(lite: Database) -> None:
+    # What t2 is called too is no longer a table of its own.
+    own = {"t1": "t2"}
+    graph: networkx.DiGraph[str] = networkx.DiGraph([("t2", "u1")])
+    graph.add_edges_from(
+        (own.get(source["name"], source["name"]), own.get(target["name"], target["name"]))
+        for event in events()
+        for source in event["inputs"]
+        for target in event["outputs"]
+    )
+    for table in sorted(graph):
+        depths = networkx.single_source_shortest_path_length(graph, table)
+        found = {node.name: node.depth for node in Store(lite).downstream(table).nodes}
+        assert found == {name: depth for name, depth in depths.items() if depth}, table
+
+
+def test_a_stream_takes_each_file_once_and_goes_on_from_its_checkpoint(
+    session: SparkSession, folder: Path, lite: Database
+) -> None:
+    tables = SparkTables.make(session, "lineage_stream", Format.PARQUET)
+    arriving, checkpoint = folder / "arriving", str(folder / "checkpoint")
+    arriving.mkdir()
+    lines = text_of(events()).splitlines(keepends=True)
+    (arriving / "a.ndjson").write_text("".join(lines[:30]))
+    assert take_stream(tables, Origin(str(arriving)), checkpoint=checkpoint).events == 30
+    (arriving / "b.ndjson").write_text("".join(lines[30:]) + "no event\n")
+    taken = take_stream(tables, Origin(str(arriving)), checkpoint=checkpoint)
+    assert (taken.events, taken.rejected) == (len(lines) - 30, 1)
+    assert differing(tables, lite) == []
+    with pytest.raises(StoreError, match="a stream needs a folder for its checkpoint"):
+        take_stream(tables, Origin(str(arriving)))
+
+
+def take_forever(tables: SparkTables, origin: Origin) -> None:
+    """Take events until something breaks."""
+    while True:
+        take_once(tables, origin)
+
+
+def test_an_ingest_that_is_broken_off_again_and_again_loses_and_doubles_nothing(
+    session: SparkSession, folder: Path, lite: Database
+) -> None:
+    tables = SparkTables.make(session, "lineage_broken", Format.PARQUET)
+    chance = random.Random(3)  # noqa: S311 (a test's choice)
+    ended = threading.Event()
+
+    def break_off() -> None:
+        while not ended.wait(chance.uniform(0.1, 1.5)):
+            session.sparkContext.cancelAllJobs()
+
+    for _ in range(KILLS):
+        ended.clear()
+        breaker = threading.Thread(target=break_off)
+        breaker.start()
+        try:
+            with pytest.raises(StoreError):
+                take_forever(tables, Origin(str(folder / "events")))
+        finally:
+            ended.set()
+            breaker.join()
+    take_once(tables, Origin(str(folder / "events")))
+    assert differing(tables, lite) == []
+
+
+@pytest.mark.skipif(not HAS_LAKES, reason="no Iceberg is named here for this Spark")
+def test_an_ingest_that_is_killed_again_and_again_loses_and_doubles_nothing(
+    session: SparkSession, conf: dict[str, str], folder: Path, lite: Database
+) -> None:
+    chance = random.Random(5)  # noqa: S311 (a test's choice)
+    settings = [f"--conf={key}={value}" for key, value in conf.items()]
+    place = ["--into", "ice.killed", "--from", str(folder / "events")]
+    command = [sys.executable, "-m", "openlineage_pyspark", "ingest", "--spark", *place, *settings]
+    warehouse = folder / "ice" / "killed"
+    for _ in range(KILLS):
+        # So many files later it is killed: in the middle of any of its statements.
+        enough = len(list(warehouse.rglob("*"))) + chance.randint(1, 80)
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, cwd=folder
+        )
+        while process.poll() is None and len(list(warehouse.rglob("*"))) < enough:
+            time.sleep(0.02)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, f"{len(events())} events taken into ice.killed\n"), done.stderr[-2000:]
+    assert differing(SparkTables(session, "ice.killed"), lite) == []
+
+
+@pytest.mark.parametrize("format_", [format_ for format_ in FORMATS if format_ != "delta"])
+def test_a_compaction_changes_no_row(filled: Callable[[str], SparkTables], lite: Database, format_: str) -> None:
+    tables = filled(format_)
+    tables.compact()
+    assert differing(tables, lite) == []
+    assert differing(SparkTables(tables.session, SCHEMAS[format_]), lite) == []
+
+
+def test_sql_alone_asks_the_store(filled: Callable[[str], SparkTables], lite: Database, session: SparkSession) -> None:
+    tables = filled("parquet")
+    missing = tables.make_views()
+    edges = {(row.source_name, row.target_name) for row in session.table("lineage.table_edges").collect()}
+    near = {(link.source.name, link.target.name) for link in Store(lite).downstream("t5", depth=1).links}
+    assert {edge for edge in edges if edge[0] == "t5"} == near
+    if SPARK_VERSION.startswith("3."):
+        assert missing == [f"Spark {SPARK_VERSION} has no table functions in SQL; Spark 4 does"]
+        return
+    assert missing == []
+    for name, ask in (("downstream", Store(lite).downstream), ("upstream", Store(lite).upstream)):
+        rows = session.sql(f"SELECT * FROM lineage.{name}_tables('t5')").collect()
+        assert sorted(tuple(row) for row in rows) == sorted(
+            (node.depth, node.namespace, node.name) for node in ask("t5").nodes
+        )
+
+
+def test_what_is_no_store_is_refused(session: SparkSession, filled: Callable[[str], SparkTables], folder: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is no store at nowhere\. `openlineage-pyspark ingest --spark"):
+        Store.open_spark(session, "nowhere")
+    with pytest.raises(StoreError, match=r"'a\.b\.c' is no schema: write CATALOG\.SCHEMA"):
+        Store.open_spark(session, "a.b.c")
+    with pytest.raises(StoreError, match="holds no event files"):
+        take_once(
+            SparkTables.make(session, "lineage", Format.PARQUET),
+            Origin(str(session.conf.get("spark.sql.warehouse.dir"))),
+        )
