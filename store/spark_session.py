@@ -20,7 +20,7 @@ _QUIET = {"spark.openlineage.disabled": "true", "spark.ui.showConsoleProgress": 
 
 def session_of(conf: Mapping[str, str], *, is_session_catalog: bool = False) -> SparkSession:
     """
-    Return the active session, or else a new one.
+    Return the active session if nothing is asked of it, or else a new one.
 
     Args:
         conf: Spark properties, as `spark-submit --conf` takes them.
@@ -32,7 +32,10 @@ def session_of(conf: Mapping[str, str], *, is_session_catalog: bool = False) -> 
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise StoreError("a store in Spark's tables needs PySpark: pip install 'openlineage-pyspark[spark]'") from None
+        raise StoreError("a store in Spark's tables needs PySpark, from 3.5 on") from None
+    active = SparkSession.getActiveSession()
+    if active is not None and not conf:
+        return active
     builder = SparkSession.builder.appName(_NAME)
     for key, value in {**_QUIET, **conf}.items():
         builder = builder.config(key, value)
