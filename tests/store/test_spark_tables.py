@@ -151,25 +151,35 @@ def differing(tables: SparkTables, lite: Database) -> list[str]:
     return [table.name for table in schema.TABLES if rows_of(tables, table) != rows_of(lite, table)]
 
 
+def asking(method: str, *names: str, **options: Any) -> Callable[[Store], Any]:
+    """Return a question as a function of the store that is asked."""
+
+    def asked(store: Store) -> Any:
+        answer = getattr(store, method)(*names, **options)
+        return answer.to_dict() if hasattr(answer, "to_dict") else answer
+
+    return asked
+
+
 def questions() -> list[tuple[str, Callable[[Store], Any]]]:
     """Return 200 questions, with their names."""
     tables = [f"t{number}" for number in range(14)]
     found: list[tuple[str, Callable[[Store], Any]]] = []
     for table in tables:
         found += [
-            (f"downstream {table}", lambda store, table=table: store.downstream(table).to_dict()),
-            (f"upstream {table}", lambda store, table=table: store.upstream(table).to_dict()),
-            (f"downstream {table} ever", lambda store, table=table: store.downstream(table, ever=True).to_dict()),
-            (f"near {table}", lambda store, table=table: store.upstream(table, depth=1).to_dict()),
-            (f"{table} then", lambda store, table=table: store.upstream(table, as_of=at(12)).to_dict()),
-            (f"history {table}", lambda store, table=table: store.history(table)),
-            (f"datasets {table}", lambda store, table=table: store.datasets(containing=table)),
+            (f"downstream {table}", asking("downstream", table)),
+            (f"upstream {table}", asking("upstream", table)),
+            (f"downstream {table} ever", asking("downstream", table, ever=True)),
+            (f"near {table}", asking("upstream", table, depth=1)),
+            (f"{table} then", asking("upstream", table, as_of=at(12))),
+            (f"history {table}", asking("history", table)),
+            (f"datasets {table}", asking("datasets", containing=table)),
         ]
         for column in ("a", "c"):
             name = f"{table}.{column}"
             found += [
-                (f"downstream {name}", lambda store, name=name: store.downstream(name).to_dict()),
-                (f"upstream {name}", lambda store, name=name: store.upstream(name, direct=True).to_dict()),
+                (f"downstream {name}", asking("downstream", name)),
+                (f"upstream {name}", asking("upstream", name, direct=True)),
             ]
     ways = [(source, target) for source in tables[:6] for target in tables[6:]]
     found += [
@@ -177,9 +187,9 @@ def questions() -> list[tuple[str, Callable[[Store], Any]]]:
         for source, target in ways
     ][: 200 - len(found)]
     found[-3:] = [
-        ("jobs", lambda store: store.jobs(containing="JOB1")),
-        ("failed runs", lambda store: store.runs(states=["FAIL"])),
-        ("runs", lambda store: store.runs(job="job", since=at(3), limit=9)),
+        ("jobs", asking("jobs", containing="JOB1")),
+        ("failed runs", asking("runs", states=["FAIL"])),
+        ("runs", asking("runs", job="job", since=at(3), limit=9)),
     ]
     return found
 
