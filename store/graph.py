@@ -24,10 +24,10 @@ from openlineage_pyspark.graph.model import (
     node_id,
 )
 from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
-from openlineage_pyspark.store.lists import time_of_micros
 from openlineage_pyspark.store.names import datasets, find, whole_name
 from openlineage_pyspark.store.reach import Direction, Limits, holding_since, reach
 from openlineage_pyspark.store.rows import InvalidEventError, parse_event, remarks_of
+from openlineage_pyspark.store.times import known_time
 
 if TYPE_CHECKING:
     from openlineage_pyspark.graph.model import Confidence, Node
@@ -277,5 +277,5 @@ def _dataset_id(dataset: DatasetName) -> str:
 
 
 def _text_of(micros: int | None) -> str:
-    time = time_of_micros(micros)
+    time = known_time(micros)
     return "" if time is None else time.isoformat().replace("+00:00", "Z")
