@@ -13,7 +13,7 @@ from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import Contribution, CustomFacets
 from openlineage_pyspark.facets.events.size import OWN, serialise_within
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink, Versions
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.run import Failure, Gap, Job, RunInput, RunOutput
 
@@ -86,7 +86,9 @@ def large_state(full_run):
         job=attrs.evolve(full_run[1].job, sql="SELECT " + TEXT),
         inputs=(
             *full_run[1].inputs,
-            RunInput(attrs.evolve(source, locations=("/data/users/2026-01-01",))),
+            RunInput(
+                attrs.evolve(source, locations=("/data/users/2026-01-01",), versions=Versions("delta", ("1", "2")))
+            ),
             *(RunInput(Dataset(Identifier("file", f"/{n}"))) for n in range(30)),
         ),
         outputs=(written, *(RunOutput(Dataset(Identifier("file", f"/out/{n}"))) for n in range(30))),
