@@ -53,6 +53,9 @@ def way(subtype, text="", kind="DIRECT"):
     return Transformation(kind, subtype, text)
 
 
+VERSIONS = Versions("delta", ("1", "2"))
+
+
 @pytest.fixture
 def large_state(full_run):
     """Return a failed run with much content of every kind."""
@@ -86,10 +89,8 @@ def large_state(full_run):
         job=attrs.evolve(full_run[1].job, sql="SELECT " + TEXT),
         inputs=(
             *full_run[1].inputs,
-            RunInput(
-                attrs.evolve(source, locations=("/data/users/2026-01-01",), versions=Versions("delta", ("1", "2")))
-            ),
-            *(RunInput(Dataset(Identifier("file", f"/{n}"))) for n in range(30)),
+            RunInput(attrs.evolve(source, locations=("/data/users/2026-01-01",))),
+            *(RunInput(Dataset(Identifier("file", f"/{n}"), versions=VERSIONS)) for n in range(30)),
         ),
         outputs=(written, *(RunOutput(Dataset(Identifier("file", f"/out/{n}"))) for n in range(30))),
         failure=Failure("message " + "m" * 9_000, "PYTHON", "first\n" + "t" * 9_000 + "\nlast"),
