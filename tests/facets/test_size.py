@@ -14,7 +14,7 @@ from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import Contribution, CustomFacets
 from openlineage_pyspark.facets.events.size import OWN, serialise_within
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink, Versions
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
 from openlineage_pyspark.facets.model.run import Failure, Gap, Job, RunInput, RunOutput
@@ -58,6 +58,9 @@ def way(subtype, text="", kind="DIRECT"):
     return Transformation(kind, subtype, text)
 
 
+VERSIONS = Versions("delta", ("1", "2"))
+
+
 def batch(number):
     read = BatchSource("Orders", USER, '{"at":1}', '{"at":2}', rows=1)
     time = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
@@ -98,7 +101,7 @@ def large_state(full_run):
         inputs=(
             *full_run[1].inputs,
             RunInput(attrs.evolve(source, locations=("/data/users/2026-01-01",))),
-            *(RunInput(Dataset(Identifier("file", f"/{n}"))) for n in range(30)),
+            *(RunInput(Dataset(Identifier("file", f"/{n}"), versions=VERSIONS)) for n in range(30)),
         ),
         outputs=(written, *(RunOutput(Dataset(Identifier("file", f"/out/{n}"))) for n in range(30))),
         failure=Failure("message " + "m" * 9_000, "PYTHON", "first\n" + "t" * 9_000 + "\nlast"),
