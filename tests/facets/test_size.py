@@ -14,7 +14,7 @@ from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import Contribution, CustomFacets
 from openlineage_pyspark.facets.events.size import OWN, serialise_within
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink, Versions
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
 from openlineage_pyspark.facets.model.run import Failure, Gap, Job, RunInput, RunOutput
@@ -91,6 +91,7 @@ def large_state(full_run):
     )
     names = [column.name for column in lineage.columns] + [f"unused{n}" for n in range(50)]
     target = Dataset(Identifier("file", "/data/out"), tuple(Field(name, "string") for name in names), type="FILE")
+    target = attrs.evolve(target, versions=Versions("delta", ("7",)))
     written = attrs.evolve(full_run[1].outputs[0], dataset=target, lineage=lineage)
     return attrs.evolve(
         full_run[1],
@@ -241,7 +242,8 @@ def test_schemas_keep_what_edges_name(large_event):
     """The names of two fields hold dots, or lie below another: the whole column stays."""
     details, fields = (stages(large_event)[name] for name in ORDER[7:9])
     assert facets_of(details, "inputs", 2).keys() == {"schema"}
-    assert facets_of(details, "outputs", 0).keys() == {"schema", "columnLineage", "lifecycleStateChange"}
+    kept = {"schema", "columnLineage", "lifecycleStateChange", "version", "pyspark_snapshot"}
+    assert facets_of(details, "outputs", 0).keys() == kept
     kept = facets_of(fields, "inputs", 2)["schema"]["fields"]
     assert [field["name"] for field in kept] == [*(f"f{n}" for n in range(10)), "deep"]
     assert "schema" not in facets_of(fields, "inputs", 0)
