@@ -158,7 +158,7 @@ def batches(job, name):
             batch["batchId"],
             source.get("name"),
             *(json.loads(source[key] or "{}") for key in ("from", "to")),
-            source["rows"],
+            source.get("rows"),
         )
         for batch in of_query
         for source in batch["sources"]
@@ -168,10 +168,11 @@ def batches(job, name):
 @pytest.mark.parametrize(
     ("query", "topics"),
     [
-        ("subscribed", {"clicks": 3, "views": 3}),
+        # The first batch of a query has no offset to begin with: of two topics it can't be told how much of each it is.
+        ("subscribed", {"clicks": None, "views": None}),
         ("assigned", {"clicks": 3}),
-        ("matched", {"clicks": 3, "views": 3}),
-        ("by_v1", {"clicks": 3, "views": 3}),
+        ("matched", {"clicks": None, "views": None}),
+        ("by_v1", {"clicks": None, "views": None}),
     ],
 )
 def test_the_offsets_of_each_topic_are_those_of_the_checkpoint(job, query, topics):
