@@ -8,7 +8,20 @@ import sys
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command import ask, catalog, doctor, ingest, replay, send, show, spool, sql, store, validate
+from openlineage_pyspark.command import (
+    ask,
+    catalog,
+    diff,
+    doctor,
+    ingest,
+    replay,
+    send,
+    show,
+    spool,
+    sql,
+    store,
+    validate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +29,7 @@ if TYPE_CHECKING:
 PROGRAM = "openlineage-pyspark"
 """The name of the command and of the distribution that it comes with."""
 
-_COMMANDS = (doctor, show, validate, send, replay, spool, ingest, ask, catalog, sql, store)
+_COMMANDS = (doctor, show, validate, send, replay, spool, ingest, ask, catalog, diff, sql, store)
 _INTERRUPTED = 130
 
 

@@ -43,7 +43,7 @@ SELECT T.database, T.table, T.snapshot_id FROM
 
 def table(path: str, name: str, version: str = "") -> dict[str, Any]:
     """Return a table in a catalog, with a version if it has one."""
-    facets = {"version": {"datasetVersion": version}} if version else {}
+    facets: dict[str, Any] = {"version": {"datasetVersion": version}} if version else {}
     return dataset(path, symlinks=symlink(name), **facets)
 
 
