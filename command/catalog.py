@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 _STATES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")
 _RUNS = 50
+_FAILED, _OPEN = ("FAIL", "ABORT"), ("START", "RUNNING", "OTHER")
+_LATE_RUNS = (
+    """only those that took, or take already, more than three times as long as the runs of the job usually do"""
+)
+_LATE_JOBS = "only those that have not begun for more than twice their usual pause"
 _HISTORY = "Lists the versions of a dataset with the runs that wrote them, the latest first."
 
 
@@ -29,10 +34,15 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     datasets.set_defaults(run=asking(_datasets))
     jobs = commands.add_parser("jobs", help="the jobs of a store", description="Lists jobs with their last runs.")
     jobs.add_argument("text", nargs="?", default="", metavar="TEXT", help="only those with this text in their names")
+    jobs.add_argument("--failed", action="store_true", help="only those whose last run failed or was stopped")
+    jobs.add_argument("--late", action="store_true", help=_LATE_JOBS)
     jobs.set_defaults(run=asking(_jobs))
     runs = commands.add_parser("runs", help="the runs of a store", description="Lists runs, the latest first.")
     runs.add_argument("text", nargs="?", default="", metavar="JOB", help="only those of jobs with this text in a name")
     runs.add_argument("--state", action="append", choices=_STATES, default=[], help="only those in this state")
+    runs.add_argument("--failed", action="store_true", help="only those that failed or were stopped: FAIL and ABORT")
+    runs.add_argument("--open", action="store_true", help="only those without an end: START, RUNNING and OTHER")
+    runs.add_argument("--late", action="store_true", help=_LATE_RUNS)
     runs.add_argument("--since", default="", metavar="TIME", help="only those that began since, such as 2d")
     runs.add_argument("--limit", type=int, default=_RUNS, metavar="N", help=f"at most N; default: {_RUNS}")
     runs.set_defaults(run=asking(_runs))
@@ -58,7 +68,11 @@ def _datasets(store: Store, options: argparse.Namespace) -> int:
 
 
 def _jobs(store: Store, options: argparse.Namespace) -> int:
-    found = store.jobs(containing=options.text)
+    found = [
+        each
+        for each in store.jobs(containing=options.text)
+        if (each.late or not options.late) and (each.last_state in _FAILED or not options.failed)
+    ]
     rows = [(each.namespace, f"{each.runs:,}", each.last_state, _time(each.last_started), each.name) for each in found]
     columns = (
         *(TableColumn("namespace"), TableColumn("runs", right=True), TableColumn("last")),
@@ -68,7 +82,8 @@ def _jobs(store: Store, options: argparse.Namespace) -> int:
 
 
 def _runs(store: Store, options: argparse.Namespace) -> int:
-    found = store.runs(job=options.text, states=options.state, since=options.since, limit=options.limit)
+    states = {*options.state, *(_FAILED if options.failed else ()), *(_OPEN if options.open else ())}
+    found = store.runs(job=options.text, states=states, since=options.since, limit=options.limit, late=options.late)
     rows = []
     for each in found:
         took = f"{(each.ended - each.started).total_seconds():,.1f} s" if each.ended and each.started else ""
@@ -87,7 +102,8 @@ def _history(store: Store, options: argparse.Namespace) -> int:
     rows = []
     for each in found:
         schema = [*(f"+{name}" for name in each.columns_added), *(f"-{name}" for name in each.columns_removed)]
-        inputs = ", ".join(f"{name}@{version}" if version else name for name, version in each.inputs)
+        schema += [f"{name}:{old}->{new}" for name, old, new in each.columns_changed]
+        inputs = ", ".join(read.label for read in each.inputs)
         job = f"{each.job} <- {inputs}" if inputs else each.job
         count = "" if each.rows is None else f"{each.rows:,}"
         rows.append((_time(each.time), each.version, each.change, count, " ".join(schema), job))

@@ -12,6 +12,7 @@ from openlineage_pyspark.command import (
     ask,
     catalog,
     checkpoint,
+    diff,
     doctor,
     ingest,
     recover,
@@ -48,6 +49,7 @@ _COMMANDS = (
     recover,
     checkpoint,
     view,
+    diff,
 )
 _INTERRUPTED = 130
 

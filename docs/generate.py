@@ -19,6 +19,7 @@ from openlineage_pyspark.listener.settings.catalog import NOT_YET, option_key
 from openlineage_pyspark.listener.settings.keys import WORKING
 from openlineage_pyspark.listener.settings.sources import PREFIX
 from openlineage_pyspark.store.schema import TABLES
+from openlineage_pyspark.store.views import VIEWS
 from openlineage_pyspark.transport.options import PYTHON, TYPE
 from openlineage_pyspark.transport.registry import built_in_transports
 
@@ -103,7 +104,7 @@ def documents(root: Path) -> dict[str, str]:
     return {
         _REFERENCE: _reference(),
         _TRANSPORTS: _with_tables(root, _TRANSPORTS, {"transports": transport_table()}),
-        _STORE: _with_tables(root, _STORE, {"tables": store_tables()}),
+        _STORE: _with_tables(root, _STORE, {"tables": store_tables(), "views": store_views()}),
         "conf/spark-defaults.conf": _spark_defaults(),
         "conf/openlineage.yml": _yaml(),
         "docs/configuration.md": _configuration(),
@@ -135,6 +136,15 @@ def store_tables() -> str:
         rows = [(f"`{column.name}`", column.type.value[0], column.meaning) for column in table.columns]
         key = _code(table.key)
         parts.append(f"### {table.name}\n\n{table.meaning} Key: {key}.\n\n{_table(('Column', 'Type', ''), rows)}")
+    return "\n\n".join(parts)
+
+
+def store_views() -> str:
+    """Return the views of the store with their columns, for the page on the store."""
+    parts = []
+    for view in VIEWS:
+        rows = [(f"`{name}`", meaning) for name, meaning in view.columns]
+        parts.append(f"### {view.name}\n\n{view.meaning}\n\n{_table(('Column', ''), rows)}")
     return "\n\n".join(parts)
 
 

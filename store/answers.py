@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.store.dialect import of_sqlite
+from openlineage_pyspark.store.diff import diff_of_runs, diff_of_times
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.graph import whole_graph
 from openlineage_pyspark.store.lists import dataset_lines, history, jobs, runs
@@ -19,13 +20,15 @@ from openlineage_pyspark.store.recovery_facts import Bad, read
 from openlineage_pyspark.store.spark_session import session_of
 from openlineage_pyspark.store.spark_tables import SparkTables, is_in_session_catalog, is_schema_name
 from openlineage_pyspark.store.sqlite import Database
-from openlineage_pyspark.store.times import time_of
+from openlineage_pyspark.store.things import find_run
+from openlineage_pyspark.store.times import micros_of_time, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
     from openlineage_pyspark.graph.model import Graph
+    from openlineage_pyspark.store.diff import Diff
     from openlineage_pyspark.store.lists import DatasetLine, JobLine, RunLine, Version
     from openlineage_pyspark.store.names import Tables
     from openlineage_pyspark.store.reached import Answer
@@ -185,12 +188,31 @@ class Store:
         """Return the datasets of which a name contains a text."""
         return dataset_lines(self._tables, containing=containing)
 
-    def jobs(self, *, containing: str = "") -> list[JobLine]:
-        """Return the jobs whose names contain a text."""
-        return jobs(self._tables, containing=containing)
+    def jobs(self, *, containing: str = "", as_of: str = "") -> list[JobLine]:
+        """
+        Return the jobs whose names contain a text, and whether each one is late.
+
+        A job is late if its last run began more than twice its usual pause ago, and at least a minute more than that.
+        The usual pause is the median of the times between the beginnings of its last twenty runs, of at least four.
+
+        Args:
+            containing: the text; empty for all jobs.
+            as_of: the time at which they are late, as in `upstream`; empty for now.
+
+        Raises:
+            StoreError: the time can't be read.
+        """
+        return jobs(self._tables, containing=containing, now=time_or_now(as_of))
 
     def runs(
-        self, *, job: str = "", states: Iterable[str] = (), since: str = "", limit: int | None = None
+        self,
+        *,
+        job: str = "",
+        states: Iterable[str] = (),
+        since: str = "",
+        limit: int | None = None,
+        late: bool = False,
+        as_of: str = "",
     ) -> list[RunLine]:
         """
         Return runs, the latest first.
@@ -200,12 +222,33 @@ class Store:
             states: such as FAIL and ABORT; all if there is none.
             since: a time or an age, as `as_of` in `upstream`; empty for all.
             limit: how many at most.
+            late: only those that took, or take already, more than three times as long as the last twenty complete runs
+                of the job before them, by their median, and at least a minute longer. There must be three of them.
+            as_of: the time until which a run without an end took, as in `upstream`; empty for now.
 
         Raises:
             StoreError: the time can't be read.
         """
         begin = time_of(since, datetime.now(timezone.utc)) if since else 0
-        return runs(self._tables, job=job, states=states, since=begin, limit=limit)
+        now = time_or_now(as_of) if late else None
+        return runs(self._tables, job=job, states=states, since=begin, limit=limit, late=now)
+
+    def diff(self, before: str, after: str) -> Diff:
+        """
+        Return what changed between two points in time, or is different between two runs.
+
+        Args:
+            before: a time, an age or `now`; or `run:` and an id.
+            after: the same.
+
+        Raises:
+            StoreError: a time can't be read, or there is no such run.
+        """
+        if before.startswith("run:") or after.startswith("run:"):
+            ids = [find_run(self._tables, each.removeprefix("run:")).run_id for each in (before, after)]
+            return diff_of_runs(self._tables, *ids)
+        times = [time_or_now("" if each == "now" else each) for each in (before, after)]
+        return diff_of_times(self._tables, *times)
 
     def sql(self, query: str, *, dialect: str = "spark") -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """
@@ -270,6 +313,17 @@ class Store:
         when = time_of(time, datetime.now(timezone.utc)) if time else None
         facts, start, passes = read(self._tables, thing, Bad(version, run, batch, when), column)
         return plan(facts, Wish(start, Mode(mode), passes, frozenset(expired), tuple(correction)))
+
+
+def time_or_now(text: str) -> int:
+    """
+    Return a time that people write, or the present one for an empty text, as microseconds since 1970.
+
+    Raises:
+        StoreError: the time can't be read.
+    """
+    now = datetime.now(timezone.utc)
+    return time_of(text, now) if text else micros_of_time(now)
 
 
 def limits(depth: int | None, as_of: str, *, direct: bool, ever: bool) -> Limits:

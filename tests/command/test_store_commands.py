@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import shlex
+from pathlib import Path
 
 import pytest
 from support.lineage_events import company, dataset, lineage, run_event, symlink, text_of
@@ -124,7 +127,7 @@ def test_lists_show_jobs_runs_and_versions(store, run):
     ]
     assert run("runs", "--state", "FAIL", "--store", store)[1] == "nothing found\n"
     assert run("history", "daily", "--store", store)[1].splitlines()[1].split() == [
-        *("2026-01-01", "00:05:00", "r2", "sum", "<-", "clean"),
+        *("2026-01-01", "00:05:00", "r2", "sum", "<-", "clean@r1?"),
     ]
     assert json.loads(run("runs", "--limit", "1", "--store", store, "--format", "json")[1])[0]["run_id"] == "r3"
 
@@ -158,3 +161,75 @@ def test_a_compressed_file_that_is_damaged_costs_what_is_behind_the_damage_and_i
     code, _, complaints = run("ingest", str(tmp_path), "--store", str(tmp_path / "lineage.db"))
     assert (code, "damaged.ndjson.gz can't be read: " in complaints) == (1, True)
     assert "clean" in run("jobs", "--store", str(tmp_path / "lineage.db"))[1]
+
+
+LAYERS = (
+    run_event("load", "COMPLETE", 1, run="load-1", outputs=(dataset("raw", version={"datasetVersion": "101"}),)),
+    run_event("load", "COMPLETE", 2, run="load-2", outputs=(dataset("raw", version={"datasetVersion": "102"}),)),
+    run_event(
+        "clean",
+        "COMPLETE",
+        3,
+        run="clean-1",
+        inputs=(dataset("raw", version={"datasetVersion": "101"}),),
+        outputs=(dataset("clean", version={"datasetVersion": "201"}),),
+    ),
+    run_event("sum", "COMPLETE", 5, run="sum-1", inputs=(dataset("clean"),), outputs=(dataset("daily"),)),
+)
+PAGE = Path(__file__).parents[2] / "docs" / "store.md"
+
+
+def test_the_examples_of_the_page_print_what_it_says(tmp_path, run, monkeypatch):
+    (tmp_path / "events.ndjson").write_text(text_of(list(LAYERS)))
+    monkeypatch.setenv("OPENLINEAGE_PYSPARK_STORE", str(tmp_path / "lineage.db"))
+    run("ingest", str(tmp_path / "events.ndjson"))
+    blocks = re.findall(r"^```console\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    examples = [example for block in blocks for example in re.split(r"^\$ openlineage-pyspark ", block, flags=re.M)[1:]]
+    assert len(examples) == 7
+    for example in examples:
+        command, _, shown = example.partition("\n")
+        assert re.sub(r" +$", "", run(*shlex.split(command))[1], flags=re.M) == shown, command
+
+
+def test_diff_ends_with_1_if_something_changed(tmp_path, store, run):
+    old, new = tmp_path / "old.ndjson", tmp_path / "new.ndjson"
+    old.write_text(text_of(list(JOBS[:2])))
+    new.write_text(text_of(list(JOBS)))
+    assert run("diff", str(old), str(old)) == (0, "nothing changed\n", "")
+    code, shown, _ = run("diff", str(old), str(new), "--format", "markdown")
+    assert (code, shown.splitlines()[2]) == (1, "| added | column | `daily.total` |  | `int` |")
+    code, shown, _ = run("diff", "2026-01-01", "now", "--store", store, "--format", "json")
+    assert (code, json.loads(shown)["changes"][0]["sign"]) == (1, "added")
+    wrong = (
+        "openlineage-pyspark: 'yesterday' is no time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d\n"
+    )
+    assert run("diff", "yesterday", "now", "--store", store) == (2, "", wrong)
+    assert run("diff", "2d", "now")[0] == 2
+
+
+def test_sql_answers_in_each_format(store, run):
+    query = "SELECT job, database FROM sink_job_lineage ORDER BY 1"
+    assert run("sql", query, "--store", store, "--format", "csv")[1] == "job,database\nclean,default\nsum,default\n"
+    assert json.loads(run("sql", query, "--store", store, "--format", "json")[1])[0] == {
+        "job": "clean",
+        "database": "default",
+    }
+    assert run("sql", f"{query} LIMIT 0", "--store", store)[1] == "nothing found\n"
+    assert run("sql", "DROP TABLE event", "--store", store)[0] == 2
+
+
+def test_a_store_is_rebuilt_from_its_events(tmp_path, store, run):
+    assert run("store", "rebuild", "--store", store) == (
+        0,
+        f"all tables of {store} made anew from 5 events\n",
+        "",
+    )
+    assert run("store", "rebuild", "--store", str(tmp_path / "none.db"))[0] == 2
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_failed_open_and_late_runs_are_listed(tmp_path, store, run):
+    assert [line.split()[-1] for line in run("runs", "--open", "--store", store)[1].splitlines()] == ["job", "late"]
+    assert run("runs", "--failed", "--store", store)[1] == "nothing found\n"
+    assert run("runs", "--late", "--store", store)[1] == "nothing found\n"
+    assert run("jobs", "--failed", "--late", "--store", store)[1] == "nothing found\n"

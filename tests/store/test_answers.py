@@ -252,7 +252,7 @@ def test_the_history_tells_runs_rows_inputs_and_changed_columns(filled: Callable
     found = store.history("t")
     assert [(each.version, each.rows, each.change) for each in found] == [("r2", 7, "OVERWRITE"), ("r1", 5, "")]
     assert [each.columns_added for each in found] == [("b",), ()]
-    assert [each.inputs for each in found] == [(), (("s", "41"),)]
+    assert [[read.label for read in each.inputs] for each in found] == [[], ["s@41"]]
 
 
 def test_lists_tell_what_is_there(filled: Callable[..., Store]) -> None:
@@ -336,3 +336,50 @@ def test_an_answer_as_json_names_its_nodes_in_its_edges(filled: Callable[..., St
             "lastRun": "r1",
         }
     ]
+
+
+def _runs_of(job: str, *begins_and_ends: tuple[float, float], **facets: Any) -> list[dict[str, Any]]:
+    """Return the STARTs and COMPLETEs of runs, in minutes. A run that ends at 0 has no end."""
+    events = []
+    for number, (begin, end) in enumerate(begins_and_ends):
+        run = f"{job}-{number}"
+        events.append(run_event(job, "START", begin, run=run, **facets))
+        if end:
+            events.append(run_event(job, "COMPLETE", end, run=run, **facets))
+    return events
+
+
+def test_a_run_is_late_if_it_takes_much_longer_than_the_runs_before_it(filled: Callable[..., Store]) -> None:
+    usual = [(hour * 60, hour * 60 + 10) for hour in range(4)]
+    store = filled(
+        *_runs_of("slow", *usual, (240, 271), (300, 330), (360, 0)),
+        *_runs_of("new", (0, 1), (60, 61), (120, 300)),
+        *_runs_of("quick", (0, 0.01), (1, 1.01), (2, 2.01), (3, 3.9)),
+    )
+    # A third of an hour is twice the usual time, and a run of which too few came before is not late.
+    assert [(run.run_id, run.usual_seconds) for run in store.runs(late=True, as_of=at(390))] == [("slow-4", 600.0)]
+    assert [run.run_id for run in store.runs(late=True, as_of=at(391))] == ["slow-6", "slow-4"]
+    assert [run.late for run in store.runs(limit=1)] == [False]
+
+
+def test_a_job_is_late_if_it_pauses_much_longer_than_usual(filled: Callable[..., Store]) -> None:
+    store = filled(
+        *_runs_of("hourly", *((hour * 60, hour * 60 + 1) for hour in range(5))),
+        *_runs_of("rare", (0, 1), (60, 61)),
+    )
+    lines = {job.name: (job.usual_pause, job.late) for job in store.jobs(as_of=at(360))}
+    assert lines == {"hourly": (3600.0, False), "rare": (None, False)}
+    assert {job.name: job.late for job in store.jobs(as_of=at(361))} == {"hourly": True, "rare": False}
+
+
+def test_the_history_tells_types_that_changed_and_versions_that_were_inferred(filled: Callable[..., Store]) -> None:
+    def made(minute: int, type_: str) -> dict[str, Any]:
+        schema = {"fields": [{"name": "x", "type": type_}]}
+        out = dataset("t", schema=schema, version={"datasetVersion": str(minute)})
+        return run_event("load", "COMPLETE", minute, run=f"r{minute}", inputs=(dataset("s"),), outputs=(out,))
+
+    first = run_event("fill", "COMPLETE", 0, run="w", outputs=(dataset("s"),))
+    newest, oldest = filled(first, made(1, "int"), made(2, "bigint")).history("t")
+    assert (newest.columns_changed, oldest.columns_changed) == ((("x", "int", "bigint"),), ())
+    assert (newest.parent, newest.kind, newest.batch) == ("1", "storage", None)
+    assert [read.label for read in newest.inputs] == ["s@w?"]

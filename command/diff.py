@@ -1,0 +1,65 @@
+"""`diff`: what is different between two states of lineage."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.stores import add_store, path_of
+from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.store.diff import diff_of_files, markdown_of, text_of
+from openlineage_pyspark.store.errors import StoreError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from openlineage_pyspark.store.diff import Diff
+
+_DESCRIPTION = """\
+Shows which columns, edges and expressions came, went or changed, and everything downstream of them. Two event files, or
+folders of them, are compared with each other. Otherwise A and B are two points in time of the store, or two runs. The
+exit code is 0 if nothing changed, 1 if something did, and 2 if the two can't be compared."""
+_SIDE = "an event file or a folder of them; a time, an age such as 2d, or `now`; or run:ID"
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("diff", help="what changed in the lineage", description=_DESCRIPTION)
+    parser.add_argument("before", metavar="A", help=_SIDE)
+    parser.add_argument("after", metavar="B", help="the same")
+    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
+    add_store(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """
+    Show what is different.
+
+    Args:
+        options: `before`, `after`, `format` and `store`.
+
+    Returns:
+        The exit code: 0 if nothing changed, 1 if something did, 2 if the two can't be compared.
+    """
+    try:
+        found = _diff(options)
+    except (StoreError, OSError, EOFError, zlib.error) as problem:
+        complain(str(problem))
+        return 2
+    if options.format == "json":
+        Screen().json(found.to_dict())
+    else:
+        sys.stdout.write(markdown_of(found) if options.format == "markdown" else text_of(found))
+    return int(bool(found.changes))
+
+
+def _diff(options: argparse.Namespace) -> Diff:
+    files = [Path(options.before), Path(options.after)]
+    if all(file.exists() for file in files):
+        return diff_of_files(*files)
+    with Store.open(path_of(options)) as store:
+        return store.diff(options.before, options.after)

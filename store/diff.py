@@ -1,0 +1,272 @@
+"""What is different between two states of lineage, and what lies downstream of that."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.ids import MOST_IN_A_LIST
+from openlineage_pyspark.store.ingest import files_of, lines_of, rows_of_events, take
+from openlineage_pyspark.store.names import datasets
+from openlineage_pyspark.store.reach import Direction, Limits, reach_all
+from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.store.things import runs_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from openlineage_pyspark.store.names import Tables
+    from openlineage_pyspark.store.reach import Place
+
+_COMPLETE_RUNS = (
+    "SELECT s.run_id FROM (SELECT job_id, max(coalesce(started, first_time)) AS started FROM run "
+    "WHERE state = 'COMPLETE' AND coalesce(ended, last_time) <= ? GROUP BY job_id) l "
+    "JOIN run r ON r.job_id = l.job_id AND r.state = 'COMPLETE' AND coalesce(r.started, r.first_time) = l.started "
+    "JOIN run s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id) "
+    "UNION SELECT r.run_id FROM run r WHERE coalesce(r.started, r.first_time) <= ? AND NOT EXISTS "
+    "(SELECT 1 FROM run c WHERE c.job_id = r.job_id AND c.state = 'COMPLETE' AND coalesce(c.ended, c.last_time) <= ?)"
+)
+
+
+@attrs.frozen
+class Change:
+    """
+    One difference.
+
+    Args:
+        what: `column`, `edge` between two columns, `table edge` between two datasets.
+        sign: `added`, `removed` or `changed`.
+        name: the column, or both ends of the edge.
+        before: its type, or how the target was made; empty if it was not there.
+        after: the same afterwards.
+    """
+
+    what: str
+    sign: str
+    name: str
+    before: str
+    after: str
+
+
+@attrs.frozen
+class Diff:
+    """
+    What is different.
+
+    Args:
+        changes: the differences, by their names.
+        downstream: what is made from what changed -> how many jobs lie between, the closest first.
+    """
+
+    changes: tuple[Change, ...]
+    downstream: tuple[tuple[str, int], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as plain values, for JSON."""
+        return {
+            "changes": [attrs.asdict(change) for change in self.changes],
+            "downstream": [{"name": name, "depth": depth} for name, depth in self.downstream],
+        }
+
+
+@attrs.frozen
+class _State:
+    """
+    Lineage at one time, by dataset ids of the store that knows all names.
+
+    Args:
+        columns: a dataset and a column -> its type.
+        edges: two columns -> how the second one is made of the first.
+        tables: two datasets.
+    """
+
+    columns: dict[Place, str]
+    edges: dict[tuple[Place, Place], str]
+    tables: dict[tuple[int, int], str]
+
+
+def diff_of_times(tables: Tables, before: int, after: int) -> Diff:
+    """
+    Return what changed in a store between two points in time, microseconds since 1970.
+
+    The state at a time is what the jobs did in their last complete runs until then.
+    """
+    return _diff(tables, *(_texts_until(tables, time) for time in (before, after)))
+
+
+def diff_of_runs(tables: Tables, before: str, after: str) -> Diff:
+    """Return what is different between two runs, with the runs within each."""
+    return _diff(tables, *(_texts_of_runs(tables, runs_within(tables, run_id)) for run_id in (before, after)))
+
+
+def diff_of_files(before: Path, after: Path) -> Diff:
+    """
+    Return what is different between two event files, or folders of them.
+
+    Raises:
+        OSError: one can't be read.
+        EOFError: one is compressed, and its end is missing.
+        zlib.error: one is compressed, and damaged.
+        StoreError: a line is no event, or there are none.
+    """
+    sides = [[line for file in files_of(path) for line in lines_of(file)] for path in (before, after)]
+    with tempfile.TemporaryDirectory() as folder, Database(Path(folder, "both.db")) as both:
+        for path, side in zip((before, after), sides, strict=True):
+            taken = take(both, side)
+            if taken.rejected or not taken.events:
+                raise StoreError(taken.reasons[0] if taken.reasons else f"{path} holds no events")
+        return _diff(both, *((line.text for line in side) for side in sides))
+
+
+def _texts_until(tables: Tables, time: int) -> Iterator[str]:
+    yield from _texts_of_runs(tables, [row[0] for row in tables.query(_COMPLETE_RUNS, (time, time, time))], time)
+    alone = "SELECT json FROM event WHERE run_id = '' AND time <= ? ORDER BY time, event_id"
+    yield from (row[0] for row in tables.query(alone, (time,)))
+
+
+def _texts_of_runs(tables: Tables, run_ids: Sequence[str], time: int | None = None) -> Iterator[str]:
+    for begin in range(0, len(run_ids), MOST_IN_A_LIST):
+        some = run_ids[begin : begin + MOST_IN_A_LIST]
+        marks = ", ".join("?" * len(some))
+        until = "" if time is None else f" AND time <= {time:d}"
+        rows = tables.query(
+            f"SELECT json FROM event WHERE run_id IN ({marks}){until} ORDER BY time, event_id",  # noqa: S608 (marks)
+            some,
+        )
+        yield from (row[0] for row in rows)
+
+
+def _diff(tables: Tables, before: Iterable[str], after: Iterable[str]) -> Diff:
+    old, new = _state(tables, before), _state(tables, after)
+    ids = {place[0] for state in (old, new) for place in state.columns}
+    ids |= {place[0] for state in (old, new) for edge in state.edges for place in edge}
+    ids |= {each for state in (old, new) for edge in state.tables for each in edge}
+    labels = {id_: dataset.label for id_, dataset in datasets(tables, ids).items()}
+
+    def name(place: Place) -> str:
+        return f"{labels[place[0]]}.{place[1]}" if place[1] else labels[place[0]]
+
+    columns = list(_changes(old.columns, new.columns))
+    edges = list(_changes(old.edges, new.edges))
+    between = list(_changes(old.tables, new.tables))
+    changes = [
+        *(Change("column", sign, name(place), *texts) for place, sign, *texts in columns),
+        *(Change("edge", sign, f"{name(ends[0])} -> {name(ends[1])}", *texts) for ends, sign, *texts in edges),
+        *(Change("table edge", sign, f"{labels[a]} -> {labels[b]}", *texts) for (a, b), sign, *texts in between),
+    ]
+    touched = {place for place, *_ in columns} | {ends[1] for ends, *_ in edges}
+    made = {(ends[1], "") for ends, *_ in between}
+    return Diff(tuple(sorted(changes, key=_order)), _downstream(tables, touched, made))
+
+
+def _downstream(tables: Tables, columns: set[Place], made: set[Place]) -> tuple[tuple[str, int], ...]:
+    """Return what is made from columns, and from whole datasets, the closest first."""
+    found: dict[Place, int] = {}
+    for places, by_columns in ((columns, True), (made, False)):
+        depths = reach_all(tables, sorted(places), Direction.DOWNSTREAM, Limits(), by_columns=by_columns)[0]
+        for place, depth in depths.items():
+            if depth:
+                found[place] = min(depth, found.get(place, depth))
+    named = datasets(tables, (place[0] for place in found))
+    labels = {f"{named[id_].label}{'.' if column else ''}{column}": depth for (id_, column), depth in found.items()}
+    return tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))
+
+
+def _changes(old: dict[Any, str], new: dict[Any, str]) -> Iterator[tuple[Any, str, str, str]]:
+    """Yield what came, went or changed: its key, the sign, and its texts before and after."""
+    for key in sorted({*old, *new}):
+        if key not in old:
+            yield key, "added", "", new[key]
+        elif key not in new:
+            yield key, "removed", old[key], ""
+        elif old[key] != new[key]:
+            yield key, "changed", old[key], new[key]
+
+
+def _state(tables: Tables, texts: Iterable[str]) -> _State:
+    """Return what events say, with the datasets as the store knows them."""
+    rows = rows_of_events(texts)
+    names = {int(row[0] or 0) for row in rows.get("dataset", ())}
+    ids = dict.fromkeys(names, 0)
+    every = sorted(names)
+    for begin in range(0, len(every), MOST_IN_A_LIST):
+        listed = ",".join(map(str, every[begin : begin + MOST_IN_A_LIST]))
+        sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
+        ids |= dict(tables.query(sql))
+    # The last schema that was told is the one that holds.
+    columns: dict[Place, str] = {}
+    latest: dict[int, int] = {}
+    for name_id, _, _, _, _, time in _typed(rows.get("dataset_column", ())):
+        latest[ids[name_id]] = max(time, latest.get(ids[name_id], 0))
+    for name_id, column, type_, _, _, time in _typed(rows.get("dataset_column", ())):
+        if time == latest[ids[name_id]]:
+            columns[ids[name_id], column] = type_
+    made: dict[tuple[Place, Place], set[str]] = {}
+    for row in _typed(rows.get("column_lineage", ())):
+        ends = ((ids[row[2]], row[3]), (ids[row[0]], row[1]))
+        made.setdefault(ends, set()).add(f"{row[6] or row[5]} {row[8]}".strip())
+    reads: dict[int, set[int]] = {}
+    for row in _typed(rows.get("source_job_lineage", ())):
+        reads.setdefault(row[0], set()).add(ids[row[1]])
+    between = {
+        (source, ids[row[1]]): ""
+        for row in _typed(rows.get("sink_job_lineage", ()))
+        for source in reads.get(row[0], ())
+    }
+    return _State(columns, {ends: "; ".join(sorted(texts)) for ends, texts in made.items()}, between)
+
+
+def _typed(rows: Iterable[Any]) -> Iterator[Any]:
+    """Yield rows of a table as they are: their values have the types of its columns."""
+    return iter(rows)
+
+
+def _order(change: Change) -> tuple[str, str, str]:
+    return change.what, change.name, change.sign
+
+
+_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+
+
+def text_of(diff: Diff) -> str:
+    """Return a difference as lines for people."""
+    lines = [f"{_SIGNS[each.sign]} {each.what} {each.name}{_how(each)}" for each in diff.changes]
+    if diff.downstream:
+        lines += ["downstream of it:", *(f"  {depth}  {name}" for name, depth in diff.downstream)]
+    return "".join(f"{line}\n" for line in lines or ["nothing changed"])
+
+
+def markdown_of(diff: Diff) -> str:
+    """Return a difference as Markdown, for a pull request."""
+    if not diff.changes:
+        return "No lineage changed.\n"
+    rows = [
+        f"| {each.sign} | {each.what} | {_code(each.name)} | {_code(each.before)} | {_code(each.after)} |"
+        for each in diff.changes
+    ]
+    parts = ["| | what | name | before | after |\n|---|---|---|---|---|", *rows]
+    text = "\n".join(parts) + "\n"
+    if diff.downstream:
+        listed = "".join(f"- {_code(name)}\n" for name, _ in diff.downstream)
+        text += f"\n**Downstream of it** ({len(diff.downstream)}):\n\n{listed}"
+    return text
+
+
+def _how(change: Change) -> str:
+    if change.sign == "changed":
+        return f": {change.before} => {change.after}"
+    text = change.before or change.after
+    return f": {text}" if text else ""
+
+
+def _code(text: str) -> str:
+    """Return a text as code in a cell of a Markdown table."""
+    plain = "".join(sign if sign.isprintable() else " " for sign in text)
+    if not plain.strip():
+        return ""
+    fence = "`" * (1 + plain.count("`"))
+    padding = " " if "`" in plain else ""
+    return f"{fence}{padding}{plain}{padding}{fence}".replace("|", "\\|")
