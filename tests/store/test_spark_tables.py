@@ -320,19 +320,10 @@ def test_a_compaction_changes_no_row(filled: Callable[[str], SparkTables], lite:
 
 def test_sql_alone_asks_the_store(filled: Callable[[str], SparkTables], lite: Database, session: SparkSession) -> None:
     tables = filled("parquet")
-    missing = tables.make_views()
+    tables.make_views()
     edges = {(row.source_name, row.target_name) for row in session.table("lineage.table_edges").collect()}
     near = {(link.source.name, link.target.name) for link in Store(lite).downstream("t5", depth=1).links}
     assert {edge for edge in edges if edge[0] == "t5"} == near
-    if SPARK_VERSION.startswith("3."):
-        assert missing == [f"Spark {SPARK_VERSION} has no table functions in SQL; Spark 4 does"]
-        return
-    assert missing == []
-    for name, ask in (("downstream", Store(lite).downstream), ("upstream", Store(lite).upstream)):
-        rows = session.sql(f"SELECT * FROM lineage.{name}_tables('t5')").collect()
-        assert sorted(tuple(row) for row in rows) == sorted(
-            (node.depth, node.namespace, node.name) for node in ask("t5").nodes
-        )
 
 
 def test_what_is_no_store_is_refused(session: SparkSession, filled: Callable[[str], SparkTables], folder: Path) -> None:
