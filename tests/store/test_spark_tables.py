@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,31 +158,27 @@ def questions() -> list[tuple[str, Callable[[Store], Any]]]:
     found: list[tuple[str, Callable[[Store], Any]]] = []
     for table in tables:
         found += [
-            (f"downstream {table}", lambda store, table=table: store.downstream(table).to_dict()),
-            (f"upstream {table}", lambda store, table=table: store.upstream(table).to_dict()),
-            (f"downstream {table} ever", lambda store, table=table: store.downstream(table, ever=True).to_dict()),
-            (f"near {table}", lambda store, table=table: store.upstream(table, depth=1).to_dict()),
-            (f"{table} then", lambda store, table=table: store.upstream(table, as_of=at(12)).to_dict()),
-            (f"history {table}", lambda store, table=table: store.history(table)),
-            (f"datasets {table}", lambda store, table=table: store.datasets(containing=table)),
+            (f"downstream {table}", methodcaller("downstream", table)),
+            (f"upstream {table}", methodcaller("upstream", table)),
+            (f"downstream {table} ever", methodcaller("downstream", table, ever=True)),
+            (f"near {table}", methodcaller("upstream", table, depth=1)),
+            (f"{table} then", methodcaller("upstream", table, as_of=at(12))),
+            (f"history {table}", methodcaller("history", table)),
+            (f"datasets {table}", methodcaller("datasets", containing=table)),
         ]
-        for column in ("a", "c"):
-            name = f"{table}.{column}"
+        for name in (f"{table}.a", f"{table}.c"):
             found += [
-                (f"downstream {name}", lambda store, name=name: store.downstream(name).to_dict()),
-                (f"upstream {name}", lambda store, name=name: store.upstream(name, direct=True).to_dict()),
+                (f"downstream {name}", methodcaller("downstream", name)),
+                (f"upstream {name}", methodcaller("upstream", name, direct=True)),
             ]
     ways = [(source, target) for source in tables[:6] for target in tables[6:]]
-    found += [
-        (f"between {source} {target}", lambda store, ends=(source, target): store.between(*ends).to_dict())
-        for source, target in ways
-    ][: 200 - len(found)]
-    found[-3:] = [
-        ("jobs", lambda store: store.jobs(containing="JOB1")),
-        ("failed runs", lambda store: store.runs(states=["FAIL"])),
-        ("runs", lambda store: store.runs(job="job", since=at(3), limit=9)),
+    found += [(f"between {source} {target}", methodcaller("between", source, target)) for source, target in ways]
+    lists = [
+        ("jobs", methodcaller("jobs", containing="JOB1")),
+        ("failed runs", methodcaller("runs", states=["FAIL"])),
+        ("runs", methodcaller("runs", job="job", since=at(3), limit=9)),
     ]
-    return found
+    return [*found[: 200 - len(lists)], *lists]
 
 
 def answered(store: Store, ask: Callable[[Store], Any]) -> Any:
