@@ -26,7 +26,6 @@ _NAME = re.compile(r"\w[\w-]*(\.\w[\w-]*)?")
 _FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
 _CONFLICT = re.compile(r"Concurrent\w+Exception|CommitFailedException|conflicting (files|deletes)")
 _TRIES = 5
-_FIRST_WITH_FUNCTIONS = 4
 _SHOWN = 10
 
 
@@ -143,29 +142,16 @@ class SparkTables:
                 self._compact(table)
             self._write_identities(self.session, dataset_ids(self._all_pointers()))
 
-    def make_views(self) -> list[str]:
+    def make_views(self) -> None:
         """
-        Make the views and, where Spark and the catalog have them, the table functions.
+        Make the views with which SQL alone asks the store.
 
-        Returns:
-            What the catalog or this Spark can't hold, as sentences.
+        Raises:
+            StoreError: the catalog holds no views.
         """
-        missing = []
-        try:
-            with told("views can't be made"):
-                for statement in spark_views.views(self.schema_name):
-                    self.session.sql(statement)
-        except StoreError as problem:
-            return [f"the catalog {catalog_of(self.schema_name)} holds no views, and so no functions: {problem}"]
-        if not is_in_session_catalog(self.schema_name):
-            missing.append(f"the catalog {catalog_of(self.schema_name)} holds no functions; Spark's own does")
-        elif int(self.session.version.split(".")[0]) < _FIRST_WITH_FUNCTIONS:
-            missing.append(f"Spark {self.session.version} has no table functions in SQL; Spark 4 does")
-        else:
-            with told("functions can't be made"):
-                for statement in spark_views.functions(self.schema_name):
-                    self.session.sql(statement)
-        return missing
+        with told(f"the catalog {catalog_of(self.schema_name)} takes no views"):
+            for statement in spark_views.views(self.schema_name):
+                self.session.sql(statement)
 
     def _take(self, session: SparkSession, view: str) -> Taken:
         counts = dict(

@@ -1,10 +1,8 @@
-"""The views and the table functions with which analysts ask a store in Spark's tables without this package. Pure."""
+"""The views with which analysts ask a store in Spark's tables without this package. Pure."""
 
 from __future__ import annotations
 
-from openlineage_pyspark.store.spark_sql import quoted, text, whole_name
-
-_MOST_LEVELS = 200
+from openlineage_pyspark.store.spark_sql import text, whole_name
 
 # As in `reach`: a job does what its last complete run did, and the other runs of the same parent.
 _SINCE = """\
@@ -41,34 +39,6 @@ FROM {column_lineage} e
 JOIN {dataset_identity} s ON s.name_id = e.input_id JOIN {dataset_identity} t ON t.name_id = e.output_id
 {named}"""
 
-_REACHED = """\
-CREATE OR REPLACE FUNCTION {function}(thing STRING COMMENT 'a name, or the end of one from a dot or a slash on')
-RETURNS TABLE (depth INT COMMENT 'how many jobs lie between', namespace STRING, name STRING)
-COMMENT {meaning}
-RETURN SELECT r.at.depth, d.namespace, d.name
-FROM (
-  SELECT explode(aggregate(
-    sequence(1, {levels}),
-    named_struct(
-      'front', array(s.id), 'seen', array(s.id), 'found', CAST(array() AS ARRAY<STRUCT<depth: INT, id: BIGINT>>)),
-    (a, level) -> named_struct(
-      'front', {following},
-      'seen', array_union(a.seen, {following}),
-      'found', concat(a.found, transform({following}, x -> named_struct('depth', level, 'id', x)))),
-    a -> a.found)) AS at
-  FROM (
-    SELECT DISTINCT i.dataset_id AS id FROM {dataset} n JOIN {dataset_identity} i ON i.name_id = n.name_id
-    WHERE n.name = thing OR endswith(n.name, concat('.', thing)) OR endswith(n.name, concat('/', thing))
-  ) s CROSS JOIN (
-    SELECT map_from_entries(collect_list(struct(here, there))) AS next
-    FROM (SELECT {here} AS here, collect_set({there}) AS there FROM {table_edges} GROUP BY {here})
-  ) l
-) r JOIN {dataset} d ON d.name_id = r.at.id"""
-
-_FOLLOWING = """\
-array_except(flatten(transform(a.front, y -> coalesce(try_element_at(l.next, y), CAST(array() AS ARRAY<BIGINT>)))), \
-a.seen)"""
-
 
 def views(schema_name: str) -> list[str]:
     """
@@ -87,31 +57,6 @@ def views(schema_name: str) -> list[str]:
         for name, meaning, query in (
             ("table_edges", "A job makes one dataset from another.", of_tables),
             ("column_edges", "A job makes a column of one dataset from a column of another.", of_columns),
-        )
-    ]
-
-
-def functions(schema_name: str) -> list[str]:
-    """
-    Return the statements that make the table functions, which Spark has from 4.0 on.
-
-    Args:
-        schema_name: the schema: in Spark's own catalog, as other ones hold no functions.
-    """
-    names = {name: whole_name(schema_name, name) for name in (*_TABLES, "table_edges")}
-    return [
-        _REACHED.format(
-            **names,
-            function=f"{'.'.join(map(quoted, schema_name.split('.')))}.{name}",
-            meaning=text(meaning),
-            levels=_MOST_LEVELS,
-            following=_FOLLOWING,
-            here=here,
-            there=there,
-        )
-        for name, meaning, here, there in (
-            ("downstream_tables", "The datasets that are made from one.", "source_id", "target_id"),
-            ("upstream_tables", "The datasets that one is made from.", "target_id", "source_id"),
         )
     ]
 
