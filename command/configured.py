@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import attrs
 from openlineage_pyspark.command.spark_conf import SparkConf, SparkPlace, find_spark, read_conf
 from openlineage_pyspark.listener.settings.catalog import find_key
+from openlineage_pyspark.listener.settings.given import PREFIX
 from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
-from openlineage_pyspark.listener.settings.sources import PREFIX
 from openlineage_pyspark.transport import Transport, open_transport
 from openlineage_pyspark.transport.composite import CompositeTransport
 from openlineage_pyspark.transport.file.filesystem import offered

@@ -10,7 +10,7 @@ from openlineage_pyspark.command import doctor_delivery, doctor_runtime
 from openlineage_pyspark.command.configured import add_options, read
 from openlineage_pyspark.command.diagnosis import PROBLEM, WARNING
 from openlineage_pyspark.command.screen import Screen, TableColumn, counted
-from openlineage_pyspark.listener.settings.sources import PREFIX
+from openlineage_pyspark.listener.settings.given import PREFIX
 
 if TYPE_CHECKING:
     import argparse

@@ -17,9 +17,10 @@ from openlineage_pyspark.command.screen import complain, counted
 from openlineage_pyspark.command.spool import contents, unreadable
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.settings.catalog import find_key
+from openlineage_pyspark.listener.settings.given import SPARK_CONF
 from openlineage_pyspark.listener.settings.kinds import LIST, TAGS, UUID
 from openlineage_pyspark.listener.settings.reading import FREE_NAMES, TRANSPORT
-from openlineage_pyspark.listener.settings.sources import SPARK_CONF, read_sources
+from openlineage_pyspark.listener.settings.sources import read_sources
 from openlineage_pyspark.listener.start.delivery import sender, spool_root
 from openlineage_pyspark.listener.start.secrets import PREFIX_OF_LOG, secret_values
 from openlineage_pyspark.transport.address import without_secrets

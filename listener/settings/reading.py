@@ -13,7 +13,7 @@ from openlineage_pyspark.transport.options import JAVA
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from openlineage_pyspark.listener.settings.sources import Given, Layer
+    from openlineage_pyspark.listener.settings.given import Given, Layer
 
 T = TypeVar("T")
 

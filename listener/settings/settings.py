@@ -13,7 +13,7 @@ from openlineage_pyspark.listener.settings.sources import read_sources
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from openlineage_pyspark.listener.settings.sources import Layer
+    from openlineage_pyspark.listener.settings.given import Layer
 
 __all__ = ["Settings", "default_search", "load"]
 

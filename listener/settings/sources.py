@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import attrs
 from openlineage_pyspark.listener.settings.catalog import spelled
+from openlineage_pyspark.listener.settings.given import ENVIRONMENT_PREFIX, PREFIX, SPARK_CONF, Given, Layer
 from openlineage_pyspark.listener.settings.keys import PARENT_CONTEXT
 from openlineage_pyspark.listener.settings.reading import TRANSPORT
 from openlineage_pyspark.transport import values
-
-PREFIX = "spark.openlineage."
-ENVIRONMENT_PREFIX = "OPENLINEAGE__"
-SPARK_CONF = "Spark configuration"
 
 SHORT_VARIABLES = {
     "OPENLINEAGE_DISABLED": "disabled",
@@ -25,49 +20,6 @@ SHORT_VARIABLES = {
     "OPENLINEAGE_API_KEY": "transport.auth.apiKey",
 }
 """The environment variables of openlineage-python that set a single key."""
-
-
-@attrs.frozen
-class Given:
-    """
-    A value as it was given.
-
-    Args:
-        name: the dotted key, without prefix.
-        value: text, or what YAML or JSON parsed it to; never shown, because it may be a secret.
-        label: the key as the user wrote it, and where.
-        origin: SPARK_CONF, the path of a file, or the name of an environment variable.
-    """
-
-    name: str
-    value: object = attrs.field(repr=False)
-    label: str
-    origin: str
-
-
-@attrs.frozen
-class Layer:
-    """
-    What one source gave.
-
-    Args:
-        given: its values.
-        problems: what could not be read, as sentences without full stop.
-        transport_type: the transport that its options are for; None if it names none.
-    """
-
-    given: tuple[Given, ...]
-    problems: tuple[str, ...] = ()
-    transport_type: str | None = None
-
-    def suggestion(self, name: str) -> str:
-        """Return the key of this name as it would be written in the source."""
-        origin = self.given[0].origin if self.given else SPARK_CONF
-        if origin == SPARK_CONF:
-            return PREFIX + name
-        if origin.startswith(ENVIRONMENT_PREFIX):
-            return ENVIRONMENT_PREFIX + re.sub("(?<=[a-z])(?=[A-Z])", "_", name.replace(".", "__")).upper()
-        return name
 
 
 def read_sources(

@@ -300,7 +300,7 @@ def register(spark: SparkSession, options: Mapping[str, str] | None = None) -> H
 
 def _with_prefix(options: Mapping[str, str]) -> Mapping[str, str]:
     """Return the options as they are; Spark has no properties without `spark.`, so that such a key would do nothing."""
-    from openlineage_pyspark.listener.settings.sources import PREFIX
+    from openlineage_pyspark.listener.settings.given import PREFIX
 
     for key in options:
         if not key.startswith("spark."):

@@ -132,28 +132,14 @@ def test_an_uncaught_exception_fails_the_application_even_after_a_stop(jobs: Any
 
 
 def test_an_exit_with_a_status_fails_the_application_and_keeps_the_status(jobs: Any) -> None:
-    with_lineage, without = (jobs.run("ending.py", "exit-3", lineage=lineage) for lineage in (True, False))
+    """test_exit_status.py has all the other exits, in interpreters without Spark."""
+    job = jobs.run("ending.py", "exit-3")
 
-    end = with_lineage.application()[-1]
+    end = job.application()[-1]
 
     assert end["eventType"] == "FAIL"
     assert failure(end) == {"message": "the script ended with exit status 3", "programmingLanguage": "PYTHON"}
-    assert (with_lineage.code, with_lineage.stdout) == (without.code, without.stdout) == (3, "rows 10\n")
-
-
-def test_an_exit_that_the_script_raises_itself_keeps_the_status_and_counts_as_complete(jobs: Any) -> None:
-    """The interpreter says nothing of it; this is the limit that the documentation names."""
-    job = jobs.run("ending.py", "raise-3")
-
     assert (job.code, job.stdout) == (3, "rows 10\n")
-    assert [event["eventType"] for event in job.application()] == ["START", "COMPLETE"]
-
-
-def test_an_exit_that_was_caught_and_one_with_0_complete_the_application(jobs: Any) -> None:
-    job = jobs.run("ending.py", "exit-caught", submit=False)
-
-    assert (job.code, job.stdout) == (0, "rows 10\ncaught 3\n")
-    assert [event["eventType"] for event in job.application()] == ["START", "COMPLETE"]
 
 
 DONE = ["START", "COMPLETE"]

@@ -39,14 +39,6 @@ elif way == "raise":
         spark.stop()
 elif way == "exit-3":
     sys.exit(3)
-elif way == "raise-3":
-    raise SystemExit(3)
-elif way == "exit-caught":
-    try:
-        sys.exit(3)
-    except SystemExit as caught:
-        print("caught", caught.code)
-    sys.exit(0)
 elif way == "idle":
     Path("ready").touch()
     time.sleep(60)
