@@ -451,4 +451,8 @@ class Runs:
         state = run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)
         stream, gaps = run.batches.told(event_type, time)
         inputs = tuple(run.batches.at_version(read) for read in state.inputs) if event_type != "START" else state.inputs
-        return attrs.evolve(state, inputs=inputs, stream=stream, gaps=(*state.gaps, *gaps))
+        outputs = state.outputs
+        if event_type == "RUNNING":
+            # A later batch may have committed already, and is not told yet.
+            outputs = tuple(run.batches.as_committed(output) for output in outputs)
+        return attrs.evolve(state, inputs=inputs, outputs=outputs, stream=stream, gaps=(*state.gaps, *gaps))

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier, Versions
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
-from openlineage_pyspark.facets.model.run import Gap, RunInput
+from openlineage_pyspark.facets.model.run import Gap, RunInput, RunOutput
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
@@ -112,6 +112,7 @@ class MicroBatches:
     _gaps: dict[Gap, None] = attrs.field(factory=dict, init=False)
     _forgotten: int = attrs.field(default=0, init=False)
     _versions: dict[Identifier, str] = attrs.field(factory=dict, init=False)
+    _committed: dict[Identifier, BatchSink] = attrs.field(factory=dict, init=False)
 
     def __len__(self) -> int:
         return len(self._collected)
@@ -280,6 +281,14 @@ class MicroBatches:
             return read
         return attrs.evolve(read, dataset=attrs.evolve(read.dataset, versions=Versions(layer, (version,))))
 
+    def as_committed(self, output: RunOutput) -> RunOutput:
+        """Return an output with the last version of it that a batch which was told has committed."""
+        sink, layer = self._committed.get(output.dataset.identifier), output.dataset.storage_layer
+        if sink is None or sink.version is None or layer is None:
+            return output
+        versions = Versions(layer, (sink.version,), parent=sink.parent)
+        return attrs.evolve(output, dataset=attrs.evolve(output.dataset, versions=versions))
+
     def _say(self, message: str) -> None:
         # One message per source or per loss; a run that loses thousands says the first ones.
         if len(self._gaps) < MOST_BATCHES:
@@ -334,6 +343,7 @@ class MicroBatches:
                 self._versions[name] = source.version
             if name is None and not reads_no_dataset(source.description):
                 self._say(f"which input the source {source.description} is can't be told")
+        self._committed.update((sink.dataset, sink) for sink in batch.sinks if sink.dataset is not None)
         return attrs.evolve(batch, sources=tuple(sources))
 
 

@@ -352,7 +352,7 @@ class OpenRun:
             )
         completed = event_type == "COMPLETE"
         outputs = outputs_of(self.parts, counted if failure is None else Counted(), completed=completed)
-        if completed or event_type == "RUNNING":
+        if completed:
             outputs = tuple(self._with_versions(output) for output in outputs)
         return RunState(
             event_type=event_type,
