@@ -103,7 +103,7 @@ def test_a_table_that_the_query_does_not_read_is_refused(tmp_path: Path) -> None
     first.write_text(first.read_text().replace('"a"', '"b"'))
     before = names(tmp_path)
 
-    with pytest.raises(CheckpointError, match="does not read the table at"):
+    with pytest.raises(CheckpointError, match="the query does not read the table at"):
         set_back(path, 1, tmp_path / "kept", [table])
     assert names(tmp_path) == before
 

@@ -214,7 +214,7 @@ def test_a_stream_goes_back_to_the_micro_batch_before_the_first_bad_one(filled: 
         "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
         "CALL ice.system.rollback_to_snapshot('db.clean', 51)",
         "(correct)",
-        "openlineage-pyspark checkpoint /state/s --back-to 0",
+        "openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw",
         "INSERT INTO ice.db.raw VALUES (3)",
         "python app.py --from raw",
     ]
