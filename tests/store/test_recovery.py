@@ -542,3 +542,23 @@ def test_the_page_shows_the_plan_of_its_example(filled: Fill) -> None:
     shown = page.split("<!-- The plan of the test `three_layers`. -->\n```\n")[1].split("```")[0]
 
     assert shown == FORMATS["text"](filled(*three_layers()).recover("db.raw", version="12"))
+
+
+def test_a_micro_batch_of_iceberg_that_ends_before_a_snapshot_did_not_read_it(filled: Fill) -> None:
+    places = [json.dumps({"version": 1, "snapshot_id": number, "position": 0}) for number in (2, 3)]
+    raw, clean = table("raw"), table("clean")
+    found = filled(
+        *statement("load", 1, "", (), table("raw", "1")),
+        *statement("load", 2, "", (), table("raw", "2", parent="1")),
+        *stream(
+            "s",
+            3,
+            raw,
+            clean,
+            batch(0, 3, raw, table("clean", "51"), "null", places[0]),
+            batch(1, 3.1, raw, table("clean", "52", parent="51"), *places),
+        ),
+    ).recover("db.raw", version="2")
+
+    assert [(each.dataset, each.bad) for each in found.datasets] == [("db.raw", ("2",)), ("db.clean", ("52",))]
+    assert "openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw" in code_of(found)
