@@ -141,7 +141,10 @@ class _Reader:
         snapshot = str(end["snapshot_id"])
         if end.get("position") != 0:
             return snapshot, False
-        before = self.versions.before((read.version[0], snapshot))
+        dataset = read.version[0]
+        if self.versions.get((dataset, snapshot)).kind is VersionKind.UNKNOWN:
+            return read.version[1], read.inferred
+        before = self.versions.before((dataset, snapshot))
         return (before.id if before else "none", False)
 
     def _downstream(self, root: int, begin: int) -> set[int]:
