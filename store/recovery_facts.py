@@ -258,6 +258,9 @@ def _dataset(found: DatasetName, facets: Mapping[str, Any]) -> Dataset:
     is_path = "/" in found.name
     table = found.others[0][1] if found.others else ("" if is_path else found.name)
     name = f"{catalog}.{table}" if catalog and table and not table.startswith(f"{catalog}.") else table
+    if table.startswith(f"{format_}.") and "/" in table:
+        # A table that is named by its path.
+        name = f"{format_}.`{table.partition('.')[2]}`"
     location = whole_name(found.namespace, found.name) if is_path else ""
     if not name and is_path and format_ == "delta":
         name = f"delta.`{found.name if found.namespace == 'file' else location}`"

@@ -562,3 +562,13 @@ def test_a_micro_batch_of_iceberg_that_ends_before_a_snapshot_did_not_read_it(fi
 
     assert [(each.dataset, each.bad) for each in found.datasets] == [("db.raw", ("2",)), ("db.clean", ("52",))]
     assert "openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw" in code_of(found)
+
+
+def test_a_delta_table_that_is_named_by_its_path_is_so_in_statements(filled: Fill) -> None:
+    def made(version: str, parent: str = "") -> dict[str, Any]:
+        found = table("a", version, parent=parent, lake="delta")
+        found["facets"]["symlinks"]["identifiers"][0]["name"] = "delta./lake/d.b/a"
+        return found
+
+    found = filled(*statement("a", 1, "", (), made("0")), *statement("a", 2, "", (), made("1", "0"))).recover("d.b/a")
+    assert code_of(found)[0] == "RESTORE TABLE delta.`/lake/d.b/a` TO VERSION AS OF 0"
