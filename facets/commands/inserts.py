@@ -202,13 +202,16 @@ def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Target:
 
 
 @command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSourceV1"})
-@reads({"org.apache.spark.sql.delta.sources.DeltaSink": {"path": "@deltaLog.dataPath"}})
+@reads({"org.apache.spark.sql.delta.sources.DeltaSink": {"path": "@deltaLog.dataPath", "given": "@path"}})
 def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target:
     """Micro-batches to a file sink, by path or by table; console, memory and foreachBatch sinks keep nothing."""
     query, table, sink = operator.operator("query"), operator.described("catalogTable"), operator.described("sink")
     if table is not None:
         return write_to_table(plan, table, query, (), session, None)
     path = (sink.text("path") or stream_path(sink.text("text"))) if sink is not None else None
+    if path is None and sink is not None and is_absolute(sink.text("given") or ""):
+        # Delta Lake 4.1 looks its table up with the first batch, perhaps after this.
+        path = sink.text("given")
     format_ = "delta" if sink is not None and sink.simple_name == "DeltaSink" else None
     return write_to_path(plan, path, query, (), format_, None) if path else unnamed(sink, query)
 

@@ -88,7 +88,7 @@ final class Commits {
 
   /** Writes the version of each Delta table that this JVM has committed in this time. */
   private void delta(boolean wrote) throws IOException {
-    ArrayList logs = DeltaLogs.known();
+    ArrayList logs = DeltaLogs.changed(began);
     for (int i = 0; i < logs.size() && count < MOST; i++) {
       DeltaLogs log = (DeltaLogs) logs.get(i);
       long version = log.committed(began, ended, wrote);

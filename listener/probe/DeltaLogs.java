@@ -32,8 +32,11 @@ final class DeltaLogs {
     }
   }
 
-  /** Returns the logs that Delta Lake has in memory; none if the job does not use it. */
-  static ArrayList known() {
+  /**
+   * Returns the logs that Delta Lake has in memory, and that somebody may have committed to since a time; none if the
+   * job does not use it.
+   */
+  static ArrayList changed(long since) {
     ArrayList found = new ArrayList();
     Object cache = Reflection.call(module(), "deltaLogCache");
     if (cache instanceof scala.Option) cache = ((scala.Option) cache).isEmpty() ? null : ((scala.Option) cache).get();
@@ -44,7 +47,10 @@ final class DeltaLogs {
       Object log = logs.next();
       Object path = Reflection.field(log, "dataPath");
       Object captured = Reflection.field(log, "currentSnapshot");
-      if (path instanceof Path && captured != null) found.add(new DeltaLogs((Path) path, captured));
+      Object segment = Reflection.field(Reflection.field(captured, "snapshot"), "logSegment");
+      Object latest = Reflection.field(segment, "lastCommitFileModificationTimestamp");
+      boolean older = latest instanceof Long && ((Long) latest).longValue() < since - SKEW;
+      if (path instanceof Path && captured != null && !older) found.add(new DeltaLogs((Path) path, captured));
     }
     return found;
   }
@@ -87,7 +93,8 @@ final class DeltaLogs {
       if (time <= ended + slack) during.add(Long.valueOf(version(file)));
     }
     Object current = Reflection.field(snapshot, "version");
-    boolean inTime = updated >= began && updated <= ended;
+    // Elsewhere than here, only when the snapshot was looked at last is known by the clock of this machine.
+    boolean inTime = here || (updated >= began && updated <= ended);
     if (inTime && during.contains(current) && transaction() != null) return ((Long) current).longValue();
     return wrote && during.size() == 1 ? ((Long) during.get(0)).longValue() : -1L;
   }

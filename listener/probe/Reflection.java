@@ -9,6 +9,7 @@ import java.util.HashSet;
 /** Reads what has no common type across the Spark versions: by method name, and only through getters. */
 final class Reflection {
   private static final HashMap METHODS = new HashMap();
+  private static final HashMap FIELDS = new HashMap();
   private static final HashMap NAMES = new HashMap();
   private static final Object ABSENT = new Object();
 
@@ -32,14 +33,33 @@ final class Reflection {
 
   /** Returns a constructor parameter that a class or one of its superclasses keeps as a private field. */
   static Object field(Object o, String name) {
-    for (Class c = o == null ? null : o.getClass(); c != null; c = c.getSuperclass()) {
+    Field field = o == null ? null : declared(o.getClass(), name);
+    try {
+      return field == null ? null : field.get(o);
+    } catch (IllegalAccessException closed) {
+      return null;
+    }
+  }
+
+  private static synchronized Field declared(Class type, String name) {
+    String key = key(type, name);
+    Object known = FIELDS.get(key);
+    if (known == null) {
+      known = search(type, name);
+      FIELDS.put(key, known == null ? ABSENT : known);
+    }
+    return known == ABSENT ? null : (Field) known;
+  }
+
+  private static Field search(Class type, String name) {
+    for (Class c = type; c != null; c = c.getSuperclass()) {
       Field[] fields = c.getDeclaredFields();
       for (int i = 0; i < fields.length; i++) {
         if (!fields[i].getName().equals(name) && !fields[i].getName().endsWith("$$" + name)) continue;
         try {
           fields[i].setAccessible(true);
-          return fields[i].get(o);
-        } catch (Exception closed) {
+          return fields[i];
+        } catch (RuntimeException closed) {
           return null;
         }
       }
@@ -47,9 +67,13 @@ final class Reflection {
     return null;
   }
 
+  /** Returns the key of a member: a class of the same name from another class loader is a different class. */
+  private static String key(Class type, String name) {
+    return type.getName() + "#" + System.identityHashCode(type) + "#" + name;
+  }
+
   private static synchronized Method method(Class type, String name) {
-    // A class of the same name from another class loader is a different class.
-    String key = type.getName() + "#" + System.identityHashCode(type) + "#" + name;
+    String key = key(type, name);
     Object known = METHODS.get(key);
     if (known == null) {
       known = find(type, name);

@@ -285,22 +285,19 @@ class Runs:
         run.count(metrics, parts, output)
         batch = self._batch_of(execution)
         if run.batches is not None and batch is not None and record.failure is None:
-            run.batches.count(batch.id, metrics, parts, output, self._change_of(execution, output))
+            run.batches.count(batch.id, metrics, parts, output)
+            for part in own:
+                for each in part.outputs:
+                    run.batches.wrote(batch.id, each.write.dataset.identifier, each.write.lifecycle)
 
     def _batch_of(self, execution: Execution) -> BatchExecution | None:
         """Return the micro-batch that an execution is, or is a write of."""
         around = self._executions.get(execution.root)
         return execution.batch or (around.batch if around is not None else None)
 
-    def _change_of(self, execution: Execution, output: Identifier | None) -> str | None:
-        """Return what an execution, or those around it, make of an output: OVERWRITE, CREATE and the like."""
-        group = [execution, *(each for each in self._executions.values() if each.root == execution.root)]
-        writes = (out.write for each in group if each.plan_lineage is not None for out in each.plan_lineage.outputs)
-        return next((write.lifecycle for write in writes if write.dataset.identifier == output), None)
-
     def _commit(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
         """Add the commits to the run's outputs that one of its executions has made."""
-        others = [self._writer(each) for each in self._executions.values() if each.root != execution.root]
+        running = [self._writer(each) for each in self._executions.values()]
         by_output: dict[Identifier, list[Commit]] = {}
         for commit in record.commits:
             output = run.output_at(self._application.trimming.trimmed(naming.location(commit.location)), commit.table)
@@ -308,7 +305,7 @@ class Runs:
                 by_output.setdefault(output, []).append(commit)
         batch = self._batch_of(execution)
         for output, commits in by_output.items():
-            own = self._commits.own(output, commits, record.metrics, execution.time, others)
+            own = self._commits.own(output, commits, record.metrics, execution.time, running, execution.root)
             run.commit(output, own)
             if run.batches is not None and batch is not None:
                 run.batches.commit(batch.id, output, own)

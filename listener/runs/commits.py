@@ -64,7 +64,8 @@ class Commits:
         commits: Iterable[Commit],
         metrics: ExecutionMetrics,
         began: datetime.datetime,
-        others: Iterable[Writer],
+        running: Iterable[Writer],
+        root: int,
     ) -> tuple[Commit, ...]:
         """
         Return the commits to one table that an execution has made for sure, oldest first.
@@ -74,11 +75,13 @@ class Commits:
             commits: those that it may have made.
             metrics: its metrics.
             began: when it began (timezone-aware).
-            others: the other executions that run now.
+            running: the executions that run now.
+            root: id of the outermost execution around it; what is inside of that is no other.
         """
         left = tuple(each for each in commits if (each.location, each.version) not in self._told)
-        beside = [*others, *(each for each in self._ended if each.ended is not None and each.ended >= began)]
-        found = _certain(left, metrics, contested=any(each.contests(output) for each in beside))
+        beside = [*running, *(each for each in self._ended if each.ended is not None and each.ended >= began)]
+        contested = any(each.root != root and each.contests(output) for each in beside)
+        found = _certain(left, metrics, contested=contested)
         for commit in found:
             self._told[commit.location, commit.version] = None
         while len(self._told) > _MOST_TOLD:

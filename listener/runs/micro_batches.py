@@ -135,7 +135,6 @@ class MicroBatches:
         metrics: ExecutionMetrics,
         parts: Iterable[PlanLineage],
         output: Identifier | None,
-        change: str | None,
     ) -> None:
         """
         Add what one execution of a batch counted; call this only if it did not fail.
@@ -145,14 +144,23 @@ class MicroBatches:
             metrics: the metrics of the execution.
             parts: the lineage of the plans that its scans may be of.
             output: the output that it writes to; None if that is not known.
-            change: what it makes of that dataset.
         """
         running = self._running.setdefault(batch, _Running())
         running.counted.add(metrics, parts)
         if output is not None:
-            wrote = running.wrote.setdefault(output, _Wrote())
-            wrote.written.add(metrics)
-            wrote.change = change or wrote.change
+            running.wrote.setdefault(output, _Wrote()).written.add(metrics)
+
+    def wrote(self, batch: int, output: Identifier, change: str | None) -> None:
+        """
+        Add an output that an execution of a batch has written, whether or not it is known how much.
+
+        Args:
+            batch: the number of the batch.
+            output: the output.
+            change: what it made of that dataset, such as OVERWRITE; None for an append.
+        """
+        wrote = self._running.setdefault(batch, _Running()).wrote.setdefault(output, _Wrote())
+        wrote.change = change or wrote.change
 
     def commit(self, batch: int, output: Identifier, commits: Iterable[Commit]) -> None:
         """
@@ -171,7 +179,7 @@ class MicroBatches:
             rows = counted if counted is not None else each.rows
             wrote.sinks.append(BatchSink(output, None, each.version, each.parent, rows, wrote.change))
         if made:
-            wrote.written = Written()
+            wrote.written, wrote.change = Written(), None
 
     def completed(self, progress: StreamProgressed) -> MicroBatch | None:
         """

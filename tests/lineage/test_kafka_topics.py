@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from support import kafka
+from support import checkpoints, kafka
 from support.spark_jobs import Jobs
 
 # Spark's version -> the connector that is tested with it. Maven Central may lack that of the very version.
@@ -146,3 +147,41 @@ def test_two_outputs_of_one_stream_have_their_own_figures(job, runs, broker):
     assert [edges(output) for output in event["outputs"]] == [{"value": ["clicks.value"]}] * 2
     sizes = [output["outputFacets"]["outputStatistics"]["size"] for output in event["outputs"]]
     assert sizes[0] > sizes[1] > 0
+
+
+def batches(job, name):
+    """Give what the micro-batches of a query read: batch, topic, offsets from and to, rows."""
+    facets = [event["run"]["facets"].get("pyspark_micro_batches", {}) for event in job.queries()]
+    of_query = [each for facet in facets if facet.get("queryName") == name for each in facet["batches"]]
+    return [
+        (
+            batch["batchId"],
+            source.get("name"),
+            *(json.loads(source[key] or "{}") for key in ("from", "to")),
+            source.get("rows"),
+        )
+        for batch in of_query
+        for source in batch["sources"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "topics"),
+    [
+        # The first batch of a query has no offset to begin with: of two topics it can't be told how much of each it is.
+        ("subscribed", {"clicks": None, "views": None}),
+        ("assigned", {"clicks": 3}),
+        ("matched", {"clicks": None, "views": None}),
+        ("by_v1", {"clicks": None, "views": None}),
+    ],
+)
+def test_the_offsets_of_each_topic_are_those_of_the_checkpoint(job, query, topics):
+    told = batches(job, query)
+    logged = checkpoints.ranges(job.folder / "state" / query)
+
+    assert len(logged) == 1
+    for each in logged:
+        of_batch = [found for found in told if found[0] == each.batch]
+        assert {topic: rows for _, topic, _, _, rows in of_batch} == topics
+        parts = {topic: to[topic] for _, topic, _, to, _ in of_batch}
+        assert parts == json.loads(each.end or "{}")

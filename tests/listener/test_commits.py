@@ -25,7 +25,7 @@ def wrote(rows: int | None, size: int = 0, writes: int = 1) -> ExecutionMetrics:
 
 
 def own(commits: list[Commit], metrics: ExecutionMetrics, *others: Writer, told: Commits | None = None) -> list[str]:
-    found = (told or Commits()).own(TABLE, commits, metrics, at(1), others)
+    found = (told or Commits()).own(TABLE, commits, metrics, at(1), others, root=5)
     return [each.version for each in found]
 
 
@@ -35,7 +35,9 @@ HERE, ELSEWHERE, UNKNOWN = (Writer(9, outputs) for outputs in (frozenset({TABLE}
 def test_all_are_its_own_if_nothing_else_writes_to_the_table() -> None:
     commits = [commit("1", rows=3), commit("2")]
 
-    assert own(commits, wrote(3)) == own(commits, wrote(3), ELSEWHERE) == ["1", "2"]
+    inside = Writer(5, frozenset({TABLE}))
+
+    assert own(commits, wrote(3)) == own(commits, wrote(3), ELSEWHERE, inside) == ["1", "2"]
 
 
 @pytest.mark.parametrize("other", [HERE, UNKNOWN])
@@ -74,15 +76,21 @@ def test_a_commit_is_told_once() -> None:
 
 def test_an_execution_that_has_ended_contests_what_was_committed_while_it_ran() -> None:
     told = Commits()
-    told.end(Writer(8, frozenset({TABLE}), at(1)), oldest=at(1))
-    told.end(Writer(9, frozenset({TABLE}), at(3)), oldest=at(2))
     commits = [commit("1"), commit("2")]
+    told.end(Writer(9, frozenset({TABLE}), at(3)), oldest=at(2))
 
-    assert told.own(TABLE, commits, wrote(3), at(2), ()) == ()
-    # One that had ended before the oldest that still runs is forgotten.
     assert own(commits, wrote(3), told=told) == []
-    told.end(Writer(10, frozenset({TABLE}), at(9)), oldest=None)
-    assert own(commits, wrote(3), told=told) == ["1", "2"]
+    # It had ended when this one began.
+    assert told.own(TABLE, commits, wrote(3), at(4), (), root=5) == (*commits,)
+
+
+def test_what_ran_inside_of_an_execution_does_not_contest_its_commits_nor_what_nothing_ran_beside() -> None:
+    told = Commits()
+    told.end(Writer(5, frozenset({TABLE}), at(3)), oldest=at(1))
+    assert own([commit("1")], wrote(3), told=told) == ["1"]
+
+    told.end(Writer(9, frozenset({TABLE}), at(9)), oldest=None)
+    assert own([commit("2")], wrote(3), told=told) == ["2"]
 
 
 def test_the_versions_of_commits_are_in_order_with_the_one_before_the_first() -> None:

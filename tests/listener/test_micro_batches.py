@@ -95,6 +95,18 @@ def executions(batch: int, *names: str | None, outputs: tuple[str, ...] = ("/out
     return [*found, {"k": "end", "id": root, "time": time, "metrics": []}]
 
 
+def committing(records: list[dict[str, Any]], *versions: str) -> list[dict[str, Any]]:
+    """Let each write of a batch commit a version, in order."""
+    left = iter(versions)
+    found = []
+    for record in records:
+        inner = record["k"] == "end" and record["id"] % 10 != 1
+        version = next(left) if inner else ""
+        commit = {"format": "delta", "location": "file:/out", "version": version, "parent": str(int(version or 1) - 1)}
+        found.append({**record, "commits": [commit]} if inner else record)
+    return found
+
+
 def started(**more: Any) -> dict[str, Any]:
     return {"k": "stream", "event": "QueryStartedEvent", "time": 0, "run": "s", "query": QUERY, **more}
 
@@ -170,6 +182,40 @@ def test_what_a_batch_read_and_wrote_is_listed_with_it() -> None:
         ("/some", 2, None),
     ]
     assert states[-1].stream.continues
+
+
+def test_each_commit_of_a_batch_is_a_sink_of_its_own() -> None:
+    records = committing(executions(0, outputs=("/out", "/out")), "4", "5")
+    states = fed(Assembled(), started(), *records, progress(0, 9), ended(10))
+    (batch,) = states[-1].stream.batches
+
+    assert [(sink.dataset.name, sink.version, sink.parent, sink.rows) for sink in batch.sinks] == [
+        ("/out", "4", "3", 1),
+        ("/out", "5", "4", 2),
+    ]
+
+
+def test_what_a_failed_batch_has_committed_all_the_same_is_said() -> None:
+    error = {"class": "java.lang.Error", "message": "a", "stack": "a"}
+    failed = committing(executions(1, outputs=("/out", "/out")), "4", "5")
+    failed = [{**record, "error": error} if record.get("id") in (11, 13) else record for record in failed]
+    failed = [{**record, "commits": []} if "error" in record else record for record in failed]
+    states = fed(Assembled(), started(), *executions(0), progress(0, 10), *failed, ended(20, error=error))
+
+    assert told(states)[-1] == ("FAIL", [0])
+    assert [gap.message for gap in states[-1].gaps] == [
+        "batch 1 was not completed, and is not listed; it has committed version 4 of /out"
+    ]
+
+
+def test_inputs_have_the_last_version_that_a_batch_has_read() -> None:
+    path = "com.example.lake/orders"
+    listed = [{**source(path, batch), "to": f'{{"reservoirVersion":{batch + 7},"index":0}}'} for batch in (0, 1)]
+    found = Assembled(batch_interval=0.0)
+    states = fed(found, started(), *executions(0), progress(0, 1, listed[0]), *executions(1), progress(1, 2, listed[1]))
+    batches = [state.stream.batches for state in states]
+
+    assert [[each.sources[0].version for each in listed] for listed in batches] == [[], ["7"], ["8"]]
 
 
 def test_a_trigger_without_a_batch_and_a_batch_that_is_told_again_are_none() -> None:

@@ -187,7 +187,7 @@ def test_the_records_of_a_live_spark_have_the_keys_of_their_kind_and_always_thos
         if "error" in record:
             assert set(record["error"]) == set(ERRORS.rows)
         for entry in record.get("metrics", ()):
-            assert set(entry) | {"committedRows"} == set(METRICS.rows)
+            assert set(entry) | {"committedRows", "version"} == set(METRICS.rows)
         if "plan" in record:
             assert set(record["plan"]) == set(PLANS.rows)
             assert set(record["plan"]["session"]) == set(SESSION.rows)

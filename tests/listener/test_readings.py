@@ -29,6 +29,7 @@ CONNECTORS = {
     "org.apache.spark.sql.delta.sources.DeltaSink": "Delta Lake's",
     "org.apache.spark.sql.delta.files.TahoeFileIndex": "Delta Lake's",
     "org.apache.iceberg.spark.source.SparkScan": "Iceberg's",
+    "org.apache.iceberg.spark.source.SparkTable": "Iceberg's",
     "org.apache.spark.sql.kafka010.KafkaRelation": "Kafka's",
     "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaScan": "Kafka's",
     "org.apache.spark.sql.kafka010.KafkaSourceOffset": "Kafka's",

@@ -1,4 +1,4 @@
-"""A stream from two sources into two sinks: ten micro-batches and one restart. The tables say what they hold of them."""
+"""A stream from two sources into two sinks: ten micro-batches, one restart; then what the tables say."""
 
 import json
 import sys
