@@ -19,7 +19,7 @@ from openlineage_pyspark.store.versions import VersionKind, Versions
 if TYPE_CHECKING:
     from openlineage_pyspark.store.names import DatasetName, Tables
     from openlineage_pyspark.store.recovery.facts import Key
-    from openlineage_pyspark.store.versions import DatasetVersion
+    from openlineage_pyspark.store.versions import DatasetVersion, VersionRead
 
 _LAKES = frozenset({"iceberg", "delta"})
 
@@ -105,7 +105,7 @@ class _Reader:
         touched = self._downstream(root, begin)
         parts = {part for each in touched for version in self.versions.of(each) for part in version.parts}
         reads = [
-            Read(read.version[0], *read.part, read.version[1], read.inferred, read.offset_from)
+            Read(read.version[0], *read.part, *self._met(read), read.offset_from)
             for found in self.versions.read_by(parts).values()
             for read in found
             # Of what no recorded run wrote, what was read before is not bad.
@@ -124,6 +124,28 @@ class _Reader:
         rest = {each for found in beside.values() for each in found} - set(named)
         named |= {dataset.id: dataset for dataset in self._datasets(rest, {})}
         return Facts(named, histories, tuple(reads), runs, applications, unfinished, beside)
+
+    def _met(self, read: VersionRead) -> tuple[str, bool]:
+        """
+        Return the version that was read, and whether that is inferred.
+
+        An offset of Iceberg may name a snapshot of which no file is done: then all before it was read
+        (org.apache.iceberg.spark.source.StreamingOffset).
+        """
+        try:
+            end = _mapping(json.loads(read.offset_to or "null"))
+        except ValueError:
+            end = {}
+        if "snapshot_id" not in end:
+            return read.version[1], read.inferred
+        snapshot = str(end["snapshot_id"])
+        if end.get("position") != 0:
+            return snapshot, False
+        dataset = read.version[0]
+        if self.versions.get((dataset, snapshot)).kind is VersionKind.UNKNOWN:
+            return read.version[1], read.inferred
+        before = self.versions.before((dataset, snapshot))
+        return (before.id if before else "none", False)
 
     def _downstream(self, root: int, begin: int) -> set[int]:
         """Return the datasets that a dataset may have reached since a time, and what was written with them."""
@@ -236,6 +258,9 @@ def _dataset(found: DatasetName, facets: Mapping[str, Any]) -> Dataset:
     is_path = "/" in found.name
     table = found.others[0][1] if found.others else ("" if is_path else found.name)
     name = f"{catalog}.{table}" if catalog and table and not table.startswith(f"{catalog}.") else table
+    if table.startswith(f"{format_}.") and "/" in table:
+        # A table that is named by its path.
+        name = f"{format_}.`{table.partition('.')[2]}`"
     location = whole_name(found.namespace, found.name) if is_path else ""
     if not name and is_path and format_ == "delta":
         name = f"delta.`{found.name if found.namespace == 'file' else location}`"

@@ -142,7 +142,7 @@ class Specification:
         ("RunFacet", name)
         for name in (
             *("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics"),
-            "pyspark_micro_batches",
+            *("pyspark_micro_batches", "pyspark_submission"),
         )
     ) | {("DatasetFacet", "pyspark_snapshot")}
 

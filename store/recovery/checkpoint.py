@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 
 class CheckpointError(Exception):
     """A checkpoint can't be set back. The message says why."""
@@ -45,7 +47,7 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
         raise CheckpointError(f"{path} has no micro-batch {batch}: {there}")
     if kept.exists():
         raise CheckpointError(f"{kept} is there already: move it away first")
-    after = [_after_undoing(table) for table in restored]
+    lakes = [_iceberg(table) or _delta(table) for table in restored]
     copy = path.with_name(f"{path.name}.recovering")
     if copy.exists():
         shutil.rmtree(copy)
@@ -53,13 +55,11 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
     cut = [_cut(copy / "offsets", batch), _cut(copy / "commits", batch), _cut_state(copy / "state", batch + 1)]
     said = ["removed {} offsets, {} commits and {} files of newer state".format(*cut)]
     _identify(copy)
-    for table_id, version, table in after:
-        # Spark also asks a source for what was between the last two micro-batches.
-        count = sum(_go_on(copy / "offsets" / str(number), table_id, version) for number in (batch, batch - 1))
-        if not count:
-            shutil.rmtree(copy)
-            raise CheckpointError(f"{path} does not read the table at {table}")
-        said.append(f"it goes on at version {version} of {table}")
+    try:
+        said += [_moved(copy / "offsets", batch, lake) for lake in lakes]
+    except CheckpointError:
+        shutil.rmtree(copy)
+        raise
     path.rename(kept)
     copy.rename(path)
     return [*said, f"the old checkpoint is {kept}"]
@@ -115,23 +115,100 @@ def _identify(checkpoint: Path) -> None:
     _write(checkpoint / "metadata", json.dumps({"id": str(uuid.uuid4())}))
 
 
-def _after_undoing(table: Path) -> tuple[str, int, Path]:
+@attrs.frozen
+class _Delta:
     """
-    Return a Delta table's id, and the version after the newest commit that undid others.
+    A table of Delta Lake that was restored or emptied.
+
+    Args:
+        place: its folder.
+        id: its id; empty if it is not known.
+        version: the version after the commit that did so.
+    """
+
+    place: Path
+    id: str
+    version: int
+
+    def moved(self, offset: dict[str, Any], *, is_last: bool) -> dict[str, Any] | None:
+        """Return the place behind that commit, before the first file; None for an offset of another source."""
+        del is_last  # Spark also asks for what was between the last two micro-batches.
+        if "reservoirId" not in offset or self.id not in ("", offset["reservoirId"]):
+            return None
+        # org.apache.spark.sql.delta.sources.DeltaSourceOffset
+        return {**offset, "sourceVersion": 1, "reservoirVersion": self.version, "index": -1, "isStartingVersion": False}
+
+
+@attrs.frozen
+class _Iceberg:
+    """
+    A table of Iceberg.
+
+    Args:
+        place: its folder.
+        parents: a snapshot -> the one before it; None for the first.
+        line: the snapshots that lead to the current one.
+        files: a snapshot -> how many data files it added.
+    """
+
+    place: Path
+    parents: dict[int, int | None]
+    line: frozenset[int]
+    files: dict[int, int]
+
+    def moved(self, offset: dict[str, Any], *, is_last: bool) -> dict[str, Any] | None:
+        """
+        Return a place in the table's history that means the same; None for an offset of another source.
+
+        An offset may name a snapshot that was rolled back and of which no file is done: that is the end of the one
+        before it (org.apache.iceberg.spark.source.StreamingOffset).
+
+        Raises:
+            CheckpointError: some files of a snapshot that was rolled back are done.
+        """
+        snapshot = offset.get("snapshot_id")
+        if snapshot not in self.parents:
+            return None
+        if snapshot in self.line or not is_last:
+            return offset
+        parent = self.parents[snapshot]
+        if offset.get("position") != 0 or parent not in self.line:
+            raise CheckpointError(f"the micro-batch read snapshot {snapshot} of {self.place}, which was rolled back")
+        return {**offset, "snapshot_id": parent, "position": self.files.get(parent, 0)}
+
+
+def _iceberg(table: Path) -> _Iceberg | None:
+    """Return a table of Iceberg from its newest metadata; None if there are none."""
+    files = sorted((table / "metadata").glob("*.metadata.json"), key=lambda file: file.stat().st_mtime_ns)
+    if not files:
+        return None
+    metadata = json.loads(files[-1].read_text("utf-8"))
+    snapshots = {each["snapshot-id"]: each for each in metadata.get("snapshots", ())}
+    parents = {id_: each.get("parent-snapshot-id") for id_, each in snapshots.items()}
+    line, here = set[int](), metadata.get("current-snapshot-id")
+    while here in parents:
+        line.add(here)
+        here = parents[here]
+    files_of = {id_: int(each.get("summary", {}).get("added-data-files", 0)) for id_, each in snapshots.items()}
+    return _Iceberg(table, parents, frozenset(line), files_of)
+
+
+def _delta(table: Path) -> _Delta:
+    """
+    Return a table of Delta Lake, with the newest commit that undid others.
 
     Raises:
         CheckpointError: its log can't be read, or has none.
     """
     undone, table_id = -1, ""
-    files = sorted((table / "_delta_log").glob("*.json"), reverse=True)
-    for file in files:
+    for file in sorted((table / "_delta_log").glob("*.json"), reverse=True):
         for action in _actions(file):
             table_id = table_id or str(action.get("metaData", {}).get("id", ""))
             if undone < 0 and action.get("commitInfo", {}).get("operation") in _UNDOING:
                 undone = int(file.stem)
     if undone < 0:
         raise CheckpointError(f"{table} has not been restored or emptied: there is no such commit in its log")
-    return table_id, undone + 1, table
+    return _Delta(table, table_id, undone + 1)
 
 
 def _actions(file: Path) -> Iterator[dict[str, Any]]:
@@ -141,30 +218,35 @@ def _actions(file: Path) -> Iterator[dict[str, Any]]:
             yield action
 
 
-def _go_on(file: Path, table_id: str, version: int) -> bool:
+def _moved(offsets: Path, batch: int, lake: _Delta | _Iceberg) -> str:
     """
-    Let the source that reads a table go on at a version.
+    Let the source that reads a table go on where that is right after the table was rolled back.
 
     Args:
-        file: the offsets of a micro-batch: a line for each source
+        offsets: a file for each micro-batch, with a line for each source
             (org.apache.spark.sql.execution.streaming.OffsetSeqLog).
-        table_id: the id of the table; empty for any table of Delta Lake.
-        version: its version.
+        batch: the last micro-batch.
+        lake: the table.
 
     Returns:
-        Whether there is such a source.
+        What was done, as a sentence.
+
+    Raises:
+        CheckpointError: there is no such source, or it read what was rolled back.
     """
-    if not file.is_file():
-        return False
-    lines, found = [], False
-    for line in file.read_text("utf-8").splitlines():
-        offset = json.loads(line) if line.startswith("{") else {}
-        if "reservoirId" in offset and table_id in ("", offset["reservoirId"]):
-            found = True
-            # The place before the first file of a version (org.apache.spark.sql.delta.sources.DeltaSourceOffset).
-            offset |= {"sourceVersion": 1, "reservoirVersion": version, "index": -1, "isStartingVersion": False}
-            line = json.dumps(offset, separators=(",", ":"))  # noqa: PLW2901 (the line that is written)
-        lines.append(line)
-    if found:
-        _write(file, "\n".join(lines))
-    return found
+    found: dict[str, Any] | None = None
+    for number in (batch - 1, batch):
+        file = offsets / str(number)
+        lines = file.read_text("utf-8").splitlines() if file.is_file() else []
+        for place, line in enumerate(lines):
+            offset = json.loads(line) if line.startswith("{") else {}
+            moved = lake.moved(offset, is_last=number == batch)
+            if moved is not None:
+                found = moved
+                lines[place] = json.dumps(moved, separators=(",", ":"))
+        if lines:
+            _write(file, "\n".join(lines))
+    if found is None:
+        raise CheckpointError(f"the query does not read the table at {lake.place}")
+    version = found.get("reservoirVersion", found.get("snapshot_id"))
+    return f"it goes on {'at version' if isinstance(lake, _Delta) else 'after snapshot'} {version} of {lake.place}"

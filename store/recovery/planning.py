@@ -321,13 +321,13 @@ class _Planning:
         return self._flow.batches[query][0] == units[0]
 
     def _restored(self, units: Sequence[Unit]) -> list[Dataset]:
-        """Return the tables of Delta Lake that a query reads and that are rolled back or emptied."""
+        """Return the tables that a query reads and that are rolled back or emptied."""
         found: dict[int, Dataset] = {}
         for unit in units:
             for placed in self._flow.reads.get(unit, ()):
                 dataset = self._facts.datasets[placed.read.dataset]
                 base = self._bases.get(dataset.id)
-                if dataset.format == "delta" and base is not None and not base.replaced:
+                if dataset.has_versions and base is not None and not base.replaced and dataset.location:
                     found[dataset.id] = dataset
         return list(found.values())
 
@@ -646,7 +646,7 @@ def _cut_notes(restart: _Restart, restored: Sequence[Dataset]) -> tuple[str, ...
             "spark.sql.streaming.minBatchesToRetain says more. If this one is gone, recover with --mode full, or "
             "start a new query after the offsets below."
         )
-    names = ", ".join(dataset.label for dataset in restored)
+    names = ", ".join(dataset.label for dataset in restored if dataset.format == "delta")
     if names:
         notes.append(
             f"A stream can't pass a RESTORE of its source ({names}): the copy goes on at the version after it."

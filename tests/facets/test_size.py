@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.events.size import OWN, serialise_within
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink, Versions
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
-from openlineage_pyspark.facets.model.run import Failure, Gap, Job, RunInput, RunOutput
+from openlineage_pyspark.facets.model.run import Failure, Gap, Job, RunInput, RunOutput, Submission
 
 TEXT = "x" * 600
 USER = Identifier("file", "/data/" + "user" * 60)
@@ -107,6 +107,7 @@ def large_state(full_run):
         failure=Failure("message " + "m" * 9_000, "PYTHON", "first\n" + "t" * 9_000 + "\nlast"),
         gaps=tuple(Gap(f"Operator{n}", "r" * 700) for n in range(30)),
         stream=StreamingQuery("q", "r", batches=tuple(batch(n) for n in range(20))),
+        submission=Submission(("python", "app.py"), "/jobs", "client"),
     )
 
 

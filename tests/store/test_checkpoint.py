@@ -103,7 +103,7 @@ def test_a_table_that_the_query_does_not_read_is_refused(tmp_path: Path) -> None
     first.write_text(first.read_text().replace('"a"', '"b"'))
     before = names(tmp_path)
 
-    with pytest.raises(CheckpointError, match="does not read the table at"):
+    with pytest.raises(CheckpointError, match="the query does not read the table at"):
         set_back(path, 1, tmp_path / "kept", [table])
     assert names(tmp_path) == before
 
@@ -117,3 +117,42 @@ def test_the_command_says_what_it_did_and_never_replaces_what_it_kept(
     assert capsys.readouterr().out.splitlines()[0] == "removed 1 offsets, 1 commits and 2 files of newer state"
     assert main(["checkpoint", str(path), "--back-to", "1"]) == 2
     assert "is there already: move it away first" in capsys.readouterr().err
+
+
+def iceberg_of(table: Path, current: int) -> Path:
+    """Return a table of Iceberg with the snapshots 1, 2 after it, and 3 after 1; each added two files."""
+    snapshots = [
+        {"snapshot-id": id_, "summary": {"added-data-files": "2"}, **({"parent-snapshot-id": parent} if parent else {})}
+        for id_, parent in ((1, 0), (2, 1), (3, 1))
+    ]
+    (table / "metadata").mkdir(parents=True)
+    metadata = {"current-snapshot-id": current, "snapshots": snapshots}
+    (table / "metadata" / "v3.metadata.json").write_text(json.dumps(metadata))
+    return table
+
+
+@pytest.mark.parametrize(
+    ("offset", "expected"),
+    [
+        ({"snapshot_id": 1, "position": 1}, {"snapshot_id": 1, "position": 1}),
+        ({"snapshot_id": 2, "position": 0}, {"snapshot_id": 1, "position": 2}),
+    ],
+)
+def test_a_source_of_iceberg_goes_on_in_the_history_that_is_left(
+    tmp_path: Path, offset: dict[str, int], expected: dict[str, int]
+) -> None:
+    path, table = checkpoint(tmp_path), iceberg_of(tmp_path / "t", 3)
+    (path / "offsets" / "1").write_text(f"v1\n{{}}\n{json.dumps(offset)}")
+
+    set_back(path, 1, tmp_path / "kept", [table])
+    assert json.loads((path / "offsets" / "1").read_text().split("\n")[2]) == expected
+
+
+def test_a_micro_batch_that_read_what_was_rolled_back_is_refused(tmp_path: Path) -> None:
+    path, table = checkpoint(tmp_path), iceberg_of(tmp_path / "t", 3)
+    (path / "offsets" / "1").write_text(f"v1\n{{}}\n{json.dumps({'snapshot_id': 2, 'position': 1})}")
+    before = names(tmp_path)
+
+    with pytest.raises(CheckpointError, match=r"the micro-batch read snapshot 2 of .*, which was rolled back"):
+        set_back(path, 1, tmp_path / "kept", [table])
+    assert names(tmp_path) == before

@@ -214,7 +214,7 @@ def test_a_stream_goes_back_to_the_micro_batch_before_the_first_bad_one(filled: 
         "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
         "CALL ice.system.rollback_to_snapshot('db.clean', 51)",
         "(correct)",
-        "openlineage-pyspark checkpoint /state/s --back-to 0",
+        "openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw",
         "INSERT INTO ice.db.raw VALUES (3)",
         "python app.py --from raw",
     ]
@@ -542,3 +542,33 @@ def test_the_page_shows_the_plan_of_its_example(filled: Fill) -> None:
     shown = page.split("<!-- The plan of the test `three_layers`. -->\n```\n")[1].split("```")[0]
 
     assert shown == FORMATS["text"](filled(*three_layers()).recover("db.raw", version="12"))
+
+
+def test_a_micro_batch_of_iceberg_that_ends_before_a_snapshot_did_not_read_it(filled: Fill) -> None:
+    places = [json.dumps({"version": 1, "snapshot_id": number, "position": 0}) for number in (2, 3)]
+    raw, clean = table("raw"), table("clean")
+    found = filled(
+        *statement("load", 1, "", (), table("raw", "1")),
+        *statement("load", 2, "", (), table("raw", "2", parent="1")),
+        *stream(
+            "s",
+            3,
+            raw,
+            clean,
+            batch(0, 3, raw, table("clean", "51"), "null", places[0]),
+            batch(1, 3.1, raw, table("clean", "52", parent="51"), *places),
+        ),
+    ).recover("db.raw", version="2")
+
+    assert [(each.dataset, each.bad) for each in found.datasets] == [("db.raw", ("2",)), ("db.clean", ("52",))]
+    assert "openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw" in code_of(found)
+
+
+def test_a_delta_table_that_is_named_by_its_path_is_so_in_statements(filled: Fill) -> None:
+    def made(version: str, parent: str = "") -> dict[str, Any]:
+        found = table("a", version, parent=parent, lake="delta")
+        found["facets"]["symlinks"]["identifiers"][0]["name"] = "delta./lake/d.b/a"
+        return found
+
+    found = filled(*statement("a", 1, "", (), made("0")), *statement("a", 2, "", (), made("1", "0"))).recover("d.b/a")
+    assert code_of(found)[0] == "RESTORE TABLE delta.`/lake/d.b/a` TO VERSION AS OF 0"
