@@ -130,8 +130,15 @@ class _Planning:
             needed = to_repeat(self._flow, self._spread, self._again_from)
             found = dict(self._further_back(needed))
             if not found:
-                return needed
+                return self._without_root(needed)
             self._again_from |= found
+
+    def _without_root(self, needed: dict[Key, None]) -> dict[Key, None]:
+        """Leave the dataset itself out if it can't be rolled back: what was written since is still in it."""
+        firsts = _firsts(needed)
+        if self._root not in firsts or self._base(self._root, firsts[self._root]).version:
+            return needed
+        return {key: None for key in needed if key[0] != self._root}
 
     def _further_back(self, needed: Collection[Key]) -> Iterator[tuple[int, int]]:
         """Yield datasets that must begin further back than at their first version that is needed."""
@@ -187,8 +194,8 @@ class _Planning:
             if known.has_versions and version and version not in self._wish.expired:
                 return _Base(at, version, instead_of=wanted)
             wanted = wanted or (version if version in self._wish.expired else "")
-        if is_root and not known.has_versions:
-            return _Base(place)
+        if is_root:
+            return _Base(place, instead_of=wanted)
         begin = live(self._flow, dataset)
         return _Base(min(place, begin[0][1]) if begin else place, instead_of=wanted)
 
@@ -540,6 +547,8 @@ class _Planning:
             what = f"version {base.version}" if base.version else "no rows"
             expired = _expired_note(base, self._expired.get(dataset, ""))
             text = statements.copied(known, name, base.version)
+            if dataset not in self._bases:
+                what, text = "all of its rows", text.removesuffix(" WHERE false")
             yield Step(
                 "copy",
                 f"Make {name}, a copy of {known.label} with {what}.",

@@ -572,3 +572,20 @@ def test_a_delta_table_that_is_named_by_its_path_is_so_in_statements(filled: Fil
 
     found = filled(*statement("a", 1, "", (), made("0")), *statement("a", 2, "", (), made("1", "0"))).recover("d.b/a")
     assert code_of(found)[0] == "RESTORE TABLE delta.`/lake/d.b/a` TO VERSION AS OF 0"
+
+
+@pytest.mark.parametrize("lake", ["parquet", "delta"])
+def test_what_was_written_after_the_bad_version_is_not_written_twice_if_it_can_not_be_rolled_back(
+    filled: Fill, lake: str
+) -> None:
+    events = [
+        event for minute in (1, 2, 3) for event in statement("a", minute, "INSERT INTO db.a VALUES (1)", (), _of(lake))
+    ]
+    found = filled(*events).recover("db.a", run="a-2")
+
+    assert code_of(found) == ["(correct)"]
+    assert doubts_of(found) == ["db.a can't be rolled back: remove the bad data by hand."]
+
+
+def _of(lake: str) -> dict[str, Any]:
+    return table("a", lake=lake)
