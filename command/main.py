@@ -8,7 +8,18 @@ import sys
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command import ask, catalog, doctor, ingest, replay, send, show, spool, validate
+from openlineage_pyspark.command import (
+    ask,
+    catalog,
+    doctor,
+    ingest,
+    replay,
+    send,
+    show,
+    spool,
+    store_commands,
+    validate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +27,7 @@ if TYPE_CHECKING:
 PROGRAM = "openlineage-pyspark"
 """The name of the command and of the distribution that it comes with."""
 
-_COMMANDS = (doctor, show, validate, send, replay, spool, ingest, ask, catalog)
+_COMMANDS = (doctor, show, validate, send, replay, spool, ingest, ask, catalog, store_commands)
 _INTERRUPTED = 130
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,20 +32,22 @@ class Database:
     Args:
         path: the file. It is made if it is not there, unless it is only to be read.
         read_only: whether nothing is to be written.
+        patience: how many seconds to wait for another process that writes.
 
     Raises:
         StoreError: the file can't be opened, is no store, or is one of a newer version.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, patience: float = _PATIENCE_SECONDS) -> None:
         self.path = path
+        self._patience = patience
         if read_only and not path.is_file():
             raise StoreError(f"there is no store at {path}. `openlineage-pyspark ingest FILE --store {path}` makes one")
         try:
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
                 uri=True,
-                timeout=_PATIENCE_SECONDS,
+                timeout=patience,
                 isolation_level=None,
                 check_same_thread=False,
             )
@@ -89,13 +91,64 @@ class Database:
         """
         try:
             with self._transaction():
-                before = self._pointers(rows.get(schema.DATASET.name, ()))
-                for table in schema.TABLES:
-                    if found := rows.get(table.name):
-                        self._connection.executemany(_UPSERTS[table.name], found)
-                self._identify(rows.get(schema.DATASET.name, ()), before)
+                self._merge(rows)
         except sqlite3.Error as problem:
             raise StoreError(f"{self.path} can't be written: {problem}") from None
+
+    def forget(
+        self,
+        chosen: Callable[[], Iterable[str]],
+        remade: Callable[[Iterable[str]], Iterable[Rows]],
+    ) -> int:
+        """
+        Delete events, and make all other tables again from those that stay: all of it or nothing.
+
+        Args:
+            chosen: returns the ids of the events to delete. It may ask the store: nobody writes it meanwhile.
+            remade: gives the rows of the JSON of events.
+
+        Returns:
+            How many events were deleted.
+
+        Raises:
+            StoreError: the file can't be written.
+        """
+        try:
+            with self._transaction():
+                ids = [(each,) for each in chosen()]
+                if not ids:
+                    return 0
+                self._connection.executemany("DELETE FROM event WHERE event_id = ?", ids)
+                for table in schema.TABLES:
+                    if table not in (schema.EVENT, schema.REJECTED):
+                        self._connection.execute(f'DELETE FROM "{table.name}"')  # noqa: S608 (our own names alone)
+                stay = self._connection.execute("SELECT json FROM event ORDER BY time, event_id")
+                for rows in remade(text for (text,) in stay):
+                    self._merge({name: found for name, found in rows.items() if name != schema.EVENT.name})
+                return len(ids)
+        except sqlite3.Error as problem:
+            raise StoreError(f"{self.path} can't be written: {problem}") from None
+
+    def shrink(self) -> bool:
+        """
+        Give the space of what was deleted back to the file system.
+
+        Returns:
+            Whether it was possible: it is not while another process uses the file, or without room for a copy of it.
+        """
+        try:
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError:
+            return False
+        return True
+
+    def _merge(self, rows: Rows) -> None:
+        before = self._pointers(rows.get(schema.DATASET.name, ()))
+        for table in schema.TABLES:
+            if found := rows.get(table.name):
+                self._connection.executemany(_UPSERTS[table.name], found)
+        self._identify(rows.get(schema.DATASET.name, ()), before)
 
     def _prepare(self, *, read_only: bool) -> None:
         (version,) = self.query("PRAGMA user_version")[0]
@@ -120,13 +173,13 @@ class Database:
 
     def _use_write_ahead_log(self) -> None:
         """Turn the write-ahead log on, so that readers do not wait for a writer."""
-        patience = time.monotonic() + _PATIENCE_SECONDS
+        end = time.monotonic() + self._patience
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError:  # noqa: PERF203 (to try again is the point)
                 # SQLite does not wait here for another process, which makes the store at this moment: it fails at once.
-                if time.monotonic() > patience:
+                if time.monotonic() > end:
                     raise
                 time.sleep(_PAUSE_SECONDS)
             else:
@@ -145,7 +198,9 @@ class Database:
             yield
             last = "COMMIT"
         finally:
-            self._connection.execute(last)
+            # SQLite itself rolls back where the disk is full or can't be written.
+            if self._connection.in_transaction:
+                self._connection.execute(last)
 
     def _pointers(self, datasets: Iterable[Row]) -> dict[int, int | None]:
         """Return what those of the names that point to another one pointed to so far."""
@@ -207,6 +262,9 @@ def _upsert(table: Table) -> str:
     """Return the statement that merges one row into a table, as the merges of its columns say."""
     names = [column.name for column in table.stored]
     marks = ", ".join("?" * len(names))
+    if table is schema.EVENT:
+        # Its key is a digest of all the rest.
+        return f"INSERT OR IGNORE INTO event ({', '.join(names)}) VALUES ({marks})"  # noqa: S608 (our own names alone)
     setting = ", ".join(
         f'"{column.name}" = {_merged(table.name, column)}' for column in table.stored if column.merge is not Merge.KEY
     )
