@@ -39,6 +39,7 @@ def test_it_gives_the_same_event_and_the_same_rows_as_the_plain_parser(seed: int
     for event in company(seed) * 3:
         text = _variant(event, chance)
         parsed, plain = parser.parse(text), json.loads(text)
+        assert parsed is not None
         assert parsed == plain
         found, expected = read_event(parsed), read_event(plain)
         assert (found.rows, found.mentions, found.span) == (expected.rows, expected.mentions, expected.span)

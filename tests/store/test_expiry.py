@@ -25,7 +25,8 @@ def ran(
     """Return the START and the COMPLETE of a run. A dataset's version may be given by its name."""
 
     def named(name: str) -> dict[str, Any]:
-        return dataset(name, **({"version": {"datasetVersion": versions[name]}} if name in versions else {}))
+        facets: dict[str, Any] = {"version": {"datasetVersion": versions[name]}} if name in versions else {}
+        return dataset(name, **facets)
 
     inputs, outputs = tuple(map(named, reads)), tuple(map(named, writes))
     return [
