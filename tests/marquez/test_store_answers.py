@@ -61,7 +61,7 @@ def told(name: str) -> list[dict[str, Any]]:
             if sources
         }
         inputs = tuple(dataset(f"{name}{source}", columns=COLUMNS) for source in sources)
-        facets = {"columnLineage": lineage(**edges)} if edges else {}
+        facets: dict[str, Any] = {"columnLineage": lineage(**edges)} if edges else {}
         output = dataset(f"{name}{number}", columns=COLUMNS, **facets)
         run = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{name}{number}"))
         for type_, minute in (("START", number), ("COMPLETE", number + 0.5)):
