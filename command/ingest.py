@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,18 +13,19 @@ from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.spark_ingest import add_ingest_options, run_ingest
 from openlineage_pyspark.command.stores import add_store, is_in_spark, path_of
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.ingest import Taken, files_of, lines_of, take
+from openlineage_pyspark.store.event_files import STANDARD_INPUT
+from openlineage_pyspark.store.ingest import EventLine, Taken, files_of, lines_of, take, without_cycle_collection
 from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.transport.spool.content import spooled_bodies
+from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, directories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from openlineage_pyspark.store.ingest import EventLine
+    from collections.abc import Callable, Iterator
 
 _DESCRIPTION = """\
 Takes events into a lineage store, which `upstream`, `downstream` and the other questions then ask. The events may be of
 any producer. Taking the same ones again changes nothing."""
-_PATHS = "event files, also gzipped; folders of them; - for standard input"
+_PATHS = "event files, also gzipped; folders of them; a spool, whose events stay in it; - for standard input"
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -51,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         paths = _named(options.paths)
         path = Path(path_of(options))
-        with Database(path) as database:
-            taken = _take(database, _lines(paths, unread))
+        with Database(path) as database, without_cycle_collection():
+            taken = _take(database, paths, unread)
     except StoreError as problem:
         complain(str(problem))
         return 2
@@ -74,31 +76,72 @@ def _named(paths: list[Path]) -> list[Path]:
     return paths
 
 
-def _take(database: Database, lines: Iterator[EventLine]) -> Taken:
-    """Take lines in with a count on the terminal, if there is one."""
+def _take(database: Database, paths: list[Path], unread: list[str]) -> Taken:
+    """Take paths in, with a bar on the terminal, if there is one."""
     if not sys.stderr.isatty():
-        return take(database, lines)
+        return take(database, _lines(paths, unread, lambda _: None))
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,} events"))
+    columns = (
+        *(BarColumn(), DownloadColumn(), TimeRemainingColumn()),
+        TextColumn("{task.fields[events]:,} events"),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=None)
-        return take(database, lines, progress=lambda taken: progress.update(task, completed=taken.events))
+        task = progress.add_task("", total=_size(paths), events=0)
+        lines = _lines(paths, unread, lambda count: progress.advance(task, count))
+        return take(database, lines, progress=lambda taken: progress.update(task, events=taken.events))
 
 
-def _lines(paths: list[Path], unread: list[str]) -> Iterator[EventLine]:
+def _size(paths: list[Path]) -> int | None:
+    """Return how many bytes there are to read; None if it can't be known before."""
+    if any(str(path) == STANDARD_INPUT for path in paths):
+        return None
+    size = 0
     for path in paths:
+        for file in (*files_of(path), *(each / DATABASE for each in _spools(path))):
+            with suppress(OSError):
+                size += file.stat().st_size
+    return size
+
+
+def _lines(paths: list[Path], unread: list[str], read: Callable[[int], None]) -> Iterator[EventLine]:
+    for path in paths:
+        spools = _spools(path)
+        for spool in spools:
+            yield from _spooled(spool, unread)
+            read((spool / DATABASE).stat().st_size if (spool / DATABASE).exists() else 0)
         files = files_of(path)
-        if not files:
-            unread.append(f"{path} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz)")
+        if not files and not spools:
+            unread.append(f"{path} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz), and is no spool")
         for file in files:
-            yield from _readable(file, unread)
+            yield from _readable(file, unread, read)
 
 
-def _readable(file: Path, unread: list[str]) -> Iterator[EventLine]:
+def _spools(path: Path) -> list[Path]:
+    """Return the applications' folders of a spool: those in it, or itself if it is one of them."""
+    if not path.is_dir():
+        return []
+    return [path.absolute()] if (path / DATABASE).is_file() else directories(path)
+
+
+def _spooled(directory: Path, unread: list[str]) -> Iterator[EventLine]:
+    """Return the events of one application in a spool, which stay there: they are still sent."""
+    try:
+        bodies = spooled_bodies(directory)
+    except SpoolError as problem:
+        unread.append(str(problem))
+        return
+    for place, body in bodies:
+        if body:
+            yield EventLine(place, body.decode(errors="replace"))
+        else:
+            unread.append(f"{place} is damaged")
+
+
+def _readable(file: Path, unread: list[str], read: Callable[[int], None]) -> Iterator[EventLine]:
     """Return the lines of a file, as far as it can be read."""
     try:
-        yield from lines_of(file)
+        yield from lines_of(file, read)
     except (OSError, EOFError, zlib.error) as problem:
         unread.append(f"{file} can't be read: {getattr(problem, 'strerror', None) or problem}")

@@ -38,12 +38,6 @@ def add_ingest_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", default="", metavar="DIR", help=_CHECKPOINT)
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `store` to the command line."""
-    store = commands.add_parser("store", help="look after a lineage store", description="Looks after a lineage store.")
-    add_below(store.add_subparsers(metavar="COMMAND", required=True))
-
-
 def add_below(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `compact` and `views` below `store`."""
     for name, help_, description, run in (

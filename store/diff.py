@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.store.names import Tables
     from openlineage_pyspark.store.reach import Place
+    from openlineage_pyspark.store.rows import Rows
 
 _COMPLETE_RUNS = (
     "SELECT s.run_id FROM (SELECT job_id, max(coalesce(started, first_time)) AS started FROM run "
@@ -188,7 +189,10 @@ def _changes(old: dict[Any, str], new: dict[Any, str]) -> Iterator[tuple[Any, st
 
 def _state(tables: Tables, texts: Iterable[str]) -> _State:
     """Return what events say, with the datasets as the store knows them."""
-    rows = rows_of_events(texts)
+    rows: Rows = {}
+    for part in rows_of_events(texts):
+        for table, found in part.items():
+            rows.setdefault(table, []).extend(found)
     names = {int(row[0] or 0) for row in rows.get("dataset", ())}
     ids = dict.fromkeys(names, 0)
     every = sorted(names)

@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 STANDARD_INPUT = "-"
 """The file name that stands for standard input."""
 
+_LINES_BETWEEN = 100
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-def numbered_lines(file: str) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(file: str, read: Callable[[int], None] = lambda _: None) -> Iterator[tuple[int, bytes]]:
     """
     Yield the lines of a file with their numbers, from 1.
 
     Args:
         file: a path, or `-` for standard input; gzip is recognised by its first bytes, not by the file's name.
+        read: is told now and then how many bytes of the file were read since it was last told; none of standard input.
 
     Raises:
         OSError: it can't be opened or read.
@@ -33,7 +35,14 @@ def numbered_lines(file: str) -> Iterator[tuple[int, bytes]]:
         yield from _numbered(sys.stdin.buffer)
         return
     with Path(file).open("rb") as opened:
-        yield from _numbered(opened)
+        told = 0
+        for number, line in _numbered(opened):
+            yield number, line
+            if number % _LINES_BETWEEN == 0:
+                place = opened.tell()
+                read(place - told)
+                told = place
+        read(opened.tell() - told)
 
 
 def _numbered(opened: io.BufferedReader | Any) -> Iterator[tuple[int, bytes]]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.store.event_files import STANDARD_INPUT, numbered_lines
+from openlineage_pyspark.store.event_parts import PartParser
 from openlineage_pyspark.store.rows import InvalidEventError, dataset_rows, parse_event, read_event, rejected
 
 if TYPE_CHECKING:
@@ -57,9 +60,13 @@ def files_of(path: Path) -> list[Path]:
     return sorted(each for each in path.rglob("*") if each.is_file() and _is_event_file(each))
 
 
-def lines_of(path: Path) -> Iterator[EventLine]:
+def lines_of(path: Path, read: Callable[[int], None] = lambda _: None) -> Iterator[EventLine]:
     """
     Return the lines of an event file, plain or compressed by gzip. `-` is standard input.
+
+    Args:
+        path: the file.
+        read: is told now and then how many more bytes of the file were read.
 
     Raises:
         OSError: it can't be read.
@@ -67,7 +74,7 @@ def lines_of(path: Path) -> Iterator[EventLine]:
         zlib.error: it is compressed, and damaged.
     """
     source = "standard input" if str(path) == STANDARD_INPUT else str(path)
-    for number, text in numbered_lines(str(path)):
+    for number, text in numbered_lines(str(path), read):
         yield EventLine(f"{source}:{number}", text.decode(errors="replace"))
 
 
@@ -89,7 +96,8 @@ def take(
         StoreError: the store can't be written.
     """
     taken = Taken()
-    part = _Part()
+    parser = PartParser()
+    part = _Part(parser)
     for line in lines:
         if not line.text.strip():
             continue
@@ -100,7 +108,7 @@ def take(
             taken.reasons.append(f"{line.source}: {reason}")
         if part.is_full:
             database.add(part.all_rows())
-            part = _Part()
+            part = _Part(parser)
             progress(taken)
     database.add(part.all_rows())
     progress(taken)
@@ -114,22 +122,42 @@ def parts_of(lines: Iterable[EventLine]) -> Iterator[Rows]:
     Args:
         lines: the lines. Empty ones are skipped; of those that are no events come rows of `rejected`.
     """
-    part = _Part()
+    parser = PartParser()
+    part = _Part(parser)
     for line in lines:
         if line.text.strip():
             part.take(line)
         if part.is_full:
             yield part.all_rows()
-            part = _Part()
+            part = _Part(parser)
     yield part.all_rows()
 
 
-def rows_of_events(texts: Iterable[str]) -> Rows:
-    """Return the rows of events that are stored, by table."""
-    part = _Part()
-    for text in texts:
-        part.take(EventLine("the store", text))
-    return part.all_rows()
+def rows_of_events(texts: Iterable[str]) -> Iterator[Rows]:
+    """
+    Yield the rows of events that are in a store, part by part, each of which is to be merged into the tables.
+
+    Args:
+        texts: their JSON.
+    """
+    return parts_of(EventLine("the store", text) for text in texts)
+
+
+@contextmanager
+def without_cycle_collection() -> Iterator[None]:
+    """
+    Leave Python's search for cycles off for a while, in a process of our own.
+
+    Events are large trees without cycles, and the search goes through all that are held: it costs four times what the
+    parsing does.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class _Part:
@@ -140,7 +168,8 @@ class _Part:
     so do the runs of a job.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parser: PartParser) -> None:
+        self._parser = parser
         self._rows: Rows = {}
         self._mentions: dict[Mention, Span] = {}
         self._lines = 0
@@ -155,7 +184,7 @@ class _Part:
         self._lines += 1
         self._characters += len(line.text)
         try:
-            found = read_event(parse_event(line.text))
+            found = read_event(self._parser.parse(line.text) or parse_event(line.text))
         except InvalidEventError as problem:
             reason = str(problem)
         except RecursionError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 from openlineage_pyspark.store.errors import NameNotFoundError
-from openlineage_pyspark.store.ids import id_lists
+from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -131,16 +131,18 @@ def columns_of(tables: Tables, dataset_id: int) -> list[str]:
 def _dataset(tables: Tables, text: str) -> list[DatasetName]:
     """Return the datasets that a text names: by a whole name if there is one, else by the end of one."""
     whole = (
-        "SELECT DISTINCT i.dataset_id FROM dataset d JOIN dataset_identity i ON i.name_id = d.name_id "
-        "WHERE d.name = ? OR (substr(?, 1, length(d.namespace)) = d.namespace AND (d.namespace || d.name = ? "
-        "OR d.namespace || '/' || d.name = ? OR d.namespace || ':' || d.name = ?))"
+        "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "
+        "WHERE name IN ({}) AND (name = ? OR namespace || name = ? "
+        "OR namespace || '/' || name = ? OR namespace || ':' || name = ?))"
     )
-    ids = [row[0] for row in tables.query(whole, (text,) * 5)]
+    # Each end of the text may be the name, and what stands before it the namespace: the index on names finds them.
+    ends = [text[begin:] for begin in range(min(len(text), MOST_IN_A_LIST))] or [text]
+    ids = [row[0] for row in tables.query(whole.format(",".join("?" * len(ends))), (*ends, *(text,) * 4))]
     if not ids:
         end = text.lstrip("/")
         ending = (
-            "SELECT DISTINCT i.dataset_id FROM dataset d JOIN dataset_identity i ON i.name_id = d.name_id "
-            "WHERE lower(substr(d.name, -?)) = lower(?) AND substr(d.name, -?, 1) IN ('.', '/')"
+            "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "
+            "WHERE lower(substr(name, -?)) = lower(?) AND substr(name, -?, 1) IN ('.', '/'))"
         )
         ids = [row[0] for row in tables.query(ending, (len(end), end, len(end) + 1))] if end else []
     return list(datasets(tables, ids).values())

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import attrs
+from openlineage_pyspark.store.event_parts import canonical, facets_text, owner_text
 from openlineage_pyspark.store.times import microseconds
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
@@ -31,8 +32,8 @@ _LAST_WORD = 1 << 60
 _LONGEST_TEXT = 10_000
 # The facets of a dataset that are new in each run.
 _OF_VERSIONS = ("pyspark_snapshot", "version")
+_OWNERS = ("job", "run")
 _DIGITS = 32
-_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 class InvalidEventError(ValueError):
@@ -200,7 +201,7 @@ def read_event(event: dict[str, Any]) -> Read:
     whole = _whole(event, texts)
     if whole is None:
         # Half a surrogate pair, which no database takes as text, becomes a question mark.
-        return read_event(json.loads(_dumps(event).encode(errors="replace")))
+        return read_event(json.loads(canonical(event).encode(errors="replace")))
     rows["event"] = [(_digest(whole), said.run_id, said.type, time, producer, whole)]
     return Read(rows, tuple(mentions), Span(time, said.run_id, time, said.run_id))
 
@@ -238,17 +239,20 @@ def dataset_rows(mentions: Mapping[Mention, Span]) -> Rows:
         elif mention.role is Role.OUTPUT:
             _add(rows, "sink_job_lineage", link)
             _sink(mention, name_id, span, rows)
+    # Each edge names its source.
+    if "dataset" in rows:
+        rows["dataset"] = list(dict.fromkeys(rows["dataset"]))
     return rows
 
 
 def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[str, Mention]:
     """Return the JSON of a dataset, the same whatever the order of its keys, and what it says."""
     facets = _facets(dataset)
-    text = _dumps({key: value for key, value in facets.items() if key not in _OF_VERSIONS})
-    rest = {key: value for key, value in dataset.items() if key != "facets" or value != facets}
-    whole = _dumps(rest)
-    if "facets" not in rest and "facets" in dataset:
-        versions = ",".join(f'"{key}":{_dumps(facets[key])}' for key in _OF_VERSIONS if key in facets)
+    text = facets_text({key: value for key, value in facets.items() if key not in _OF_VERSIONS})
+    has_facets = isinstance(dataset.get("facets"), dict)
+    whole = canonical({key: value for key, value in dataset.items() if key != "facets" or not has_facets})
+    if has_facets:
+        versions = ",".join(f'"{key}":{canonical(facets[key])}' for key in _OF_VERSIONS if key in facets)
         comma = "," if versions and text != "{}" else ""
         whole = f'{whole[:-1]},"facets":{text[:-1]}{comma}{versions}}}}}'
     return whole, Mention(role, job_id, dataset["namespace"], dataset["name"], text, facets)
@@ -256,13 +260,14 @@ def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[s
 
 def _whole(event: dict[str, Any], texts: Mapping[str, list[str]]) -> str | None:
     """Return the JSON of an event, the same whatever the order of its keys; None if it can't be stored as text."""
-    rest = {key: value for key, value in event.items() if not texts.get(key)}
-    parts = [
+    rest = sorted(item for item in event.items() if not texts.get(item[0]))
+    parts = [f"{canonical(key)}:{owner_text(value) if key in _OWNERS else canonical(value)}" for key, value in rest]
+    parts += [
         f'"{key}":{found[0] if key == "dataset" else "[" + ",".join(found) + "]"}'
         for key, found in texts.items()
         if found
     ]
-    text = ",".join([_dumps(rest)[:-1], *parts]) + "}"
+    text = f"{{{','.join(parts)}}}"
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -551,10 +556,6 @@ def _number(value: dict[str, Any], key: str) -> int | None:
         return None
     # NaN is in no range.
     return int(found) if -(1 << 63) <= found < 1 << 63 else None
-
-
-def _dumps(value: object) -> str:
-    return _ENCODER.encode(value) if value else json.dumps(value)
 
 
 def _digest(text: str) -> str:

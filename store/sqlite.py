@@ -38,14 +38,24 @@ class Database:
         migrate: whether a store of an older version is made one of this version at once, which takes as long as taking
             in all of its events again. With False, this is done before the first rows are added.
         create: whether the file is made if it is not there.
+        patience: how many seconds to wait for another process that writes.
 
     Raises:
         StoreError: the file can't be opened, is no store, or is one of a newer version; or it is one of an older
             version, and only to be read.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False, migrate: bool = True, create: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        migrate: bool = True,
+        create: bool = True,
+        patience: float = _PATIENCE_SECONDS,
+    ) -> None:
         self.path = path
+        self._patience = patience
         self._is_old = False
         if (read_only or not create) and not path.is_file():
             raise StoreError(f"there is no store at {path}. `openlineage-pyspark ingest FILE --store {path}` makes one")
@@ -53,7 +63,7 @@ class Database:
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
                 uri=True,
-                timeout=_PATIENCE_SECONDS,
+                timeout=patience,
                 isolation_level=None,
                 check_same_thread=False,
             )
@@ -160,11 +170,50 @@ class Database:
         count = place = 0
         while found := self.query(_EVENTS_AFTER, (place,)):
             place = found[-1][0]
-            self._merge(rows_of_events(text for _, text in found))
+            for rows in rows_of_events(text for _, text in found):
+                self._merge(rows)
             count += len(found)
             progress(count)
         self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
         return count
+
+    def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
+        """
+        Delete events, and make all other tables again from those that stay: all of it or nothing.
+
+        Args:
+            chosen: returns the ids of the events to delete. It may ask the store: nobody writes it meanwhile.
+
+        Returns:
+            How many events were deleted.
+
+        Raises:
+            StoreError: the file can't be written.
+        """
+        try:
+            with self._transaction():
+                ids = [(each,) for each in chosen()]
+                if not ids:
+                    return 0
+                self._connection.executemany("DELETE FROM event WHERE event_id = ?", ids)
+                self._make_anew(lambda _: None)
+                return len(ids)
+        except sqlite3.Error as problem:
+            raise StoreError(f"{self.path} can't be written: {problem}") from None
+
+    def shrink(self) -> bool:
+        """
+        Give the space of what was deleted back to the file system.
+
+        Returns:
+            Whether it was possible: it is not while another process uses the file, or without room for a copy of it.
+        """
+        try:
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError:
+            return False
+        return True
 
     def _merge(self, rows: Rows) -> None:
         before = self._pointers(rows.get(schema.DATASET.name, ()))
@@ -205,13 +254,13 @@ class Database:
 
     def _use_write_ahead_log(self) -> None:
         """Turn the write-ahead log on, so that readers do not wait for a writer."""
-        patience = time.monotonic() + _PATIENCE_SECONDS
+        end = time.monotonic() + self._patience
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError:  # noqa: PERF203 (to try again is the point)
                 # SQLite does not wait here for another process, which makes the store at this moment: it fails at once.
-                if time.monotonic() > patience:
+                if time.monotonic() > end:
                     raise
                 time.sleep(_PAUSE_SECONDS)
             else:
@@ -230,7 +279,9 @@ class Database:
             yield
             last = "COMMIT"
         finally:
-            self._connection.execute(last)
+            # SQLite itself rolls back where the disk is full or can't be written.
+            if self._connection.in_transaction:
+                self._connection.execute(last)
 
     def _pointers(self, datasets: Iterable[Row]) -> dict[int, int | None]:
         """Return what those of the names that point to another one pointed to so far."""
@@ -294,6 +345,9 @@ def _upsert(table: Table) -> str:
     """Return the statement that merges one row into a table, as the merges of its columns say."""
     names = [column.name for column in table.stored]
     marks = ", ".join("?" * len(names))
+    if table is schema.EVENT:
+        # Its key is a digest of all the rest.
+        return f"INSERT OR IGNORE INTO event ({', '.join(names)}) VALUES ({marks})"  # noqa: S608 (our own names alone)
     setting = ", ".join(
         f'"{column.name}" = {_merged(table.name, column)}' for column in table.stored if column.merge is not Merge.KEY
     )

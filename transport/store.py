@@ -25,6 +25,8 @@ _PATH = Option(
     example="lineage.db",
     source=OURS,
 )
+# The delivery tries again: a call must not take long, as the application may be about to end.
+_PATIENCE_SECONDS = 5.0
 
 
 class StoreTransport(Transport):
@@ -51,7 +53,7 @@ class StoreTransport(Transport):
         path = _PATH.required(options, "Set it to the file of the store.")
         try:
             # A store of an older version is migrated by the thread that sends: here the application waits.
-            return cls(Database(Path(path).expanduser(), migrate=False))
+            return cls(Database(Path(path).expanduser(), migrate=False, patience=_PATIENCE_SECONDS))
         except (StoreError, RuntimeError) as problem:
             raise TransportConfigError(
                 "path", f"is {path!r}: {problem}", "Name a file that this user may write."

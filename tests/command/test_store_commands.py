@@ -9,6 +9,9 @@ import shlex
 from pathlib import Path
 
 import pytest
+from openlineage_pyspark.transport import Event as Shipped
+from openlineage_pyspark.transport.spool.content import content
+from openlineage_pyspark.transport.spool.place import directories
 from support.lineage_events import company, dataset, lineage, run_event, symlink, text_of
 
 ORDERS = dataset("/lake/orders", namespace="file", columns=("id", "amount"), symlinks=symlink("shop.orders"))
@@ -233,3 +236,69 @@ def test_failed_open_and_late_runs_are_listed(tmp_path, store, run):
     assert run("runs", "--failed", "--store", store)[1] == "nothing found\n"
     assert run("runs", "--late", "--store", store)[1] == "nothing found\n"
     assert run("jobs", "--failed", "--late", "--store", store)[1] == "nothing found\n"
+
+
+def test_expire_says_what_it_drops_and_drops_it(tmp_path, run):
+    events = [run_event("sum", "COMPLETE", day * 1440, run=f"r{day}", outputs=(DAILY,)) for day in range(400)]
+    (tmp_path / "events.ndjson").write_text(text_of(events))
+    path = str(tmp_path / "lineage.db")
+    run("ingest", str(tmp_path / "events.ndjson"), "--store", path)
+    asked = ("store", "expire", "--older-than", "2026-12-31", "--store", path)
+    planned = f"364 runs with 364 events in all would be dropped from {path}\n"
+    assert run(*asked, "--dry-run") == (0, planned, "")
+    code, shown, complaints = run(*asked)
+    assert (code, complaints) == (0, "")
+    lines = [line.split() for line in shown.splitlines()]
+    assert shown.startswith(f"364 runs with 364 events in all were dropped from {path}\n")
+    assert lines[2:4] == [["event", "400", "36"], ["run", "400", "36"]]
+    assert lines[-1][:3] == ["the", "file", "had"]
+    nothing = f"nothing in {path} is that old and no longer needed\n"
+    assert run(*asked) == (0, nothing, "")
+    assert json.loads(run(*asked, "--json")[1])["rowsAfter"]["run"] == 36
+
+
+def test_expire_makes_no_store_and_wants_a_time(store, run, tmp_path):
+    missing = str(tmp_path / "none.db")
+    assert run("store", "expire", "--older-than", "90d", "--store", missing)[0] == 2
+    assert not (tmp_path / "none.db").exists()
+    code, _, complaint = run("store", "expire", "--older-than", "soon", "--store", store)
+    assert (code, complaint.startswith("openlineage-pyspark: 'soon' is no time")) == (2, True)
+
+
+def test_ingest_takes_the_events_of_a_spool_and_leaves_them_there(tmp_path, run, leave, root):
+    shipped = [Shipped(event["run"]["runId"], event["eventType"], json.dumps(event).encode()) for event in JOBS]
+    ended = leave(root, "http://receiver", *shipped[:3])
+    running = leave(root, "http://receiver", *shipped[3:], owner_lives=True)
+    running.bury(1, "refused", "400", 1 << 20)
+    path = str(tmp_path / "lineage.db")
+    said = (0, f"5 events taken into {path}\n", "")
+    assert run("ingest", str(root), "--store", path) == said
+    assert run("ingest", str(root), "--store", path) == said
+    assert run("ingest", str(ended.directory), "--store", path)[1].startswith("3 events")
+    # The sender goes on: what waits still waits, and a new event comes behind it.
+    running.append(shipped[0])
+    running.close()
+    held = [content(each) for each in directories(root)]
+    assert {(each.waiting, each.dead, each.problem) for each in held} == {(3, 0, ""), (2, 1, "")}
+    assert len(run("jobs", "--store", path)[1].splitlines()) == 4
+
+
+def test_a_spool_that_is_damaged_is_said_and_costs_nothing_else(tmp_path, run, leave, root):
+    shipped = [Shipped(event["run"]["runId"], event["eventType"], json.dumps(event).encode()) for event in JOBS]
+    damaged, _ = leave(root, "http://receiver", *shipped[:1]), leave(root, "http://receiver", *shipped)
+    (damaged.directory / "events.sqlite").write_bytes(b"x" * 5000)
+    path = str(tmp_path / "lineage.db")
+    code, shown, complaint = run("ingest", str(root), "--store", path)
+    assert (code, shown) == (1, f"5 events taken into {path}\n")
+    assert complaint.startswith(f"openlineage-pyspark: {damaged.directory} can't be read (")
+
+
+def test_a_bar_is_shown_on_a_terminal_alone(tmp_path, run, monkeypatch):
+    (tmp_path / "events.ndjson.gz").write_bytes(gzip.compress(text_of(company(1)).encode()))
+    path = str(tmp_path / "lineage.db")
+    assert run("ingest", str(tmp_path / "events.ndjson.gz"), "--store", path)[2] == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    size = (tmp_path / "events.ndjson.gz").stat().st_size
+    shown = run("ingest", str(tmp_path / "events.ndjson.gz"), "--store", path)[2]
+    assert f"{size / 1000:.1f}/{size / 1000:.1f} kB" in re.sub(r"\x1b\[[0-9;]*m", "", shown)

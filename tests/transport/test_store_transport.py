@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.transport import Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.transport import Delivery, Event, TransportConfigError, TransportError, open_transport
+from openlineage_pyspark.transport.retry import RetryPolicy
+from openlineage_pyspark.transport.store import StoreTransport
 from support.lineage_events import dataset, run_event, text_of
 
 
@@ -52,3 +56,73 @@ def test_an_event_that_is_none_is_refused_for_good(tmp_path: Path) -> None:
         transport.send(Event("r", "START", b"{}"))
     assert not raised.value.retryable
     transport.close(1.0)
+
+
+_IMPATIENT = RetryPolicy(first_seconds=0.01, longest_seconds=0.01, longest_pause_seconds=0.01)
+_OTHERS: list[sqlite3.Connection] = []
+
+
+def _locked(path: Path, transport: StoreTransport) -> None:
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    transport._database.query("PRAGMA busy_timeout = 1")
+    _OTHERS.append(other)
+
+
+def _full(_: Path, transport: StoreTransport) -> None:
+    (pages,) = transport._database.query("PRAGMA page_count")[0]
+    transport._database.query(f"PRAGMA max_page_count = {pages}")
+
+
+def _read_only(_: Path, transport: StoreTransport) -> None:
+    transport._database.query("PRAGMA query_only = 1")
+
+
+def _damaged(path: Path, transport: StoreTransport) -> None:
+    (page,) = transport._database.query("SELECT rootpage FROM sqlite_master WHERE name = 'event'")[0]
+    transport.close(1.0)
+    text = bytearray(path.read_bytes())
+    text[4096 * (page - 1) : 4096 * page] = b"\xff" * 4096
+    path.write_bytes(text)
+    transport._database = Database(path)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (_locked, "database is locked"),
+        (_full, "database or disk is full"),
+        (_read_only, "attempt to write a readonly database"),
+        (_damaged, "database disk image is malformed"),
+    ],
+)
+def test_a_store_that_can_not_be_written_costs_the_job_nothing_and_is_counted_and_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, fault: Callable[[Path, StoreTransport], None], reason: str
+) -> None:
+    path = tmp_path / "lineage.db"
+    transport = open_transport("store", {"path": str(path)})
+    assert isinstance(transport, StoreTransport)
+    transport.send(event())
+    fault(path, transport)
+    delivery = Delivery(transport, policy=_IMPATIENT)
+    body = event(big={"text": "x" * 100_000}).body
+    for number in range(20):
+        delivery.submit(Event(f"r{number}", "START", body))
+    assert delivery.flush(60) == 20
+    assert (delivery.counts().pending, delivery.counts().sent) == (20, 0)
+    told = [record.getMessage() for record in caplog.records]
+    assert len([line for line in told if reason in line]) == 1
+    delivery.close(0)
+
+
+def test_a_store_that_can_be_written_again_gets_what_waits(tmp_path: Path) -> None:
+    path = tmp_path / "lineage.db"
+    transport = open_transport("store", {"path": str(path)})
+    assert isinstance(transport, StoreTransport)
+    _locked(path, transport)
+    delivery = Delivery(transport, policy=_IMPATIENT)
+    delivery.submit(event())
+    assert delivery.flush(60) == 1
+    _OTHERS.pop().execute("COMMIT")
+    assert delivery.close(60) == 0
+    assert delivery.counts().sent == 1

@@ -123,6 +123,38 @@ def content(directory: Path) -> Content:
     )
 
 
+def spooled_bodies(directory: Path) -> list[tuple[str, bytes]]:
+    """
+    Return all events, those that wait and those that were refused for good, in the order of arrival.
+
+    Returns:
+        Where each one stands, for people, and its body; the body is empty if the row is damaged.
+
+    Raises:
+        SpoolError: it can't be read at the moment.
+    """
+    found: list[tuple[int, str, bytes]] = []
+    try:
+        with contextlib.closing(_read_only(directory)) as connection:
+            # One transaction: an event that is refused meanwhile moves from one table to the other.
+            connection.execute("BEGIN")
+            for table in ("waiting", "dead"):
+                has_checksums = any(row[1] == "checksum" for row in connection.execute(f"PRAGMA table_info({table})"))
+                rows = connection.execute(
+                    "SELECT run_id, event_type, body, parent_run_id, id, reads, writes, "  # noqa: S608 (our own names)
+                    f"{'checksum' if has_checksums else 'NULL'}, number FROM {table}"
+                )
+                for *row, number in rows:
+                    try:
+                        body = event_from_row(row).body
+                    except ValueError:
+                        body = b""
+                    found.append((number, table, body))
+    except FAULTS as exc:
+        raise SpoolError(f"{directory} can't be read ({reason_of(exc)})", damaged=is_damage(exc, directory)) from exc
+    return [(f"{directory}, {table} event {number}", body) for number, table, body in sorted(found)]
+
+
 def dead_letters(directory: Path) -> list[DeadLetter]:
     """
     Return the events that the receiver refused for good, in the order of arrival.

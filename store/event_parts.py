@@ -1,0 +1,192 @@
+"""
+Parses events of which parts repeat.
+
+The START and the end of a run say nearly the same of their datasets, and so do the runs of a job. A facet whose text is
+the same as that of the last one in its place is neither parsed nor written again.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+_Place: TypeAlias = "tuple[str, str, str]"
+_Parsed: TypeAlias = "tuple[Any, int]"
+_Shape: TypeAlias = "Mapping[str, Callable[[PartParser, str, int, Mapping[str, Any]], _Parsed]]"
+
+_BLANK = r"[ \t\n\r]*"
+# A name with an escaped character is rare: such an event is parsed as a whole.
+_NAME = rf'{_BLANK}"([^"\\\x00-\x1f]*)"{_BLANK}:{_BLANK}'
+_FIRST_NAME = re.compile(rf"\{{{_NAME}")
+_NEXT_NAME = re.compile(rf"{_BLANK},{_NAME}")
+_OBJECT_END = re.compile(rf"{_BLANK}\}}")
+_LIST_BEGIN = re.compile(rf"\[{_BLANK}(?=\{{)")
+_NEXT_ITEM = re.compile(rf"{_BLANK},{_BLANK}")
+_LIST_END = re.compile(rf"{_BLANK}\]")
+_TEXT_END = re.compile(rf"{_BLANK}\Z")
+_TEXT_BEGIN = re.compile(_BLANK)
+# To remember less than this costs more than to parse it.
+_SHORTEST = 64
+_MOST_CHARACTERS = 8_000_000
+# It is what `json.loads` calls; the type stubs lack it.
+_scan: Callable[[str, int], _Parsed] = vars(json.JSONDecoder())["scan_once"]
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+class Part(dict[str, Any]):
+    """
+    A JSON object that may stand in many events.
+
+    Attributes:
+        text: its JSON, the same whatever the order of its keys.
+        written: its JSON as it stood in the event.
+    """
+
+    __slots__ = ("text", "written")
+
+    def __init__(self, value: dict[str, Any], written: str) -> None:
+        super().__init__(value)
+        self.text = canonical(value)
+        self.written = written
+
+
+class _UnlikeAnEventError(Exception):
+    """The text is no event, or one that is written in a rare way."""
+
+
+class PartParser:
+    """
+    Parses events, and remembers their facets.
+
+    It remembers the last value of each facet of each job and dataset, those that were used last, up to a limit.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[_Place, Part] = {}
+        self._older: dict[_Place, Part] = {}
+        self._characters = 0
+
+    def parse(self, text: str) -> dict[str, Any] | None:
+        """
+        Return an event as `json.loads` does; those of its facets that are longer than a few words are Parts.
+
+        Args:
+            text: its JSON.
+
+        Returns:
+            The event; None if the text is no JSON object, or if it is to be parsed as a whole.
+        """
+        begin = _TEXT_BEGIN.match(text)
+        try:
+            event, end = self._object(text, begin.end() if begin else 0, _EVENT)
+        except (_UnlikeAnEventError, StopIteration, ValueError, RecursionError):
+            return None
+        return event if isinstance(event, dict) and _TEXT_END.match(text, end) else None
+
+    def _object(self, text: str, at: int, shape: _Shape) -> _Parsed:
+        """Return an object, of which the shape tells which values are to be parsed in a way of their own."""
+        name = _FIRST_NAME.match(text, at)
+        if name is None:
+            return _scan(text, at)
+        found: dict[str, Any] = {}
+        while name is not None:
+            key, at = name[1], name.end()
+            below = shape.get(key)
+            found[key], at = _scan(text, at) if below is None else below(self, text, at, found)
+            name = _NEXT_NAME.match(text, at)
+        return found, _end(_OBJECT_END, text, at)
+
+    def _owner(self, text: str, at: int, _: Mapping[str, Any]) -> _Parsed:
+        return self._object(text, at, _OWNER)
+
+    def _datasets(self, text: str, at: int, _: Mapping[str, Any]) -> _Parsed:
+        begin = _LIST_BEGIN.match(text, at)
+        if begin is None:
+            return _scan(text, at)
+        found: list[Any] = []
+        following: re.Match[str] | None = begin
+        while following is not None:
+            dataset, at = self._object(text, following.end(), _OWNER)
+            found.append(dataset)
+            following = _NEXT_ITEM.match(text, at)
+        return found, _end(_LIST_END, text, at)
+
+    def _facets(self, text: str, at: int, owner: Mapping[str, Any]) -> _Parsed:
+        """Return facets. Their owner is told apart by what stands before them."""
+        name = _FIRST_NAME.match(text, at)
+        if name is None:
+            return _scan(text, at)
+        namespace, title = str(owner.get("namespace")), str(owner.get("name"))
+        found: dict[str, Any] = {}
+        while name is not None:
+            key, at = name[1], name.end()
+            found[key], at = self._facet(text, at, (namespace, title, key))
+            name = _NEXT_NAME.match(text, at)
+        return found, _end(_OBJECT_END, text, at)
+
+    def _facet(self, text: str, at: int, place: _Place) -> _Parsed:
+        known = self._known.get(place) or self._older.get(place)
+        # What begins with a brace ends with its counterpart: where the same text stands, the same object stands.
+        if known is not None and text.startswith(known.written, at):
+            self._remember(place, known)
+            return known, at + len(known.written)
+        value, end = _scan(text, at)
+        if isinstance(value, dict) and end - at >= _SHORTEST:
+            value = Part(value, text[at:end])
+            self._remember(place, value)
+        return value, end
+
+    def _remember(self, place: _Place, part: Part) -> None:
+        if self._known.get(place) is part:
+            return
+        self._known[place] = part
+        self._characters += len(part.written)
+        if self._characters > _MOST_CHARACTERS:
+            self._known, self._older, self._characters = {}, self._known, 0
+
+
+_OWNER: _Shape = {"facets": PartParser._facets}
+_EVENT: _Shape = {
+    **dict.fromkeys(("run", "job", "dataset"), PartParser._owner),
+    **dict.fromkeys(("inputs", "outputs"), PartParser._datasets),
+}
+
+
+def canonical(value: Any) -> str:
+    """Return a value as JSON, the same whatever the order of its keys."""
+    return _ENCODER.encode(value)
+
+
+def facets_text(facets: Mapping[str, Any]) -> str:
+    """Return facets as JSON, the same whatever their order."""
+    texts = [
+        f"{_name_text(key)}:{each.text if isinstance(each, Part) else canonical(each)}"
+        for key, each in sorted(facets.items())
+    ]
+    return f"{{{','.join(texts)}}}"
+
+
+def owner_text(owner: object) -> str:
+    """Return a run or a job as JSON, the same whatever the order of keys."""
+    if not isinstance(owner, dict) or not isinstance(owner.get("facets"), dict):
+        return canonical(owner)
+    texts = [
+        f"{_name_text(key)}:{facets_text(value) if key == 'facets' else canonical(value)}"
+        for key, value in sorted(owner.items())
+    ]
+    return f"{{{','.join(texts)}}}"
+
+
+@functools.lru_cache(maxsize=1000)
+def _name_text(name: str) -> str:
+    return canonical(name)
+
+
+def _end(sign: re.Pattern[str], text: str, at: int) -> int:
+    found = sign.match(text, at)
+    if found is None:
+        raise _UnlikeAnEventError
+    return found.end()

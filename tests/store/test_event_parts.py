@@ -1,0 +1,108 @@
+"""The parser that remembers facets gives what the plain parser gives."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from typing import Any
+
+import pytest
+from openlineage_pyspark.store.event_parts import Part, PartParser
+from openlineage_pyspark.store.rows import read_event
+from support.lineage_events import company
+
+
+def _variant(event: dict[str, Any], chance: random.Random) -> str:
+    """Return an event as another producer writes it: other spaces, another order, other values."""
+    changed = copy.deepcopy(event)
+    changed["run"]["facets"]["properties"] = {"a": chance.choice([1, 1.5, None, True, 'q"uote', "\u00e9\ud83d\ude00"])}
+    changed["run"]["facets"]["long"] = {"text": "x" * 100, "number": chance.randrange(2)}
+    for each in (*changed["inputs"], *changed["outputs"]):
+        each["facets"]["version"] = {"datasetVersion": str(chance.randrange(3)), "why": "x" * 80}
+        if chance.random() < 0.2:
+            del each["facets"]
+        elif chance.random() < 0.2:
+            each["facets"] = chance.choice([{}, None, [], "none"])
+    items = list(changed.items())
+    chance.shuffle(items)
+    spaces: dict[str, Any] = chance.choice(
+        [{}, {"indent": 1}, {"separators": (",", ":")}, {"separators": (" , ", " : ")}]
+    )
+    return json.dumps(dict(items), ensure_ascii=chance.random() < 0.5, **spaces)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_gives_the_same_event_and_the_same_rows_as_the_plain_parser(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 (a test's choice)
+    parser = PartParser()
+    for event in company(seed) * 3:
+        text = _variant(event, chance)
+        parsed, plain = parser.parse(text), json.loads(text)
+        assert parsed is not None
+        assert parsed == plain
+        found, expected = read_event(parsed), read_event(plain)
+        assert (found.rows, found.mentions, found.span) == (expected.rows, expected.mentions, expected.span)
+
+
+def test_a_facet_that_stands_there_again_is_the_same_object() -> None:
+    parser = PartParser()
+    texts = [json.dumps(event) for event in company(1)[:2]]
+    first, second = (parser.parse(text) for text in texts)
+    assert first is not None
+    assert second is not None
+    schema = first["outputs"][0]["facets"]["schema"]
+    assert isinstance(schema, Part)
+    assert second["outputs"][0]["facets"]["schema"] is schema
+
+
+def test_a_facet_that_changed_is_parsed_again() -> None:
+    parser = PartParser()
+    text = json.dumps(company(1)[0])
+    parser.parse(text)
+    changed = text.replace('"int"', '"string"')
+    assert parser.parse(changed) == json.loads(changed)
+    # The beginning of a text that was seen is another value.
+    longer = '{"run": {"facets": {"a": {"k": "%s"}}}}'
+    assert parser.parse(longer % ("x" * 70)) == json.loads(longer % ("x" * 70))
+    assert parser.parse(longer % ("x" * 71)) == json.loads(longer % ("x" * 71))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", "1", '{"a": 1', '{"a": 1} x', '{"a": 1,}', '{"run": {"facets": {"a": }}}', '{"inputs": [{},'),
+        *(
+            '{"inputs": [{"a": 1} {"b": 2}]}',
+            '{"a": 1, "a\\u0062": 1}',
+            '{"a": 1]',
+            "[" * 100_000,
+            '{"a": ' + "[" * 100_000,
+        ),
+    ],
+)
+def test_what_is_no_event_or_rarely_written_is_left_to_the_plain_parser(text: str) -> None:
+    assert PartParser().parse(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{}", ' {"a": NaN} ', '{"inputs": []}', '{"inputs": [{}]}', '{"inputs": [1, {}]}', '{"inputs": {"a": 1}}'),
+        *('{"run": null}', '{"run": {"facets": []}}', '{"a": 1, "a": 2}', '{"job": {"facets": {}}, "dataset": {}}'),
+        '{"inputs": [{"name": "a"}, 5]}',
+    ],
+)
+def test_valid_texts_of_any_shape_are_parsed(text: str) -> None:
+    assert repr(PartParser().parse(text)) == repr(json.loads(text))
+
+
+def test_what_is_remembered_has_a_limit() -> None:
+    parser = PartParser()
+    for number in range(100):
+        parser.parse(
+            json.dumps({"job": {"namespace": "n", "name": str(number), "facets": {"sql": {"q": "x" * 500_000}}}})
+        )
+    held = {*parser._known, *parser._older}
+    assert 16 <= len(held) <= 34
+    assert ("n", "99", "sql") in held
