@@ -47,9 +47,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     running.add_argument("--execute", action="store_true", help="carry the plan out, and stop where a step fails")
     running.add_argument("--yes", action="store_true", help="do not ask before the first step")
     running.add_argument("--from-step", type=int, default=1, metavar="N", help="begin with this step; default: 1")
-    running.add_argument(
-        "--conf", action="append", default=[], metavar="KEY=VALUE", help="of the Spark session that runs the SQL"
-    )
     add_store(parser)
     parser.set_defaults(run=asking(_recover))
 

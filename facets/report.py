@@ -123,7 +123,7 @@ class Lineage:
             "inputs": [attrs.asdict(dataset.identifier) for dataset in self.inputs],
             "outputs": [attrs.asdict(d.identifier) for d, _ in self.outputs if d is not None],
             "columns": [[column.name for column in lineage.columns] for _, lineage in self.outputs],
-            "edges": [attrs.asdict(edge) for edge in self.edges],
+            "edges": [attrs.asdict(edge, retain_collection_types=False) for edge in self.edges],
             "gaps": [attrs.asdict(remark) for remark in self.gaps],
         }
 

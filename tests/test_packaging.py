@@ -76,6 +76,7 @@ def shipped_by_the_tree() -> set[str]:
         probe / "PROTOCOL.md",
         ROOT / "py.typed",
         *(ROOT / "graph").glob("*.json"),
+        *(ROOT / "facets" / "events" / "schemas").glob("*.json"),
         *(path for ending in ("css", "html", "js") for path in (ROOT / "page").glob(f"*.{ending}")),
         *(ROOT / "page" / "vendor" / name for name in ("dagre.min.js", "dagre-LICENSE.txt")),
     ]

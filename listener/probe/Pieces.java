@@ -3,15 +3,18 @@ package openlineage.pyspark;
 import java.util.ArrayList;
 
 /**
- * A text that Python reads piece by piece. py4j writes an answer of more than 8,192 bytes in two parts, and TCP holds the
- * second one back until the other side acknowledges the first, some 40 ms later (Nagle's algorithm).
+ * Cuts a text into pieces that Python reads one by one. py4j writes an answer of more than 8,192 bytes in two parts,
+ * and TCP holds the second one back until the other side acknowledges the first, some 40 ms later (Nagle's algorithm).
  */
-public final class Pieces {
+final class Pieces {
   /** How long a piece is at most, in bytes as py4j writes them; the answer's own marks need a few more. */
   private static final int BYTES = 8000;
-  private final ArrayList pieces = new ArrayList();
 
-  Pieces(String text) {
+  private Pieces() {}
+
+  /** Returns the pieces of a text: at least one. */
+  static String[] of(String text) {
+    ArrayList pieces = new ArrayList();
     int begin = 0;
     int bytes = 0;
     for (int at = 0; at < text.length(); at++) {
@@ -24,16 +27,7 @@ public final class Pieces {
       bytes += more;
     }
     pieces.add(text.substring(begin));
-  }
-
-  /** Returns how many pieces there are: at least one. */
-  public int count() {
-    return pieces.size();
-  }
-
-  /** Returns one piece; the first one is 0. */
-  public String get(int number) {
-    return (String) pieces.get(number);
+    return (String[]) pieces.toArray(new String[0]);
   }
 
   /** Returns how many bytes py4j writes for a character: it escapes backslashes and line ends, and writes UTF-8. */

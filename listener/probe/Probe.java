@@ -70,9 +70,9 @@ public final class Probe extends SparkListener {
     return records.lost();
   }
 
-  /** Returns the encoding of a plan that is not being run, for lineage without execution. */
-  public Pieces encode(LogicalPlan plan, Object session) throws IOException {
-    return new Pieces(DeepEncoding.of(vocabulary, session, plan, System.currentTimeMillis()));
+  /** Returns the encoding of a plan that is not being run, in pieces, for lineage without execution. */
+  public String[] encode(LogicalPlan plan, Object session) throws IOException {
+    return Pieces.of(DeepEncoding.of(vocabulary, session, plan, System.currentTimeMillis()));
   }
 
   public void onOtherEvent(SparkListenerEvent event) {

@@ -21,7 +21,7 @@ final class RecordQueue {
   private long droppedBefore;
   private long droppedReported;
   // The last batch that was taken, until the next call acknowledges it.
-  private Pieces batch;
+  private String[] batch;
   private long batchNumber;
 
   RecordQueue(long maxWaiting) {
@@ -57,8 +57,8 @@ final class RecordQueue {
 
   /**
    * Returns the head of a batch: its number and how many pieces it has; empty if no record came in time. The batch is
-   * the waiting records, one per line, oldest first. One that is not acknowledged is returned again: its answer was lost
-   * with a connection.
+   * the waiting records, one per line, oldest first. One that is not acknowledged is returned again: its answer was
+   * lost with a connection.
    */
   synchronized String take(long acknowledged, long waitMillis) throws InterruptedException, IOException {
     if (acknowledged == batchNumber) {
@@ -66,14 +66,14 @@ final class RecordQueue {
       String taken = next(waitMillis);
       if (taken.length() == 0) return "";
       batchNumber++;
-      batch = new Pieces(taken);
+      batch = Pieces.of(taken);
     }
-    return batchNumber + " " + batch.count();
+    return batchNumber + " " + batch.length;
   }
 
   /** Returns one piece of the last batch; the first one is 0. */
   synchronized String piece(int number) {
-    return batch.get(number);
+    return batch[number];
   }
 
   private String next(long waitMillis) throws InterruptedException, IOException {

@@ -189,7 +189,7 @@ class Probe:
     def encode(self, java_plan: Any, java_session: Any) -> str:
         """Return the encoding of an analyzed plan that is not being run."""
         encoded = self._java.encode(java_plan, java_session)
-        return "".join(encoded.get(each) for each in range(encoded.count()))
+        return "".join(encoded[each] for each in range(len(encoded)))
 
 
 _CLASS = "openlineage.pyspark.Probe"

@@ -149,7 +149,7 @@ def test_the_lineage_for_people_says_what_is_not_sure_and_shows_the_plan() -> No
             "source_table": None,
             "output_table": None,
             "certainty": "opaque",
-            "operators": ("LogicalRelation#2", "SubqueryAlias#1", "Project#0"),
-            "steps": ({"operator": "Project#0", "expression": "f(a) AS b", "certainty": "opaque"},),
+            "operators": ["LogicalRelation#2", "SubqueryAlias#1", "Project#0"],
+            "steps": [{"operator": "Project#0", "expression": "f(a) AS b", "certainty": "opaque"}],
         }
     ]
