@@ -113,7 +113,8 @@ def lineage_of_plan(
         session: the session's settings.
         memory: the results of earlier plans of the application.
         is_command: whether Spark reports the plan's top as a command; it may be one without a rule.
-        paths: whether each influence says which operators it passes (`Way.operators`).
+        paths: whether each influence says which operators it passes (`Way.operators`), and not only those that are not
+            certain.
 
     Returns:
         The lineage; `gaps` names everything without a rule, and what was assumed instead.
@@ -368,7 +369,8 @@ class _Analysis:
                 certainty = last.least if last is not None else Certainty.EXACT
                 if relation.opaque:
                     certainty = min(certainty, Certainty.OPAQUE)
-                way = Way(self.trace.path(origin, last) if self.paths else (), last, certainty)
+                wanted = self.paths or certainty is not Certainty.EXACT
+                way = Way(self.trace.path(origin, last) if wanted else (), last, certainty)
                 for column in relation.columns.get(origin.id, ()):
                     self._put(found, column, kind, way)
                 for field, earlier in self._remembered.get(origin.id, {}).items():

@@ -88,6 +88,14 @@ class LineageEdge:
     operators: tuple[str, ...] = ()
     steps: tuple[LineageStep, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the edge as plain dicts and lists, ready for JSON."""
+        return {
+            **attrs.asdict(self, recurse=False),
+            "operators": list(self.operators),
+            "steps": [attrs.asdict(step) for step in self.steps],
+        }
+
 
 @attrs.frozen(repr=False)
 class Lineage:
@@ -123,7 +131,7 @@ class Lineage:
             "inputs": [attrs.asdict(dataset.identifier) for dataset in self.inputs],
             "outputs": [attrs.asdict(d.identifier) for d, _ in self.outputs if d is not None],
             "columns": [[column.name for column in lineage.columns] for _, lineage in self.outputs],
-            "edges": [attrs.asdict(edge, retain_collection_types=False) for edge in self.edges],
+            "edges": [edge.to_dict() for edge in self.edges],
             "gaps": [attrs.asdict(remark) for remark in self.gaps],
         }
 
@@ -275,9 +283,8 @@ def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, st
             yield column, "-", NO_SOURCE
         for place, edge in enumerate(edges):
             kinds = dict.fromkeys(kind_of(t.subtype, masked=t.masking) for t in edge.transformations)
-            least = min(t.way.certainty for t in edge.transformations)
-            if least is not Certainty.EXACT:
-                kinds[_word(least)] = None
+            if edge.certainty is not Certainty.EXACT:
+                kinds[edge.certainty.word] = None
             expressions = (t.description for t in edge.transformations if t.subtype != _IDENTITY)
             expression = next((text for text in expressions if text), "")
             yield "" if place else column, f"{names.of(edge.dataset)}.{edge.field}", how(kinds, expression)
@@ -320,10 +327,6 @@ def _remark(gap: Gap) -> str:
     return f"not understood: {gap.task}: {gap.message}"
 
 
-def _word(certainty: Certainty) -> str:
-    return certainty.name.lower()
-
-
 def _edges(
     output: Dataset | None, column: str | None, edges: Iterable[Edge], tables: Mapping[Identifier, str | None]
 ) -> list[LineageEdge]:
@@ -340,9 +343,9 @@ def _edges(
             expression=t.description,
             source_table=tables.get(edge.dataset),
             output_table=table_of(output) if output is not None else None,
-            certainty=_word(t.way.certainty),
+            certainty=t.way.certainty.word,
             operators=t.way.operators,
-            steps=tuple(LineageStep(step.operator, step.expression, _word(step.certainty)) for step in t.way.steps),
+            steps=tuple(LineageStep(step.operator, step.expression, step.certainty.word) for step in t.way.steps),
         )
         for edge in edges
         for t in edge.transformations

@@ -55,7 +55,13 @@ class Analyses:
     """Analyzes the plans of one application, in order."""
 
     def __init__(
-        self, metastore: str | None, guard: Guard, trimming: Trimming = DEFAULT_TRIMMING, *, views: bool = True
+        self,
+        metastore: str | None,
+        guard: Guard,
+        trimming: Trimming = DEFAULT_TRIMMING,
+        *,
+        views: bool = True,
+        paths: bool = False,
     ) -> None:
         """
         Start with nothing remembered.
@@ -65,8 +71,10 @@ class Analyses:
             guard: catches faults in the analysis of a plan.
             trimming: what is left out of the names of datasets.
             views: whether permanent views that are read count as inputs.
+            paths: whether each influence says which operators it passes.
         """
         self._metastore = metastore
+        self._paths = paths
         self._trimming = trimming
         self._views = views
         self._guard = guard
@@ -122,7 +130,7 @@ class Analyses:
         memory = Memory(self._datasets, self._sources, self._rows)
         session = session_of(plan, self._metastore, self._trimming, views=self._views)
         session = attrs.evolve(session, tables=self._tables)
-        return lineage_of_plan(plan, session, memory, is_command=is_command)
+        return lineage_of_plan(plan, session, memory, is_command=is_command, paths=self._paths)
 
     def _learn(self, plan_lineage: PlanLineage) -> None:
         """Remember the tables that a plan has used: a catalog may have forgotten them when it is asked."""

@@ -15,7 +15,8 @@ class Metrics:
         events: events made, those of the application's own run too.
         runs: runs inside the application that have ended.
         edges: edges of `columnLineage` in the terminal events of these runs.
-        edges_in_doubt: how many of the edges belong to a run with a remark; the others are exact.
+        edges_in_doubt: how many of the edges pass code that can't be read, or belong to a run with a remark; the others
+            are exact.
         remarks: remarks in `extractionError` of these terminal events.
         faults: exceptions that the listener caught.
         lost_records: records that the probe dropped because the listener did not take them in time; known at the end.

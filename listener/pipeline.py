@@ -15,6 +15,7 @@ from openlineage_pyspark.facets.events.ids import event_id
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution, Provider, contribute, failed
 from openlineage_pyspark.facets.events.size import serialise_within
+from openlineage_pyspark.facets.model.lineage import Certainty
 from openlineage_pyspark.facets.model.run import Failure, Gap, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.redact import redacted
 from openlineage_pyspark.facets.redaction.rows import shown_messages
@@ -49,7 +50,7 @@ class Pipeline:
         dropped: how many events Spark dropped because the listener's queue was full.
         runs: how many runs inside the application have ended.
         edges: how many edges between columns their terminal events have.
-        edges_in_doubt: how many of these edges belong to a run with a remark.
+        edges_in_doubt: how many of these edges are not certain, or belong to a run with a remark.
         remarks: how many remarks those events have.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
         ended: when the context ended (timezone-aware); None while it runs.
@@ -89,7 +90,9 @@ class Pipeline:
         self._open: dict[str, Event] = {}
         self._nested = NestedRecordBuffer()
         self._messages: dict[str, str] = {}
-        self._analyses = Analyses(application.metastore, guard, application.trimming, views=application.views)
+        self._analyses = Analyses(
+            application.metastore, guard, application.trimming, views=application.views, paths=options.steps == "all"
+        )
         self._runs = Runs(application)
 
     def take(self, text: str) -> None:
@@ -158,10 +161,10 @@ class Pipeline:
 
     def _count(self, ended: RunState, remarks: int) -> None:
         lineages = [output.lineage for output in ended.outputs if output.lineage is not None]
-        edges = sum(len(each.dataset) + sum(len(column.edges) for column in each.columns) for each in lineages)
+        edges = [edge for each in lineages for edge in each.edges]
         self.runs += 1
-        self.edges += edges
-        self.edges_in_doubt += edges if remarks else 0
+        self.edges += len(edges)
+        self.edges_in_doubt += len(edges) if remarks else sum(edge.certainty is not Certainty.EXACT for edge in edges)
         self.remarks += remarks
 
     def withdraw(self) -> None:

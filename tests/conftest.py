@@ -144,7 +144,7 @@ class Specification:
             *("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics"),
             *("pyspark_micro_batches", "pyspark_submission"),
         )
-    ) | {("DatasetFacet", "pyspark_snapshot")}
+    ) | {("DatasetFacet", "pyspark_snapshot"), ("DatasetFacet", "pyspark_lineage_steps")}
 
     def __init__(self) -> None:
         self.schemas = Schemas(SPECIFICATION)

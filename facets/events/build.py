@@ -17,6 +17,7 @@ from openlineage_pyspark.facets.events.dataset import (
 )
 from openlineage_pyspark.facets.events.ids import PRODUCER, event_id
 from openlineage_pyspark.facets.events.job import job_facets, too_long
+from openlineage_pyspark.facets.events.lineage_steps import steps_facets
 from openlineage_pyspark.facets.events.marquez import accepted_job_namespace, accepted_namespace
 from openlineage_pyspark.facets.events.run import run_facets
 from openlineage_pyspark.facets.events.snapshot import version_facets
@@ -118,6 +119,7 @@ def _output(written: RunOutput, options: EventOptions, contributions: tuple[Cont
         lineage = column_lineage_facet(written.lineage, options)
         if lineage is not None:
             about["columnLineage"] = lineage
+            about |= steps_facets(written.lineage, options)
     of_output = output_facets(written.statistics, written.dataset.locations)
     custom = [c.facets.outputs.get(identifier, {}) for c in contributions]
     about, of_output = _with_custom(about, of_output, custom, OutputDatasetFacet)

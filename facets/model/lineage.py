@@ -88,6 +88,11 @@ class Certainty(enum.IntEnum):
     OPAQUE = 2
     EXACT = 3
 
+    @property
+    def word(self) -> str:
+        """The word for it, as events and answers have it."""
+        return self.name.lower()
+
 
 @attrs.frozen(eq=False)
 class Step:
@@ -220,6 +225,11 @@ class Edge:
     field: str
     transformations: tuple[Transformation, ...]
 
+    @property
+    def certainty(self) -> Certainty:
+        """How sure the edge is: as sure as the least sure of its transformations."""
+        return min((each.way.certainty for each in self.transformations), default=Certainty.EXACT)
+
 
 @attrs.frozen
 class OutputColumn:
@@ -241,3 +251,8 @@ class ColumnLineage:
 
     columns: tuple[OutputColumn, ...]
     dataset: tuple[Edge, ...] = ()
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """All edges: those of the columns in order, then those that influence all rows."""
+        return (*(edge for column in self.columns for edge in column.edges), *self.dataset)

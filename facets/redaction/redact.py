@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Step, Transformation, Way
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
 from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState, RunState, Submission
 from openlineage_pyspark.facets.redaction.errors import redact_message
@@ -241,18 +241,31 @@ class _Expressions:
     written: frozenset[str] | None
     _known: dict[tuple[str, bool], str] = attrs.field(factory=dict, init=False)
 
-    def shown(self, way: Transformation, *, secret: bool) -> Transformation:
-        """Return a transformation whose expression is redacted."""
-        text = way.description
+    def shown(self, given: Transformation, *, secret: bool) -> Transformation:
+        """Return a transformation whose expressions are redacted."""
+        text, way = self._text(given.description, secret=secret), self._way(given.way, secret=secret)
+        return (
+            given if text == given.description and way == given.way else attrs.evolve(given, description=text, way=way)
+        )
+
+    def _way(self, way: Way, *, secret: bool) -> Way:
+        """Return a way whose expressions are redacted; without its steps if nobody asked for them."""
+        if not way.operators:
+            return way if way.last is None else attrs.evolve(way, last=None)
+        last: Step | None = None
+        for step in way.steps:
+            last = attrs.evolve(step, expression=self._text(step.expression, secret=secret), before=last)
+        return attrs.evolve(way, last=last)
+
+    def _text(self, text: str, *, secret: bool) -> str:
         if not text:
-            return way
+            return text
         if (text, secret) not in self._known:
             hidden = self.hidden
             if self.written is not None:
                 hidden |= _strings_of(text) - self.written
             self._known[text, secret] = self.redaction.expression(text, secret=secret, hidden=hidden)
-        shown = self._known[text, secret]
-        return way if shown == text else attrs.evolve(way, description=shown)
+        return self._known[text, secret]
 
 
 def _expressions(state: RunState, redaction: Redaction, sql: SqlText) -> _Expressions:
@@ -272,9 +285,8 @@ def _lineage(lineage: ColumnLineage, expressions: _Expressions) -> ColumnLineage
         made = []
         for edge in given:
             # With masked literals, transformations that differ only in a literal become equal.
-            shown = (expressions.shown(way, secret=secret and way.type == "DIRECT") for way in edge.transformations)
-            ways = tuple(dict.fromkeys(shown))
-            made.append(edge if ways == edge.transformations else attrs.evolve(edge, transformations=ways))
+            shown = (expressions.shown(each, secret=secret and each.type == "DIRECT") for each in edge.transformations)
+            made.append(attrs.evolve(edge, transformations=tuple(dict.fromkeys(shown))))
         return tuple(made)
 
     columns = tuple(

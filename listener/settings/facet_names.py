@@ -20,6 +20,7 @@ FACETS = (
     "parent",
     "processing_engine",
     "pyspark_event",
+    "pyspark_lineage_steps",
     "pyspark_metrics",
     "pyspark_micro_batches",
     "pyspark_snapshot",

@@ -29,6 +29,7 @@ from openlineage_pyspark.listener.settings.kinds import (
     TEXT,
     TRIMMER_NAMES,
     UUID,
+    one_of,
     parse_tag,
     whole_number,
 )
@@ -242,6 +243,13 @@ class Settings:
         BOOLEAN,
         default=_EVENT.descriptions_enabled,
         text="Adds the SQL text of the expression to each column lineage edge (`false` in the Java integration).",
+    )
+    steps: str = key(
+        "columnLineage.steps",
+        one_of("unsure", "all", "none"),
+        default=_EVENT.steps,
+        text="Adds the operators that an edge passes, and what each of them does, as the facet `pyspark_lineage_steps`:"
+        " to `all` edges, to none, or to those that are not certain.",
     )
     schema_size_limit: int = key(
         "columnLineage.schemaSizeLimit",

@@ -66,6 +66,18 @@ class ParentContext:
     has_facets: bool
 
 
+def one_of(*words: str) -> ValueKind[str]:
+    """Return the kind for a value that is one of some words."""
+
+    def convert(value: object) -> str:
+        text = _to_text(value).lower()
+        if text not in words:
+            raise ValueError("none of these")
+        return text
+
+    return ValueKind(f"one of {', '.join(words)}", convert)
+
+
 def whole_number(least: int) -> ValueKind[int]:
     """Return the kind for whole numbers from `least` to the largest Java int."""
 

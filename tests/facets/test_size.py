@@ -15,7 +15,15 @@ from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import Contribution, CustomFacets
 from openlineage_pyspark.facets.events.size import OWN, serialise_within
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink, Versions
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.lineage import (
+    Certainty,
+    ColumnLineage,
+    Edge,
+    OutputColumn,
+    Step,
+    Transformation,
+    Way,
+)
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
 from openlineage_pyspark.facets.model.run import Failure, Gap, Job, RunInput, RunOutput, Submission
 
@@ -29,7 +37,7 @@ ORDER = [
     "properties, owners, tags and the source's location",
     "facets of custom providers",
     "remarks beyond the first 20",
-    "details of datasets: catalog, dataSource, datasetType, storage, subset, symlinks",
+    "details of datasets: catalog, dataSource, datasetType, pyspark_lineage_steps, storage, subset, symlinks",
     "schema fields without an edge",
     "INDIRECT edges",
     "columns of columnLineage, the largest first",
@@ -58,6 +66,7 @@ def way(subtype, text="", kind="DIRECT"):
     return Transformation(kind, subtype, text)
 
 
+UNSURE = Way(("Relation#1", "MapInPandas#0"), Step("MapInPandas#0", "", Certainty.OPAQUE), Certainty.OPAQUE)
 VERSIONS = Versions("delta", ("1", "2"))
 
 
@@ -85,7 +94,7 @@ def large_state(full_run):
                 OutputColumn(f"c{n}", tuple(Edge(USER, f"f{m}", (way("TRANSFORMATION", "f + 1"),)) for m in range(n)))
                 for n in range(1, 6)
             ),
-            OutputColumn("nested", (Edge(USER, "deep.a.b", (way("IDENTITY"),)),)),
+            OutputColumn("nested", (Edge(USER, "deep.a.b", (attrs.evolve(way("IDENTITY"), way=UNSURE),)),)),
             OutputColumn("decided", (Edge(USER, "f7", (way("CONDITIONAL", "f7 > 1", "INDIRECT"),)),)),
             OutputColumn("both", (Edge(USER, "f8", (way("AGGREGATION"), way("WINDOW", kind="INDIRECT"))),)),
             OutputColumn("constant", ()),
