@@ -32,6 +32,18 @@ the same wherever the source is hosted.
 """
 
 
+def own_schema(name: str) -> str:
+    """
+    Return the URI of the JSON Schema of a facet of our own, which is in the package, in the folder `schemas`.
+
+    As with the producer, it names the package and no web page.
+
+    Args:
+        name: the name of its definition and of its file, such as `PySparkSnapshotDatasetFacet`.
+    """
+    return f"pkg:pypi/openlineage-pyspark/schemas/1-0-0/{name}.json#/$defs/{name}"
+
+
 def run_id(application_start: dt.datetime, application_id: str, key: str) -> str:
     """
     Return the id of one run of an application, always the same for the same arguments (a UUID, version 7).

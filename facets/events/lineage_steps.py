@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 from openlineage.client.facet_v2 import DatasetFacet
-from openlineage_pyspark.facets.events.ids import PRODUCER
+from openlineage_pyspark.facets.events.ids import PRODUCER, own_schema
 from openlineage_pyspark.facets.events.marquez import accepted_column, accepted_namespace
 from openlineage_pyspark.facets.model.lineage import Certainty
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Step, Transformation
 
 _T = TypeVar("_T")
-_NAME = "PySparkLineageStepsDatasetFacet"
-# As with the producer, the URI names the package and no web page.
-_SCHEMA = f"pkg:pypi/openlineage-pyspark/schemas/1-0-0/{_NAME}.json#/$defs/{_NAME}"
 _MOST = 50
 """The most operators, and the most steps, that are told of one edge: half of them at each end."""
 
@@ -71,7 +68,7 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
         rows=rows,
         producer=PRODUCER,
     )
-    facet._schemaURL = _SCHEMA
+    facet._schemaURL = own_schema("PySparkLineageStepsDatasetFacet")
     return {"pyspark_lineage_steps": facet}
 
 

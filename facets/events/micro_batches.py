@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage.client.facet_v2 import RunFacet
-from openlineage_pyspark.facets.events.ids import PRODUCER
+from openlineage_pyspark.facets.events.ids import PRODUCER, own_schema
 from openlineage_pyspark.facets.events.marquez import accepted_namespace
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Identifier
     from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
 
-_NAME = "PySparkMicroBatchesRunFacet"
-# As with the producer, the URI names the package and no web page.
-_SCHEMA = f"pkg:pypi/openlineage-pyspark/schemas/1-0-0/{_NAME}.json#/$defs/{_NAME}"
 
 PySparkMicroBatches = attrs.make_class(
     "PySparkMicroBatches",
@@ -43,7 +40,7 @@ def micro_batches_facet(stream: StreamingQuery) -> RunFacet:
         batches=[_batch(batch) for batch in stream.batches],
         producer=PRODUCER,
     )
-    facet._schemaURL = _SCHEMA
+    facet._schemaURL = own_schema("PySparkMicroBatchesRunFacet")
     return facet
 
 

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage.client.facet_v2 import DatasetFacet, dataset_version_dataset
-from openlineage_pyspark.facets.events.ids import PRODUCER
+from openlineage_pyspark.facets.events.ids import PRODUCER, own_schema
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Versions
 
-_NAME = "PySparkSnapshotDatasetFacet"
-# As with the producer, the URI names the package and no web page.
-_SCHEMA = f"pkg:pypi/openlineage-pyspark/schemas/1-0-0/{_NAME}.json#/$defs/{_NAME}"
 
 # Made without a class statement, as the facets of runs are.
 PySparkSnapshot = attrs.make_class(
@@ -50,6 +47,6 @@ def version_facets(versions: Versions | None, *, written: bool) -> dict[str, Dat
             branch=versions.branch,
             producer=PRODUCER,
         )
-        more._schemaURL = _SCHEMA
+        more._schemaURL = own_schema("PySparkSnapshotDatasetFacet")
         facets["pyspark_snapshot"] = more
     return facets

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage.client.facet_v2 import RunFacet
-from openlineage_pyspark.facets.events.ids import PRODUCER
+from openlineage_pyspark.facets.events.ids import PRODUCER, own_schema
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.run import Submission
 
-_NAME = "PySparkSubmissionRunFacet"
-_SCHEMA = f"pkg:pypi/openlineage-pyspark/schemas/1-0-0/{_NAME}.json#/$defs/{_NAME}"
 
 PySparkSubmission = attrs.make_class(
     "PySparkSubmission",
@@ -30,5 +28,5 @@ def submission_facet(submission: Submission) -> RunFacet:
         redacted=submission.redacted,
         producer=PRODUCER,
     )
-    facet._schemaURL = _SCHEMA
+    facet._schemaURL = own_schema("PySparkSubmissionRunFacet")
     return facet
