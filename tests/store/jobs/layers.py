@@ -145,8 +145,7 @@ def show(lake: str) -> dict:
     """Return the rows and the number of versions of each table."""
     found = {}
     tables = [(group, table) for group in (*SETS, "right") for table in TABLES]
-    if "side" in (folder / "wrong.json").read_text():
-        tables += [(group, table) for group in ("side", "side_right") for table in BATCH_TABLES]
+    tables += [(group, table) for group in ("side", "side_right") for table in BATCH_TABLES]
     for group, table in tables:
         whole = name(lake, group, table)
         rows = sorted([list(row) for row in spark.sql(f"SELECT * FROM {whole}").collect()])
