@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.recovery.formats import as_text, in_folder
+from openlineage_pyspark.store.spark_session import session_of, told
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.plan import Plan, Step
+    from pyspark.sql import SparkSession
 
 _FAILED = 1
+# What is repeated is lineage like any other, if the configuration says where it goes.
+_OWN = {"spark.app.name": "recovery", "spark.openlineage.disabled": "false"}
 
 
 def execute(plan: Plan, conf: Mapping[str, str], *, ask: bool, begin: int = 1) -> int:
@@ -66,8 +70,9 @@ def _do(step: Step, session: _Session, *, ask: bool) -> str:
 
 
 def _shell(step: Step, code: str, session: _Session) -> str:
-    # Another Spark may need what this one holds, such as a metastore in a folder.
-    session.stop()
+    if step.action == "run":
+        # Another Spark may need what this one holds, such as a metastore in a folder.
+        session.stop()
     status = subprocess.run(["/bin/sh", "-c", in_folder(step, code)], check=False).returncode  # noqa: S603 (it was shown)
     return f"the command ended with {status}" if status else ""
 
@@ -84,26 +89,17 @@ class _Session:
 
     def __init__(self, conf: Mapping[str, str]) -> None:
         self._conf = conf
-        self._session: Any = None
+        self._session: SparkSession | None = None
 
     def run(self, sql: str) -> str:
         """Run a statement, and return why it failed; empty if it did not."""
         try:
-            spark = importlib.import_module("pyspark.sql")
-            errors = importlib.import_module("pyspark.errors")
-        except ImportError:
-            return "PySpark is not installed here"
-        if self._session is None:
-            builder = spark.SparkSession.builder.appName("recovery")
-            for key, value in self._conf.items():
-                builder = builder.config(key, value)
-            self._session = builder.getOrCreate()
-        try:
-            self._session.sql(sql).collect()
-        except errors.PySparkException as problem:
-            return str(problem).splitlines()[0]
-        except importlib.import_module("py4j.protocol").Py4JJavaError as problem:
-            return str(problem.java_exception)
+            if self._session is None:
+                self._session = session_of({**_OWN, **self._conf})
+            with told("Spark refused it"):
+                self._session.sql(sql).collect()
+        except StoreError as problem:
+            return str(problem)
         return ""
 
     def stop(self) -> None:

@@ -32,6 +32,7 @@ from openlineage_pyspark.facets.model.run import (
     RunState,
 )
 from support import kafka
+from support.maven import fetched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -96,6 +97,20 @@ def real_spark() -> None:
     """Mark as `spark` the tests that ask for it; each fixture that starts a Spark, or imports PySpark, does."""
     if importlib.util.find_spec("pyspark") is None:
         pytest.fail("PySpark is not installed: `./run test` has it, `./run test --fast` has not")
+
+
+@pytest.fixture(scope="module")
+def packaged(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Give what fetches the jars that a format needs on the installed Spark: `spark.jars`, or a skip that says why."""
+    import pyspark
+
+    def fetch(by_spark: dict[str, tuple[str, ...]]) -> str:
+        artifacts = by_spark.get(pyspark.__version__[:3])
+        if artifacts is None:
+            pytest.skip(f"no such package is named here for Spark {pyspark.__version__}")
+        return ",".join(str(fetched(artifact, tmp_path_factory.mktemp("maven"))) for artifact in artifacts)
+
+    return fetch
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ from openlineage_pyspark.facets.datasets.tables import (
     table_key,
     table_name,
 )
-from openlineage_pyspark.facets.datasets.v2 import v2_table
+from openlineage_pyspark.facets.datasets.v2 import delta_path, v2_table
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Value
 from openlineage_pyspark.facets.model.schema import field, fields_of, schema_fields
@@ -584,6 +584,8 @@ def _resolved(
     if given is not None and given.class_name in SOURCES:
         found = resolve.relation(plan, operator, session)
         return found.datasets[0] if found is not None and found.datasets else None
+    if given is None and (path := delta_path(identifier)) is not None:
+        return at_location(path, fields, "delta")
     if given is None and location is not None:
         given = Described("", {"location": location})
     return v2_table(given, catalog, identifier, session, fields)

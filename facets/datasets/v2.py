@@ -111,7 +111,8 @@ def v2_table(
     if where:
         # The event that creates the table does not know its location yet, and names it by its catalog.
         namespaces = (naming.warehouse_namespace(session.warehouse or "file:/"), catalog_name)
-        links = tuple(Symlink(namespace, name) for namespace in namespaces if namespace and _name(identifier))
+        named = _name(identifier) and delta_path(identifier) is None
+        links = tuple(Symlink(namespace, name) for namespace in namespaces if namespace and named)
         layer, format_ = storage_of(table.text("provider") if table is not None else None)
         return Dataset(naming.location(where), fields, links, facet, layer, format_, "TABLE")
     namespace = catalog_name or (f"datasource:{table.simple_name}" if table is not None else "spark_catalog")
@@ -148,6 +149,18 @@ def _name(identifier: object) -> str | None:
     namespace = identifier.values.get("namespace")
     parts = [p for p in namespace if isinstance(p, str)] if isinstance(namespace, tuple) else []
     return ".".join([*parts, str(identifier.text("name"))])
+
+
+def delta_path(identifier: object) -> str | None:
+    """
+    Return the path in a name such as delta.`/path`; None if a name has none.
+
+    Source: org.apache.spark.sql.delta.catalog.SupportsPathIdentifier
+    """
+    if not isinstance(identifier, Described) or identifier.values.get("namespace") != ("delta",):
+        return None
+    name = identifier.text("name") or ""
+    return name if naming.is_absolute(name) else None
 
 
 def _catalog_framework(catalog: object) -> str:

@@ -560,9 +560,11 @@ class _Planning:
     def _switches(self) -> Iterator[Step]:
         for dataset, name in self._copy_names.items():
             known = self._facts.datasets[dataset]
-            note = "Look at the copy first. Streams that read the table need a new checkpoint after this."
+            notes = ["Look at the copy first. Streams that read the table need a new checkpoint after this."]
+            if statements.is_path(name):
+                notes.append("No statement drops a table that has only a path: remove the copy's files at the end.")
             title = f"Give {known.label} the rows of {name}."
-            yield Step("switch", title, "sql", statements.switched(known, name), notes=(note,))
+            yield Step("switch", title, "sql", statements.switched(known, name), notes=tuple(notes))
 
 
 @attrs.frozen

@@ -93,12 +93,15 @@ def copied(dataset: Dataset, copy: str, version: str) -> str:
     return f"CREATE TABLE {quoted(copy)}{using} AS SELECT * FROM {what}"  # noqa: S608 (it is shown to a person first)
 
 
-def switched(dataset: Dataset, copy: str) -> tuple[str, str]:
-    """Return the statements that give a table the rows of its corrected copy, and drop that."""
-    return (
-        f"INSERT OVERWRITE {quoted(dataset.sql)} SELECT * FROM {quoted(copy)}",  # noqa: S608 (as above)
-        f"DROP TABLE {quoted(copy)}",
-    )
+def switched(dataset: Dataset, copy: str) -> tuple[str, ...]:
+    """Return the statements that give a table the rows of its corrected copy, and drop that if a statement can."""
+    text = f"INSERT OVERWRITE {quoted(dataset.sql)} SELECT * FROM {quoted(copy)}"  # noqa: S608 (as above)
+    return (text,) if is_path(copy) else (text, f"DROP TABLE {quoted(copy)}")
+
+
+def is_path(name: str) -> bool:
+    """Return whether a name is a path, such as delta.`/path`: DROP TABLE leaves all files of such a table, silently."""
+    return "/" in name_parts(name)[-1]
 
 
 def rewritten(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.cases import TABLES
-from support.maven import fetched
 from support.spark_jobs import QUICK
 
 if TYPE_CHECKING:
@@ -38,20 +37,6 @@ def session(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
         spark.sql(f"CREATE TABLE {name} ({columns}) USING parquet")
     yield spark
     spark.stop()
-
-
-@pytest.fixture(scope="module")
-def packaged(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Give what fetches the jars that a format needs on the installed Spark: `spark.jars`, or a skip that says why."""
-    import pyspark
-
-    def fetch(by_spark: dict[str, tuple[str, ...]]) -> str:
-        artifacts = by_spark.get(pyspark.__version__[:3])
-        if artifacts is None:
-            pytest.skip(f"no such package is named here for Spark {pyspark.__version__}")
-        return ",".join(str(fetched(artifact, tmp_path_factory.mktemp("maven"))) for artifact in artifacts)
-
-    return fetch
 
 
 def _short(dataset: dict[str, Any]) -> str:

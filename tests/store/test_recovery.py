@@ -16,6 +16,7 @@ from openlineage_pyspark.store.recovery.facts import Dataset, Facts, Made, Read,
 from openlineage_pyspark.store.recovery.formats import FORMATS
 from openlineage_pyspark.store.recovery.plan import Mode, Plan
 from openlineage_pyspark.store.recovery.planning import Wish, plan
+from openlineage_pyspark.store.recovery.statements import copy_name, switched
 from support.lineage_events import taken
 from support.recovery_events import application, batch, statement, stream, table
 
@@ -415,6 +416,14 @@ def test_side_by_side_works_on_copies_and_switches_at_the_end(filled: Fill) -> N
     assert [step.title for step in found.steps if step.action == "correct"] == [
         "Put the right data of version 12 into ice.db.raw_s1."
     ]
+
+
+def test_no_statement_drops_a_copy_that_has_only_a_path() -> None:
+    raw = Dataset(1, "raw", "delta.`/lake/raw`", "delta", "file:///lake/raw")
+
+    assert switched(raw, copy_name(raw, "_s1")) == (
+        "INSERT OVERWRITE delta.`/lake/raw` SELECT * FROM delta.`/lake/raw_s1`",
+    )
 
 
 def chain(length: int, beside: int) -> Facts:

@@ -1,0 +1,146 @@
+"""
+Recovery is true: plans that are carried out to the letter, on Iceberg and on Delta Lake.
+
+Batch and streaming jobs fill three layers of tables, with a wrong load in the first. After a recovery, each table is
+what the same jobs make of right data from the start, and no other table was touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.spark_jobs import FOREIGN, QUICK, Jobs
+
+JARS = {
+    "3.5": (
+        "io.delta:delta-spark_2.12:3.3.2",
+        "io.delta:delta-storage:3.3.2",
+        "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",
+    ),
+}
+EXTENSIONS = (
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    "io.delta.sql.DeltaSparkSessionExtension",
+)
+CATALOG = {
+    "spark.master": "local[1]",
+    "spark.sql.extensions": ",".join(EXTENSIONS),
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.ice.type": "hadoop",
+    # Another application writes some tables meanwhile.
+    "spark.sql.catalog.ice.cache-enabled": "false",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.shuffle.partitions": "1",
+}
+DEPEND = ("raw", "clean", "sums", "report", "best", "total")
+GROUPS = ("incremental", "full")
+# The tables that are recovered side by side are made by statements alone.
+SIDE = ("raw", "report", "total")
+
+
+# Each takes minutes: the check proves one, and another one is asked for.
+LAKES = os.environ.get("RECOVERY_LAKES", "iceberg").split(",")
+
+
+@pytest.fixture(scope="module", params=LAKES)
+def lake(request, packaged, tmp_path_factory):
+    """Return the folder in which all happened, with the figures of each table before and after the recoveries."""
+    folder = tmp_path_factory.mktemp(request.param)
+    prepare(folder, packaged(JARS))
+    history = run(folder, "history", request.param)
+    assert history.code == 0, history.stderr[-3000:] + history.stdout[-2000:]
+    for group, mode in (*zip(GROUPS, GROUPS, strict=True), ("side", "side-by-side")):
+        carry_out(folder, request.param, group, mode)
+    assert run(folder, "show", request.param).code == 0
+    return folder
+
+
+def prepare(folder, jars):
+    conf = {
+        **QUICK,
+        **CATALOG,
+        "spark.sql.catalog.ice.warehouse": str(folder / "ice"),
+        "spark.jars": jars,
+        "spark.openlineage.transport.type": "store",
+        "spark.openlineage.transport.path": str(folder / "lineage.db"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    (folder / "conf.json").write_text(json.dumps(conf))
+
+
+def run(folder, *arguments):
+    jobs = Jobs(Path(__file__).parent / "jobs", lambda _: folder)
+    return jobs.run("layers.py", *arguments, str(folder), conf=conf_of(folder), lineage=False)
+
+
+def conf_of(folder):
+    return json.loads((folder / "conf.json").read_text())
+
+
+def carry_out(folder, kind, group, mode):
+    """Recover one set of tables by the command line, as a user would."""
+    name = "raw_s1" if group == "side" else "raw"
+    raw = f"ice.{group}.{name}" if kind == "iceberg" else f"delta.`{folder / 'delta' / group / name}`"
+    (folder / "right.sql").write_text(f"INSERT INTO {raw} VALUES (1, 3), (2, 4);\n")
+    thing = f"{group}/raw@{json.loads((folder / 'wrong.json').read_text())[group]}"
+    command = [sys.executable, "-m", "openlineage_pyspark", "recover", thing, "--mode", mode, "--execute", "--yes"]
+    command += ["--correct-with", str(folder / "right.sql"), "--store", str(folder / "lineage.db")]
+    command += [f"--conf={key}={value}" for key, value in conf_of(folder).items()]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    path = f"{Path(sys.executable).parent}:{clean.get('PATH', '')}"
+    environment = clean | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PATH": path}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    (folder / f"{group}.txt").write_text(done.stdout)
+    assert done.returncode == 0, f"{kind} {group}\n{done.stdout}\n{done.stderr[-4000:]}"
+
+
+def figures(folder, when):
+    return json.loads((folder / f"{when}.json").read_text())
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_after_a_recovery_each_table_is_what_the_same_jobs_make_of_right_data(lake, group):
+    wrong, shown, right = (
+        {table: figures(lake, when)[f"{which} {table}"]["rows"] for table in (*DEPEND, "rates", "beside")}
+        for when, which in (("history", group), ("show", group), ("show", "right"))
+    )
+
+    assert [table for table in DEPEND if wrong[table] == right[table]] == []
+    assert shown == right
+
+
+def test_after_a_recovery_side_by_side_too_and_no_copy_is_left_that_a_statement_can_drop(lake):
+    tables = (*SIDE, "rates")
+    wrong, shown = ({t: figures(lake, when)[f"side {t}"]["rows"] for t in tables} for when in ("history", "show"))
+    right = {t: figures(lake, "show")[f"side_right {t}"]["rows"] for t in tables}
+
+    assert [table for table in SIDE if wrong[table] == right[table]] == []
+    assert shown == right
+    paths = {f"{table}_s1" for table in SIDE} if (lake / "delta").exists() else set()
+    assert {path.name for path in lake.rglob("*_s1")} == paths
+
+
+def test_a_recovery_touches_no_table_that_does_not_depend_on_the_wrong_one(lake):
+    before, after = figures(lake, "history"), figures(lake, "show")
+
+    touched = {key for key, found in before.items() if found["versions"] != after[key]["versions"]}
+    assert touched == {f"{group} {table}" for group in GROUPS for table in DEPEND} | {f"side {table}" for table in SIDE}
+
+
+def test_an_incremental_recovery_goes_back_where_a_full_one_begins_anew(lake):
+    said = {group: (lake / f"{group}.txt").read_text() for group in GROUPS}
+
+    assert [("--back-to 0" in text, "before-recovery" in text) for text in said.values()] == [
+        (True, True),
+        (False, True),
+    ]
+
+
+def test_a_table_that_has_only_a_path_has_one_name(lake):
+    assert [group for group in GROUPS if "delta./" in (lake / f"{group}.txt").read_text()] == []
