@@ -65,7 +65,7 @@ FORMATS = ("iceberg", "delta", "parquet") if HAS_LAKES else ("parquet",)
 LONG = FORMATS[0]
 SCHEMAS = {"iceberg": "ice.lineage", "delta": "spark_catalog.lineage_delta", "parquet": "lineage"}
 # Each of so many is asked, unless the variable says otherwise: 1 for all of them.
-EACH = int(os.environ.get("STORE_QUESTIONS_EACH", "10"))
+EACH = int(os.environ.get("STORE_QUESTIONS_EACH", "20"))
 KILLS = int(os.environ.get("STORE_KILLS", "1"))
 
 
