@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.stores import add_store, path_of
-from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.command.stores import add_store, opened
 from openlineage_pyspark.store.diff import diff_of_files, markdown_of, text_of
 from openlineage_pyspark.store.errors import StoreError
 
@@ -61,5 +60,5 @@ def _diff(options: argparse.Namespace) -> Diff:
     files = [Path(options.before), Path(options.after)]
     if all(file.exists() for file in files):
         return diff_of_files(*files)
-    with Store.open(path_of(options)) as store:
+    with opened(options) as store:
         return store.diff(options.before, options.after)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 _WRONG = 2
 _INTO = "with --spark: the schema that holds the store, such as lake.lineage"
-_FROM = "with --spark: a folder or a file of events of any file system that Spark reads, or kafka://HOST:PORT/TOPIC"
+_FROM = (
+    "with --spark: a folder or a file of events of any file system that Spark reads, kafka://HOST:PORT/TOPIC, or "
+    "store:CATALOG.SCHEMA for the events of another store"
+)
 _FORMAT = "with --spark: how new tables are stored; by default what the catalog is for"
 _STREAM = "with --spark: take only what is new since the last time, by a streaming query"
 _EVERY = "with --stream: go on, and look for new events that often, such as '1 minute'"

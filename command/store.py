@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command import spark_ingest
 from openlineage_pyspark.command.screen import Screen, TableColumn, complain
-from openlineage_pyspark.command.stores import add_store, path_of
+from openlineage_pyspark.command.stores import add_store, file_of
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.expiry import expire
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.times import time_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from openlineage_pyspark.store.expiry import Expired
 
 _REBUILD = """\
@@ -55,7 +56,7 @@ def run_rebuild(options: argparse.Namespace) -> int:
         The exit code: 2 if there is no such store.
     """
     try:
-        path = Path(path_of(options))
+        path = file_of(options, "store rebuild")
         with Database(path, migrate=False, create=False) as database:
             count = _rebuild(database)
     except StoreError as problem:
@@ -89,7 +90,7 @@ def run_expiry(options: argparse.Namespace) -> int:
         The exit code: 2 if there is no such store, or the time can't be read.
     """
     try:
-        path = Path(path_of(options))
+        path = file_of(options, "store expire")
         time = time_of(options.older_than, datetime.now(timezone.utc))
         # A store that is missing is not made for this.
         Database(path, read_only=True).close()

@@ -59,13 +59,24 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
     @wraps(answer)
     def run(options: argparse.Namespace) -> int:
         try:
-            with _opened(options) as store:
+            with opened(options) as store:
                 return answer(store, options)
         except StoreError as problem:
             complain(str(problem))
             return _WRONG
 
     return run
+
+
+def opened(options: argparse.Namespace) -> Store:
+    """
+    Open the store that the options name, to be read.
+
+    Raises:
+        StoreError: they name none, or it can't be read.
+    """
+    path = path_of(options)
+    return Store.open_spark(session_for(path, options), path) if is_in_spark(options) else Store.open(path)
 
 
 def path_of(options: argparse.Namespace) -> str:
@@ -78,6 +89,22 @@ def path_of(options: argparse.Namespace) -> str:
     if not options.store:
         raise StoreError(f"name the store: --store PATH, or the environment variable {VARIABLE}")
     return str(options.store)
+
+
+def file_of(options: argparse.Namespace, what: str) -> Path:
+    """
+    Return the store's file, for what only a store in a file can do.
+
+    Args:
+        options: those of `add_store`.
+        what: names it.
+
+    Raises:
+        StoreError: neither the option nor the variable names one; or the store lies in Spark's tables.
+    """
+    if is_in_spark(options):
+        raise StoreError(f"`{what}` works on a store in a file, and not on one in Spark's tables")
+    return Path(path_of(options))
 
 
 def is_in_spark(options: argparse.Namespace) -> bool:
@@ -116,8 +143,3 @@ def pairs(texts: Iterable[str]) -> dict[str, str]:
             raise StoreError(f"{text!r} is no KEY=VALUE")
         found[key.strip()] = value
     return found
-
-
-def _opened(options: argparse.Namespace) -> Store:
-    path = path_of(options)
-    return Store.open_spark(session_for(path, options), path) if is_in_spark(options) else Store.open(path)

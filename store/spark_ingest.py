@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.ingest import Taken
+from openlineage_pyspark.store.schema import EVENT
 from openlineage_pyspark.store.spark_rows import write_package
 from openlineage_pyspark.store.spark_session import told
+from openlineage_pyspark.store.spark_sql import whole_name
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.spark_tables import SparkTables
     from pyspark.sql import DataFrame, SparkSession
 
 _KAFKA = re.compile(r"kafka://(?P<servers>[^/]+)/(?P<topic>[^/]+)")
+_STORE = "store:"
 _EVENT_FILES = "*.{ndjson,jsonl,json,ndjson.gz,jsonl.gz,json.gz}"
 _EVENT_FILE = re.compile(r"\.(ndjson|jsonl|json)(\.gz)?$", re.IGNORECASE)
 _NO_KAFKA = (
@@ -34,7 +37,8 @@ class Origin:
     Where events come from.
 
     Args:
-        address: a file or a folder, with or without a scheme, or `kafka://HOST:PORT,.../TOPIC`.
+        address: a file or a folder, with or without a scheme; `kafka://HOST:PORT,.../TOPIC`; or `store:` and the
+            schema of another store in Spark's tables, of any version.
         options: further options of Spark's source, such as `kafka.security.protocol`.
     """
 
@@ -46,6 +50,11 @@ class Origin:
         """Return the brokers and the topic; None for files."""
         found = _KAFKA.fullmatch(self.address)
         return (found["servers"], found["topic"]) if found else None
+
+    @property
+    def store(self) -> str:
+        """Return the schema of the store that has the events; empty for files and Kafka."""
+        return self.address[len(_STORE) :] if self.address.startswith(_STORE) else ""
 
 
 def take_once(tables: SparkTables, origin: Origin) -> Taken:
@@ -65,7 +74,7 @@ def take_once(tables: SparkTables, origin: Origin) -> Taken:
     prepare_executors(tables.session)
     with told(f"{origin.address} can't be read"):
         lines = _lines(tables.session.read, origin)
-        if not origin.kafka and not lines.inputFiles():
+        if not origin.kafka and not origin.store and not lines.inputFiles():
             raise StoreError(f"{origin.address} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz)")
     return tables.take(lines)
 
@@ -98,6 +107,8 @@ def take_stream(
         StoreError: there is no checkpoint; or as in `take_once`.
     """
     session = tables.session
+    if origin.store:
+        raise StoreError(f"{origin.address} can't be streamed: take it without a stream")
     if not checkpoint and not session.conf.get(_CHECKPOINT_KEY, None):
         raise StoreError(f"a stream needs a folder for its checkpoint: --checkpoint DIR, or --conf {_CHECKPOINT_KEY}")
     prepare_executors(session)
@@ -145,6 +156,10 @@ def _query_name(tables: SparkTables) -> str:
 
 def _lines(reader: Any, origin: Origin) -> DataFrame:
     """Return the lines of an origin: their texts, and where each one stands."""
+    if origin.store:
+        # Each version has these two columns.
+        events: DataFrame = reader.table(whole_name(origin.store, EVENT.name))
+        return events.selectExpr("json AS text", "event_id AS source")
     if origin.kafka:
         servers, topic = origin.kafka
         options = {"kafka.bootstrap.servers": servers, "subscribe": topic, "startingOffsets": "earliest"}

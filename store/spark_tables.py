@@ -53,7 +53,7 @@ class SparkTables:
         schema_name: the schema with its catalog, such as `lake.lineage`; without one, in Spark's own.
 
     Raises:
-        StoreError: there is no store, or one of a newer version.
+        StoreError: there is no store, or one of another version.
     """
 
     def __init__(self, session: SparkSession, schema_name: str) -> None:
@@ -66,6 +66,7 @@ class SparkTables:
             table.name: _properties(session, schema_name, table.name)[spark_sql.PROPERTY_ROWS]
             for table in (() if self.format.merges else schema.TABLES)
         }
+        self._look_again()
 
     @classmethod
     def make(cls, session: SparkSession, schema_name: str, format_: Format | None = None) -> SparkTables:
@@ -129,6 +130,8 @@ class SparkTables:
                     return self._take(session, view)
             finally:
                 rows.unpersist()
+                if session is not self.session:
+                    self._look_again()
 
     def compact(self) -> None:
         """
@@ -173,6 +176,13 @@ class SparkTables:
             )
             taken.reasons += [f"{source}: {reason}" for source, reason in reasons.collect()]
         return taken
+
+    def _look_again(self) -> None:
+        """Let the session see what others have written: each session keeps the files of the tables that it has read."""
+        with told(f"{self.schema_name} can't be read"):
+            for table in schema.TABLES:
+                name = spark_sql.whole_name(self.schema_name, self._rows.get(table.name, table.name))
+                self.session.sql(f"REFRESH TABLE {name}")
 
     def _merge(self, session: SparkSession, table: Table, query: str) -> None:
         if self.format.merges:
@@ -282,22 +292,21 @@ def format_of(session: SparkSession, schema_name: str) -> Format:
 
 
 def _is_complete(session: SparkSession, schema_name: str) -> bool:
-    """Return whether the last table is there, which is made last, with this version of the schema."""
-    if not session.catalog.tableExists(spark_sql.whole_name(schema_name, schema.TABLES[-1].name)):
-        return False
-    version = _properties(session, schema_name, schema.TABLES[-1].name).get(spark_sql.PROPERTY_VERSION)
-    return version is not None and int(version) >= schema.VERSION
+    """Return whether the last table is there, which is made last."""
+    return bool(session.catalog.tableExists(spark_sql.whole_name(schema_name, schema.TABLES[-1].name)))
 
 
 def _make_tables(session: SparkSession, schema_name: str, format_: Format) -> None:
     session.sql(f"CREATE SCHEMA IF NOT EXISTS {_database(schema_name)}")
     for table in schema.TABLES:
+        rows = f"{table.name}_rows"
+        if session.catalog.tableExists(spark_sql.whole_name(schema_name, table.name)):
+            # It is of an ingest that was ended here in the middle.
+            found = _own_properties(session, schema_name, table)
+            rows = found.get(spark_sql.PROPERTY_ROWS, rows)
         if format_.merges:
             session.sql(spark_sql.create_table(schema_name, table, format_, table.name))
             continue
-        rows = f"{table.name}_rows"
-        if session.catalog.tableExists(spark_sql.whole_name(schema_name, table.name)):
-            rows = _properties(session, schema_name, table.name)[spark_sql.PROPERTY_ROWS]
         session.sql(spark_sql.create_table(schema_name, table, format_, rows))
         session.sql(spark_sql.create_view(schema_name, table, rows))
 
@@ -307,15 +316,25 @@ def _kept_format(session: SparkSession, schema_name: str) -> Format:
     Return the format of a store.
 
     Raises:
-        StoreError: there is none, or one of a newer version.
+        StoreError: there is none, or one of another version.
     """
     with told(f"{schema_name} can't be read"):
-        if not session.catalog.tableExists(spark_sql.whole_name(schema_name, schema.TABLES[-1].name)):
+        if not _is_complete(session, schema_name):
             raise StoreError(
                 f"there is no store at {schema_name}. "
                 f"`openlineage-pyspark ingest --spark --into {schema_name} --from DIR` makes one"
             )
-        found = _properties(session, schema_name, schema.TABLES[-1].name)
+        return Format(_own_properties(session, schema_name, schema.TABLES[-1])[spark_sql.PROPERTY_FORMAT])
+
+
+def _own_properties(session: SparkSession, schema_name: str, table: Table) -> dict[str, str]:
+    """
+    Return the properties of a table of this version.
+
+    Raises:
+        StoreError: it is a table of something else, or of another version.
+    """
+    found = _properties(session, schema_name, table.name)
     version = found.get(spark_sql.PROPERTY_VERSION)
     if version is None:
         raise StoreError(f"{schema_name} has tables of something else")
@@ -324,7 +343,13 @@ def _kept_format(session: SparkSession, schema_name: str) -> Format:
             f"{schema_name} is a store of version {version}, and this package knows versions up to {schema.VERSION}: "
             "upgrade the package"
         )
-    return Format(found[spark_sql.PROPERTY_FORMAT])
+    if int(version) < schema.VERSION:
+        raise StoreError(
+            f"{schema_name} is a store of version {version}, and this package knows version {schema.VERSION}: make a "
+            f"new one from its events, by `openlineage-pyspark ingest --spark --into NEW_SCHEMA --from "
+            f"store:{schema_name}`, and drop the old one"
+        )
+    return found
 
 
 def _properties(session: SparkSession, schema_name: str, table: str) -> dict[str, str]:

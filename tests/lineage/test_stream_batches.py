@@ -166,4 +166,5 @@ def test_running_events_have_the_versions_of_their_last_batch(job, tables, lake)
             assert sorted(inputs) == sorted(tables["read"][last])
             assert sorted(outputs) == sorted([str(last + 1), tables["ice.db.sink"][last][0]])
         else:
-            assert (inputs, outputs) == ([None] * 2, [None] * 2)
+            # A source that is idle in a run's first batch is no input yet.
+            assert {*inputs, *outputs} == {None}
