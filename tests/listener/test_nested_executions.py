@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 from typing import Any
 
@@ -153,6 +154,7 @@ def test_a_streams_memory_does_not_grow_with_its_batches() -> None:
     feed_batches(0, 100)
     tracemalloc.start()
     feed_batches(100, 2100)
+    gc.collect()
     grown, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
