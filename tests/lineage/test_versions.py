@@ -180,12 +180,12 @@ def test_writers_at_once_never_tell_the_commit_of_another(done, told):
     assert rows == told["busy"]
 
 
-def test_a_stream_tells_the_last_version_that_it_has_committed(done, told):
+def test_a_stream_tells_the_last_versions_that_it_has_read_and_committed(done, told):
     (iceberg,) = [e for e in done if e["job"]["name"].endswith("streaming_query.iceberg")]
     (delta,) = [e for e in done if e["job"]["name"].endswith("streaming_query.delta")]
     assert [[version(o), told["iceberg"]] for o in iceberg["outputs"]] == told["streamed"]
     assert [version(o) for o in delta["outputs"]] == [str(told["sink"][-1][0])]
-    assert [version(i) for i in (*iceberg["inputs"], *delta["inputs"])] == [None, None]
+    assert [version(i) for i in (*iceberg["inputs"], *delta["inputs"])] == [told["source"][-1], "0"]
 
 
 def test_a_run_that_has_not_ended_tells_no_version_of_its_outputs_and_the_schemas_hold(job, specification):

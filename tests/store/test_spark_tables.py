@@ -100,6 +100,9 @@ def events() -> list[dict[str, Any]]:
     return found + found[:15]
 
 
+pytestmark = pytest.mark.own_jvm
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with `events` in two files, one of them gzipped, and a line that is no event."""
@@ -116,8 +119,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def conf(folder: Path, real_spark: None) -> dict[str, str]:
     """Return the Spark properties of a session with the catalogs of the formats."""
+    from pyspark import SparkContext
+
     lakes = {}
     if HAS_LAKES:
+        if SparkContext._gateway is not None:
+            pytest.skip("another test has started this process's JVM, without the jars: run this file by itself")
         jars = ",".join(str(fetched(jar, folder)) for jar in JARS)
         lakes = {**CATALOGS, "spark.jars": jars, "spark.sql.catalog.ice.warehouse": str(folder / "ice")}
     return {**QUICK, **SMALL, **lakes, "spark.sql.warehouse.dir": str(folder / "warehouse")}

@@ -93,6 +93,7 @@ def iceberg():
     told["ice.db.n"] = ids("ice.db.n")
     sql("CREATE TABLE ice.db.streamed (k INT, v INT) USING iceberg")
     stream(spark.readStream.table("ice.db.source"), "iceberg", lambda w: w.toTable("ice.db.streamed"))
+    told["source"] = ids("ice.db.source")
     told["streamed"] = [
         (str(row[0]), row[1])
         for row in spark.sql(
