@@ -67,11 +67,18 @@ class Database:
                 isolation_level=None,
                 check_same_thread=False,
             )
+        except sqlite3.Error as problem:
+            raise StoreError(f"{path} can't be opened as a store: {problem}") from None
+        try:
             self._prepare(read_only=read_only)
             if self._is_old and migrate:
                 self.rebuild(only_if_old=True)
         except sqlite3.Error as problem:
+            self.close()
             raise StoreError(f"{path} can't be opened as a store: {problem}") from None
+        except StoreError:
+            self.close()
+            raise
 
     def __enter__(self) -> Database:
         """Return the store itself."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,7 @@ def test_a_newer_store_and_a_foreign_database_are_refused(tmp_path: Path) -> Non
         database.query(f"PRAGMA user_version = {schema.VERSION + 1}")
     with pytest.raises(StoreError, match="upgrade the package"):
         Database(tmp_path / "s.db")
-    with sqlite3.connect(tmp_path / "other.db") as other:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE x (y)")
     with pytest.raises(StoreError, match="a database of something else"):
         Database(tmp_path / "other.db")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def test_two_transports_write_one_file(tmp_path: Path) -> None:
         assert transport.destination == f"store {tmp_path}/lineage.db"
     first.close(1.0)
     second.close(1.0)
-    with sqlite3.connect(tmp_path / "lineage.db") as database:
+    with closing(sqlite3.connect(tmp_path / "lineage.db")) as database:
         assert database.execute("SELECT count(*) FROM event").fetchall() == [(2,)]
 
 
@@ -60,6 +61,13 @@ def test_an_event_that_is_none_is_refused_for_good(tmp_path: Path) -> None:
 
 _IMPATIENT = RetryPolicy(first_seconds=0.01, longest_seconds=0.01, longest_pause_seconds=0.01)
 _OTHERS: list[sqlite3.Connection] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while _OTHERS:
+        _OTHERS.pop().close()
 
 
 def _locked(path: Path, transport: StoreTransport) -> None:
@@ -123,6 +131,6 @@ def test_a_store_that_can_be_written_again_gets_what_waits(tmp_path: Path) -> No
     delivery = Delivery(transport, policy=_IMPATIENT)
     delivery.submit(event())
     assert delivery.flush(60) == 1
-    _OTHERS.pop().execute("COMMIT")
+    _OTHERS[-1].execute("COMMIT")
     assert delivery.close(60) == 0
     assert delivery.counts().sent == 1
