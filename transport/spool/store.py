@@ -120,14 +120,17 @@ class Spool:
         self._is_damaged = False
         # The numbers of events whose rows are damaged.
         self._broken: set[int] = set()
+        opened = contextlib.ExitStack()
         try:
-            self._connection = _open(directory / DATABASE, checked=checked)
+            self._connection = opened.enter_context(contextlib.closing(_open(directory / DATABASE, checked=checked)))
             self._dead_bytes = _dead_bytes(self._connection)
             found = about(self._connection)
             self.destination, self.sender = found.get("destination", ""), found.get("sender")
             if checked and "destination" not in found and _is_used(self._connection):
                 raise ValueError("it does not say where its events go")
+            opened.pop_all()
         except FAULTS as exc:
+            opened.close()
             aside = is_damage(exc, directory) and _set_aside(directory)
             release(directory)
             outcome = f"; it is now called {directory.name}{UNREADABLE}" if aside else ""
