@@ -136,13 +136,10 @@ class Database:
         Raises:
             StoreError: the file can't be written.
         """
-        try:
-            if self._is_old:
-                self.rebuild(only_if_old=True)
-            with self._transaction():
-                self._merge(rows)
-        except sqlite3.Error as problem:
-            raise StoreError(f"{self.path} can't be written: {problem}") from None
+        if self._is_old:
+            self.rebuild(only_if_old=True)
+        with self._writing():
+            self._merge(rows)
 
     def rebuild(self, *, only_if_old: bool = False, progress: Callable[[int], None] = lambda _: None) -> int:
         """
@@ -159,11 +156,8 @@ class Database:
         Raises:
             StoreError: the file can't be written.
         """
-        try:
-            with self._transaction():
-                count = 0 if only_if_old and self._version() == schema.VERSION else self._make_anew(progress)
-        except sqlite3.Error as problem:
-            raise StoreError(f"{self.path} can't be written: {problem}") from None
+        with self._writing():
+            count = 0 if only_if_old and self._version() == schema.VERSION else self._make_anew(progress)
         self._is_old = False
         return count
 
@@ -197,16 +191,13 @@ class Database:
         Raises:
             StoreError: the file can't be written.
         """
-        try:
-            with self._transaction():
-                ids = [(each,) for each in chosen()]
-                if not ids:
-                    return 0
-                self._connection.executemany("DELETE FROM event WHERE event_id = ?", ids)
-                self._make_anew(lambda _: None)
-                return len(ids)
-        except sqlite3.Error as problem:
-            raise StoreError(f"{self.path} can't be written: {problem}") from None
+        with self._writing():
+            ids = [(each,) for each in chosen()]
+            if not ids:
+                return 0
+            self._connection.executemany("DELETE FROM event WHERE event_id = ?", ids)
+            self._make_anew(lambda _: None)
+            return len(ids)
 
     def shrink(self) -> bool:
         """
@@ -276,6 +267,15 @@ class Database:
     def _is_store(self) -> bool:
         """Return whether another process made the tables at this moment."""
         return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (schema.COLUMN_LINEAGE.name,)))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Write all that the statements change, or nothing."""
+        try:
+            with self._transaction():
+                yield
+        except sqlite3.Error as problem:
+            raise StoreError(f"{self.path} can't be written: {problem}") from None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

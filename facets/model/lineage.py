@@ -205,9 +205,16 @@ class Transformation:
 
 
 def transformation(kind: Kind, way: Way) -> Transformation:
-    """Return a kind as a transformation, described by the expression that is nearest to the sink."""
+    """
+    Return a kind as a transformation, described by the expression that is nearest to the sink.
+
+    Args:
+        kind: the kind.
+        way: how the influence gets there. If it names no operators, nobody asked for its steps, and they are left out.
+    """
     subtype = kind.name.removeprefix("MASKED_")
-    return Transformation("DIRECT" if kind.direct else "INDIRECT", subtype, way.shown, kind.masking, way)
+    told = way if way.operators else Way(certainty=way.certainty)
+    return Transformation("DIRECT" if kind.direct else "INDIRECT", subtype, way.shown, kind.masking, told)
 
 
 @attrs.frozen(order=True)

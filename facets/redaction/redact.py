@@ -244,14 +244,13 @@ class _Expressions:
     def shown(self, given: Transformation, *, secret: bool) -> Transformation:
         """Return a transformation whose expressions are redacted."""
         text, way = self._text(given.description, secret=secret), self._way(given.way, secret=secret)
-        return (
-            given if text == given.description and way == given.way else attrs.evolve(given, description=text, way=way)
-        )
+        same = text == given.description and way is given.way
+        return given if same else attrs.evolve(given, description=text, way=way)
 
     def _way(self, way: Way, *, secret: bool) -> Way:
-        """Return a way whose expressions are redacted; without its steps if nobody asked for them."""
-        if not way.operators:
-            return way if way.last is None else attrs.evolve(way, last=None)
+        """Return a way whose expressions are redacted."""
+        if way.last is None:
+            return way
         last: Step | None = None
         for step in way.steps:
             last = attrs.evolve(step, expression=self._text(step.expression, secret=secret), before=last)
@@ -285,8 +284,9 @@ def _lineage(lineage: ColumnLineage, expressions: _Expressions) -> ColumnLineage
         made = []
         for edge in given:
             # With masked literals, transformations that differ only in a literal become equal.
-            shown = (expressions.shown(each, secret=secret and each.type == "DIRECT") for each in edge.transformations)
-            made.append(attrs.evolve(edge, transformations=tuple(dict.fromkeys(shown))))
+            shown = [expressions.shown(each, secret=secret and each.type == "DIRECT") for each in edge.transformations]
+            same = all(new is old for new, old in zip(shown, edge.transformations, strict=True))
+            made.append(edge if same else attrs.evolve(edge, transformations=tuple(dict.fromkeys(shown))))
         return tuple(made)
 
     columns = tuple(
