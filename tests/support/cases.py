@@ -8,11 +8,23 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import yaml
 
+try:
+    # libyaml's parser, where it is built in, takes a tenth of the time.
+    from yaml import CSafeLoader as SafeLoader
+except ImportError:
+    from yaml import SafeLoader  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.report import Lineage, LineageEdge
 
 FOLDER = Path(__file__).parents[1] / "lineage"
-TABLES: dict[str, str] = yaml.safe_load((FOLDER / "tables.yaml").read_text(encoding="utf-8"))
+
+
+def _read(file: Path) -> Any:
+    return yaml.load(file.read_text(encoding="utf-8"), SafeLoader)
+
+
+TABLES: dict[str, str] = _read(FOLDER / "tables.yaml")
 
 
 @attrs.frozen
@@ -72,9 +84,7 @@ class Case:
 def all_cases() -> list[Case]:
     """Return every case, file by file."""
     return [
-        Case(file.stem, content)
-        for file in sorted(FOLDER.joinpath("cases").glob("*.yaml"))
-        for content in yaml.safe_load(file.read_text(encoding="utf-8"))
+        Case(file.stem, content) for file in sorted(FOLDER.joinpath("cases").glob("*.yaml")) for content in _read(file)
     ]
 
 
