@@ -17,7 +17,11 @@ def logical_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
     """Resolve the inputs of an RDD that a DataFrame was made from."""
     rdd = operator.described("rdd")
     found = rdd.values.get("sources") if rdd is not None else None
-    datasets, unknown = rdd_sources(found if isinstance(found, tuple) else ())
+    sources = found if isinstance(found, tuple) else ()
+    if operator.arguments.get("isStreaming") is True:
+        # A V1 streaming source, such as Hudi's, gives a micro-batch as an RDD of the files that are new in it.
+        sources = tuple(_folder(each) if isinstance(each, str) else each for each in sources)
+    datasets, unknown = rdd_sources(sources)
     if unknown:
         return Relation(datasets, opaque=f"the rows come from an RDD ({unknown}) whose inputs are not known")
     if not datasets:
@@ -43,6 +47,11 @@ def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
     datasets = {d.identifier: d for d in [*(at_location(path) for path in roots if "/" in path), *tables]}
     unknown = (p[1:] for p in sources if isinstance(p, str) and p.startswith("?"))
     return tuple(datasets.values()), ", ".join("more than are looked at" if p == "..." else p for p in unknown)
+
+
+def _folder(path: str) -> str:
+    """Return the folder of a path that looks like that of a file, and any other path as it is."""
+    return naming.parent(path) if "." in path.rpartition("/")[2] and not path.startswith("?") else path
 
 
 def _of_pair(where: str, name: str) -> tuple[Dataset, ...]:

@@ -189,3 +189,15 @@ def test_a_stream_from_deltas_path_reads_the_table_and_not_the_directory_above()
     ).inputs
 
     assert (dataset.identifier.name, dataset.storage_layer, dataset.file_format) == ("/lake/t", "delta", "parquet")
+
+
+def of_rows(path: str, streaming: Any) -> PlanLineage:
+    rdd = Described("org.apache.spark.rdd.RDD", {"sources": (path,)})
+    return lineage(operator(EXECUTION + "LogicalRDD", rdd=rdd, isStreaming=streaming))
+
+
+@pytest.mark.parametrize(("streaming", "name"), [(True, "/lake/paid"), (False, "/lake/paid/4f1-0_20260102.parquet")])
+def test_the_one_new_file_of_a_v1_stream_stands_for_its_folder(streaming: Any, name: str) -> None:
+    found = of_rows("file:/lake/paid/4f1-0_20260102.parquet", streaming)
+    remark = "the rows come from an RDD: its inputs are known, its columns are not"
+    assert told(found) == ([f"file {name}"], [], [remark])
