@@ -22,7 +22,7 @@ from openlineage_pyspark.listener.probe.records import (
     SourceProgress,
     StreamProgressed,
 )
-from openlineage_pyspark.listener.runs.open_run import Counted, Written
+from openlineage_pyspark.listener.runs.figures import Counted, Written
 from openlineage_pyspark.listener.runs.stream_sources import SourceNames, parts_of, reads_no_dataset
 
 MOST_BATCHES = 1000

@@ -1,0 +1,173 @@
+"""What a run has read and written so far, in rows, bytes, files and versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
+from openlineage_pyspark.facets.model.run import RunInput, RunOutput
+from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.listener.probe.records import ExecutionMetrics
+
+
+@attrs.define
+class Written:
+    """
+    What was written to one output so far.
+
+    Args:
+        by_writes: rows, bytes and files that the write commands report.
+        by_tasks: rows and bytes that the tasks wrote, for sources whose write commands do not report them.
+    """
+
+    by_writes: list[int | None] = attrs.Factory(lambda: [None, None, None])
+    by_tasks: list[int] = attrs.Factory(lambda: [0, 0])
+
+    def add(self, metrics: ExecutionMetrics) -> None:
+        """Add what one execution or job counted."""
+        for written in metrics.writes:
+            _add(self.by_writes, written)
+        self.by_tasks[0] += metrics.tasks.rows_written
+        self.by_tasks[1] += metrics.tasks.bytes_written
+
+    def join(self, other: Written) -> None:
+        """Add what was written to another output."""
+        _add(self.by_writes, Statistics(*other.by_writes))
+        self.by_tasks = [mine + more for mine, more in zip(self.by_tasks, other.by_tasks, strict=True)]
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """What the write commands counted; what they did not count, as the tasks counted it."""
+        rows, size, files = self.by_writes
+        if rows is None and any(self.by_tasks):
+            return Statistics(self.by_tasks[0], self.by_tasks[1] or None)
+        # Writes of DataSource V2 report rows alone.
+        size = self.by_tasks[1] or None if size is None else size
+        return None if rows is size is files is None else Statistics(rows, size, files)
+
+
+@attrs.define
+class Counted:
+    """
+    The statistics of a run so far. These are sums, because a streaming query keeps counting while it runs.
+
+    Args:
+        read: rows, bytes and files read, by dataset.
+        versions: the versions that scans have read, by dataset.
+        written: what was written, by output; under None, what can't be assigned to one of several outputs.
+    """
+
+    read: dict[Identifier, list[int | None]] = attrs.Factory(dict)
+    versions: dict[Identifier, dict[str, None]] = attrs.Factory(dict)
+    written: dict[Identifier | None, Written] = attrs.Factory(dict)
+
+    def add(self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
+        """
+        Add what one execution or job counted.
+
+        Args:
+            metrics: its metrics.
+            parts: the lineage of the plans that its scans may be of.
+            output: the output that it writes to, if that is known.
+        """
+        owner: dict[int, Identifier] = {}
+        datasets: dict[Identifier, None] = {}
+        for part in parts:
+            owner.update(part.scanned)
+            # A view holds no rows.
+            datasets.update((dataset.identifier, None) for dataset in part.inputs if dataset.type != "VIEW")
+        only = next(iter(datasets)) if len(datasets) == 1 else None
+        for scan in metrics.scans:
+            found = next((owner[i] for i in scan.attributes if i in owner), None if scan.attributes else only)
+            if found is not None and scan.version is not None:
+                self.versions.setdefault(found, {})[scan.version] = None
+            if found is not None and scan.read.rows is not None:
+                _add(self.read.setdefault(found, [None, None, None]), scan.read)
+        if metrics.tasks.rows_read and only is not None:
+            _add(self.read.setdefault(only, [None, None, None]), Statistics(rows=metrics.tasks.rows_read))
+        self.written.setdefault(output, Written()).add(metrics)
+
+    @property
+    def total(self) -> Written:
+        """What was written to all outputs."""
+        total = Written()
+        for written in self.written.values():
+            total.join(written)
+        return total
+
+    @property
+    def nothing_written(self) -> bool:
+        """Whether no row and no file was written; even a write of no rows makes a file or two."""
+        total = self.total
+        return not any(total.by_writes) and not any(total.by_tasks)
+
+
+def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[RunInput, ...]:
+    """
+    Return the datasets that a run reads, each with the statistics of what was read.
+
+    Args:
+        parts: the lineage of the run's plans.
+        counted: the run's statistics; empty ones to leave them out.
+    """
+    datasets: dict[Identifier, Dataset] = {}
+    for part in parts:
+        for dataset in part.inputs:
+            known = datasets.get(dataset.identifier)
+            datasets[dataset.identifier] = dataset if known is None else known.joined(dataset)
+    read = counted.read
+    return tuple(
+        RunInput(
+            _as_scanned(dataset, tuple(counted.versions.get(identifier, ()))),
+            Statistics(*read[identifier]) if identifier in read else None,
+        )
+        for identifier, dataset in datasets.items()
+    )
+
+
+def _as_scanned(dataset: Dataset, scanned: tuple[str, ...]) -> Dataset:
+    """Return a dataset with the versions that scans have read; the plan tells those that were not scanned."""
+    planned = dataset.versions
+    if planned is None or set(scanned) <= set(planned.ids):
+        return dataset
+    # Spark may have planned a later version than the one that it analyzed.
+    kept = planned.ids if len(planned.ids) > len(scanned) else ()
+    ids = tuple(dict.fromkeys((*kept, *scanned)))
+    return attrs.evolve(dataset, versions=attrs.evolve(planned, ids=ids))
+
+
+def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: bool) -> tuple[RunOutput, ...]:
+    """
+    Return the datasets that a run writes, with the statistics of what was written.
+
+    Args:
+        parts: the lineage of the run's plans.
+        counted: the run's statistics; empty ones to leave them out.
+        completed: whether the run ended successfully. If a write that Spark may skip (CREATE TABLE IF NOT EXISTS,
+            `mode("ignore")`) has counted nothing by then, it was skipped and has no lineage.
+    """
+    found: dict[Identifier, RunOutput] = {}
+    for part in parts:
+        for output in part.outputs:
+            write = output.write
+            if completed and write.may_skip and counted.nothing_written:
+                made = RunOutput(write.dataset)
+            else:
+                made = RunOutput(write.dataset, write.lifecycle, write.renamed_from, None, output.lineage)
+            known = found.setdefault(write.dataset.identifier, made)
+            if known is not made:
+                whole = known.dataset.joined(write.dataset)
+                found[write.dataset.identifier] = attrs.evolve(known, dataset=whole)
+    for identifier, made in list(found.items()):
+        written = counted.total if len(found) == 1 else counted.written.get(identifier, Written())
+        # The rows of an RDD have no columns, and so no column lineage.
+        if made.lineage is not None or any(written.by_tasks):
+            found[identifier] = attrs.evolve(made, statistics=written.statistics)
+    return tuple(found.values())
+
+
+def _add(sums: list[int | None], more: Statistics) -> None:
+    for at, amount in enumerate((more.rows, more.bytes, more.files)):
+        if amount is not None:
+            sums[at] = (sums[at] or 0) + amount
