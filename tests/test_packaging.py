@@ -30,7 +30,8 @@ NOT_OF_THE_TREE = (
     "vendor",
 )
 MODULES_OF_THE_ROOT = ("__init__.py", "__main__.py", "auto.py")
-ACTIVATION = "openlineage_pyspark.listener.start.hook"
+# Modules that every job of the environment loads.
+OF_EVERY_JOB = ("asked", "hook", "leaving")
 HEAVY = {"pyspark", "py4j", "openlineage", "requests", "yaml", "attr", "attrs", "pandas"}
 
 DISTRIBUTION = importlib.metadata.distribution("openlineage-pyspark")
@@ -200,9 +201,9 @@ def test_the_application_ends_after_functions_of_atexit_that_are_older_than_any_
     code = """
 import atexit
 atexit.register(print, "early")
-from openlineage_pyspark.listener.start import hook, register
+from openlineage_pyspark.listener.start import leaving, register
 register.finish = lambda: print("end")
-hook.leave_last()
+leaving.leave_last()
 atexit.register(print, "late")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -217,7 +218,9 @@ def test_an_import_of_pyspark_brings_the_activation_and_nothing_heavy_of_ours() 
     modules = modules_after("import pyspark")
 
     package = "openlineage_pyspark"
-    assert of_ours(modules) == {package, f"{package}.listener", f"{package}.listener.start", ACTIVATION}
+    start = f"{package}.listener.start"
+    loaded = {f"{start}.{name}" for name in OF_EVERY_JOB}
+    assert of_ours(modules) == {package, f"{package}.listener", start, *loaded}
     assert modules & {"openlineage", "requests", "yaml", "attrs"} == set()
 
 
@@ -291,9 +294,8 @@ def test_the_hook_asks_for_the_context_module_alone(tmp_path: Path) -> None:
 
 def test_only_the_module_that_makes_the_class_gets_the_listener(tmp_path: Path) -> None:
     """Spark 4 keeps a module of the old name, which passes the class on."""
-    package = {
-        name: (ROOT / name).read_text() for name in ("__init__.py", "listener/__init__.py", "listener/start/hook.py")
-    }
+    package = {f"listener/start/{name}.py": (ROOT / f"listener/start/{name}.py").read_text() for name in OF_EVERY_JOB}
+    package.update({name: (ROOT / name).read_text() for name in ("__init__.py", "listener/__init__.py")})
     code = laid_out(tmp_path, package)
     made = """
 class SparkContext:
@@ -330,7 +332,7 @@ HOOKED = """
 once = getattr(SparkContext.stop, "__wrapped__", None)
 print([once is not None, hasattr(once, "__wrapped__")])
 """
-REAL = ("__init__.py", "auto.py", "listener/__init__.py", "listener/start/hook.py")
+REAL = ("__init__.py", "auto.py", "listener/__init__.py", *(f"listener/start/{name}.py" for name in OF_EVERY_JOB))
 
 
 def with_the_import(folder: Path) -> str:

@@ -2,12 +2,11 @@
 Registration by configuration only: the wheel's `.pth` file calls this when pyspark's context module is imported.
 
 `install` does the same where `.pth` files are not read. Every job of the environment loads this module, so it imports
-only the standard library until a configuration key, an environment variable or a file asks for lineage.
+little but the standard library until a configuration key, an environment variable or a file asks for lineage.
 """
 
 from __future__ import annotations
 
-import atexit
 import functools
 import logging
 import os
@@ -16,14 +15,13 @@ from collections.abc import Callable
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
-# Short, so that misspelt keys are noticed and warned about; none of Spark's own keys begin with it.
-_PREFIX = "spark.op"
+from openlineage_pyspark.listener.start.asked import asked_for
+from openlineage_pyspark.listener.start.leaving import leave_last
+
 # Spark 4, Spark 3. The `.pth` file repeats these names and `_OF_WORKERS`, because it imports nothing.
 _CONTEXT_MODULES = ("pyspark.core.context", "pyspark.context")
 # Every Python process that Spark starts for tasks has one of these variables in its environment.
 _OF_WORKERS = ("PYTHON_WORKER_FACTORY_SECRET", "PYTHON_WORKER_FACTORY_SOCK_DIR", "PYTHON_WORKER_FACTORY_SOCK_PATH")
-
-_LEAVING: list[Callable[[], None]] = []
 
 
 class OpenLineageFinder:
@@ -124,7 +122,7 @@ def _begin(context: Any) -> Callable[[Any, Any], None]:
     """Start the work that needs no context in the background; return the function that attaches the listener to it."""
     try:
         conf = dict(context._conf.getAll())
-        if not _asked_for(conf):
+        if not asked_for(conf):
             return _nothing
         from openlineage_pyspark.listener.guard import Guard
         from openlineage_pyspark.listener.start.prepare import Preparation
@@ -154,39 +152,6 @@ def _prefer_lasting_archive() -> None:
     if name.endswith(".zip") and copies and archive in sys.path[copies[0] :]:
         sys.path.remove(archive)
         sys.path.insert(copies[0], archive)
-
-
-def leave_last() -> None:
-    """
-    Register `leave` with `atexit`, unless the `.pth` file has done so. Repeated calls do nothing.
-
-    `atexit` functions run in reverse order of registration. The `.pth` file is read before anything of the user's runs;
-    without it, functions that the user registers before this call run after the end of the application was told.
-    """
-    if not _LEAVING and not any(getattr(finder, "leaves", False) for finder in sys.meta_path):
-        _LEAVING.append(leave)
-        atexit.register(leave)
-
-
-def leave() -> None:
-    """End the application, as the last of all `atexit` functions; in strict mode, end the process if that is due."""
-    registration = sys.modules.get("openlineage_pyspark.listener.start.register")
-    if registration is not None:
-        registration.finish()
-    strict = sys.modules.get("openlineage_pyspark.listener.start.strict")
-    if strict is not None:
-        strict.STRICT.leave()
-
-
-def means_lineage(key: str) -> bool:
-    """Return whether a Spark property is, or was meant to be, one of the listener's."""
-    return key.lower().startswith(_PREFIX)
-
-
-def _asked_for(conf: dict[str, str]) -> bool:
-    if any(map(means_lineage, conf)) or any(key.startswith("OPENLINEAGE") for key in os.environ):
-        return True
-    return os.path.exists("openlineage.yml") or os.path.exists(os.path.expanduser("~/.openlineage/openlineage.yml"))  # noqa: PTH110, PTH111 - pathlib costs an import
 
 
 def _stopped(context: Any) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.listener.errors import NotAskedForError, ProbeError, RegistrationError
 from openlineage_pyspark.listener.guard import LOG, Guard
-from openlineage_pyspark.listener.start.hook import means_lineage
+from openlineage_pyspark.listener.start.asked import means_lineage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

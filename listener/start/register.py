@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.facets.model.run import Outcome
 from openlineage_pyspark.listener.errors import NotAskedForError, ProbeError, RegistrationError
 from openlineage_pyspark.listener.guard import LOG, Guard
-from openlineage_pyspark.listener.start.hook import leave_last
+from openlineage_pyspark.listener.start.leaving import leave_last
 from openlineage_pyspark.listener.start.prepare import COMPILE_SECONDS, Preparation, Prepared
 from openlineage_pyspark.listener.start.script_end import ScriptEnd, is_interactive
 from openlineage_pyspark.listener.start.strict import STRICT

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 BEGIN = """
 import atexit, os, sys
-from openlineage_pyspark.listener.start.hook import leave_last
+from openlineage_pyspark.listener.start.leaving import leave_last
 from openlineage_pyspark.listener.start.script_end import ScriptEnd
 from openlineage_pyspark.listener.start.strict import STRICT as strict
 leave_last()
