@@ -61,6 +61,7 @@ def test_replay_ships_what_was_left_in_order_and_leaves_nothing(root, replay, re
     assert len(receiver.received) == 6
 
 
+@pytest.mark.slow
 def test_the_installed_command_replays(root, receiver, address, installed, leave, run_of):
     leave(root, address, *run_of("START", "COMPLETE"))
 

@@ -95,6 +95,7 @@ def test_several_files_are_shown_as_one(written, run):
     assert run("show", first, second) == (0, SHOWN, "")
 
 
+@pytest.mark.slow
 def test_the_installed_command_reads_standard_input(installed):
     """As people call it, at the end of a pipe."""
     lines = "".join(json.dumps(each) + "\n" for each in JOB)

@@ -150,6 +150,7 @@ def test_ingest_reads_folders_and_compressed_files_and_says_what_is_no_event(tmp
     ]
 
 
+@pytest.mark.slow
 def test_the_installed_command_takes_events_from_a_pipe(tmp_path, installed):
     path = str(tmp_path / "lineage.db")
     said = f"5 events taken into {path}\n"

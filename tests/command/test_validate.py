@@ -8,6 +8,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 RUN = "0190a000-0000-7000-8000-000000000002"
 JOB = "nightly.insert_into_hadoop_fs_relation_command.data_totals"
 
@@ -218,6 +220,7 @@ def test_files_are_checked_as_one_stream_and_findings_stand_in_their_order(event
     ]
 
 
+@pytest.mark.slow
 def test_the_installed_command_checks_standard_input(events, installed):
     code, shown, errors = installed("validate", "-", given=json.dumps(events[0]))
 

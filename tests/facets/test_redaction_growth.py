@@ -74,6 +74,7 @@ def calls(entry: Callable[[str], Any], text: str) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_text_four_times_as_long_takes_about_four_times_as_many_steps(name: str) -> None:
     entry = ENTRIES[name]

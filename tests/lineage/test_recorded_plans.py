@@ -190,6 +190,7 @@ def test_a_recorded_plan_has_the_lineage_of_its_case(version: str, case: cases.C
     assert cases.comparable(lineage_of(replayed(version, case))) == case.expected()
 
 
+@pytest.mark.slow
 def test_the_event_of_every_recorded_plan_is_valid(specification: Any) -> None:
     """By the JSON Schemas of the specification."""
     for body, name in different_events().items():

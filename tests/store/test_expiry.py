@@ -128,7 +128,7 @@ def test_events_of_jobs_and_datasets_stay_while_no_later_one_says_the_same(tmp_p
     assert len(found["dataset"]) == 2
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answered_the_same(
     tmp_path: Path, seed: int
 ) -> None:
