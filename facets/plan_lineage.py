@@ -22,6 +22,7 @@ from openlineage_pyspark.facets.model.lineage import (
     Edge,
     Kind,
     OutputColumn,
+    Transformation,
     Way,
     compose,
     transformation,
@@ -216,7 +217,8 @@ class _Analysis:
             self.datasets.setdefault(source.identifier, source)
         if not write.reads:
             return WrittenDataset(write, None)
-        columns = []
+        columns: list[OutputColumn] = []
+        sources: list[SourceKinds] = []
         for column in write.columns:
             found: SourceKinds = {}
             for part in column.values:
@@ -227,7 +229,9 @@ class _Analysis:
                 kept = Way((self.trace.label(command),))
                 found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, kept)
             columns.append(OutputColumn(column.name, _edges(found)))
+            sources.append(found)
         rows = self._rows(write.reads)
+        _leave_out_generated(rows, sources)
         for part in write.influences:
             self._join(rows, self.trace.expression(part.scope, part.value, part.kind, command))
         columns += [n for c in write.columns for n in self._nested(c.name, c.values)]
@@ -273,7 +277,10 @@ class _Analysis:
     def _query_lineage(self, query: int, results: Mapping[int, SourceKinds]) -> ColumnLineage:
         output = self.plan.operators[query].output
         columns = tuple(OutputColumn(column.name, _edges(results[column.id])) for column in output)
-        return ColumnLineage(columns, _edges(results[ROWS]))
+        # Later plans may have other columns: what they remember stays whole.
+        rows = {field: dict(kinds) for field, kinds in results[ROWS].items()}
+        _leave_out_generated(rows, [results[column.id] for column in output])
+        return ColumnLineage(columns, _edges(rows))
 
     def _results(self, query: int | None) -> dict[int, SourceKinds]:
         found: dict[int, SourceKinds] = {}
@@ -415,8 +422,31 @@ def _keeps_value(found: SourceKinds, field: SourceField) -> bool:
     return not found
 
 
+def _leave_out_generated(rows: SourceKinds, columns: list[SourceKinds]) -> None:
+    """Leave out what decides through a generator how many rows there are, if each column is made by that generator."""
+    for field, kinds in list(rows.items()):
+        way = kinds.get(Kind.GENERATE)
+        if way is None or way.last is None or not columns:
+            continue
+        if all(_is_made_by(way.last.operator, column.get(field, {})) for column in columns):
+            del kinds[Kind.GENERATE]
+            if not kinds:
+                del rows[field]
+
+
+def _is_made_by(operator: str, kinds: Mapping[Kind, Way]) -> bool:
+    return any(kind.direct and any(step.operator == operator for step in way.steps) for kind, way in kinds.items())
+
+
 def _edges(found: SourceKinds) -> tuple[Edge, ...]:
     return tuple(
-        Edge(dataset, name, tuple(sorted(transformation(kind, way) for kind, way in kinds.items())))
+        Edge(dataset, name, tuple(sorted(_transformations(kinds))))
         for (dataset, name), kinds in sorted(found.items(), key=lambda item: item[0])
     )
+
+
+def _transformations(kinds: Mapping[Kind, Way]) -> list[Transformation]:
+    """Return the transformations of one source, each subtype once: a join says all that a generator would."""
+    return [
+        transformation(kind, way) for kind, way in kinds.items() if kind is not Kind.GENERATE or Kind.JOIN not in kinds
+    ]

@@ -18,7 +18,8 @@ class Kind(enum.IntEnum):
     """
     How a source influences a target: type, subtype and masking of the columnLineage facet in one value.
 
-    The DIRECT kinds are in the order of their strength: the strongest on a path is the kind of the path.
+    The DIRECT kinds are in the order of their strength: the strongest on a path is the kind of the path. GENERATE is of
+    the arguments of a generator such as explode, which makes several rows, or none, of each row.
     """
 
     IDENTITY = 0
@@ -32,6 +33,16 @@ class Kind(enum.IntEnum):
     SORT = 8
     WINDOW = 9
     CONDITIONAL = 10
+    GENERATE = 11
+
+    @property
+    def subtype(self) -> str:
+        """
+        The facet's word for it.
+
+        A generator joins each row with the rows that it makes of that row, so GENERATE is a JOIN.
+        """
+        return "JOIN" if self is Kind.GENERATE else self.name.removeprefix("MASKED_")
 
     @property
     def direct(self) -> bool:
@@ -212,9 +223,8 @@ def transformation(kind: Kind, way: Way) -> Transformation:
         kind: the kind.
         way: how the influence gets there. If it names no operators, nobody asked for its steps, and they are left out.
     """
-    subtype = kind.name.removeprefix("MASKED_")
     told = way if way.operators else Way(certainty=way.certainty)
-    return Transformation("DIRECT" if kind.direct else "INDIRECT", subtype, way.shown, kind.masking, told)
+    return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, way.shown, kind.masking, told)
 
 
 @attrs.frozen(order=True)

@@ -235,7 +235,8 @@ def _bin_by(_: Plan, operator: Operator) -> OperatorLineage:
     for after, before in zip(scaled, whole, strict=False):
         if isinstance(after, AttributeRef):
             defines[after.id] = (Computed(before, Kind.TRANSFORMATION), *share)
-    return OperatorLineage(defines, operator.children)
+    # The range of a row decides how many bins it is in.
+    return OperatorLineage(defines, operator.children, tuple((bound, Kind.GENERATE) for bound in bounds))
 
 
 @rule({_LOGICAL: "Expand"})
@@ -280,7 +281,7 @@ def _set_difference(plan: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Generate"})
 def _generate(plan: Plan, operator: Operator) -> OperatorLineage:
-    """LATERAL VIEW, explode and the like: columns computed from the generator's arguments."""
+    """LATERAL VIEW, explode and the like: columns computed from the arguments, which decide how many rows there are."""
     generator = operator.arguments.get("generator")
     made = [value.id for value in operator.sequence("generatorOutput") if isinstance(value, AttributeRef)]
     defines: dict[int, tuple[Definition, ...]] = {id_: (Computed(generator, Kind.TRANSFORMATION),) for id_ in made}
@@ -290,7 +291,27 @@ def _generate(plan: Plan, operator: Operator) -> OperatorLineage:
         defines = _inline(plan, generator, made) or defines
     elif isinstance(generator, ExpressionRef):
         defines = {**defines, **_entries(plan, generator, made)}
-    return OperatorLineage(defines, operator.children)
+    return OperatorLineage(defines, operator.children, _multiplied(plan, generator))
+
+
+_FIXED_ROWS = frozenset(["Stack", "JsonTuple", "SQLKeywords", "Collations"])
+"""Generators that make the same number of rows of every row."""
+
+
+def _multiplied(plan: Plan, generator: Value) -> tuple[tuple[Value, Kind], ...]:
+    """Return what decides how many rows a generator makes of a row; nothing if it always makes the same number."""
+    if not isinstance(generator, ExpressionRef):
+        return ()
+    expression = plan.expressions[generator.index]
+    if expression.name in _FIXED_ROWS:
+        return ()
+    if expression.name == "ReplicateRows":
+        # It repeats the other arguments as often as the first one says.
+        return ((expression.sequence("children")[:1], Kind.GENERATE),)
+    child = expression.arguments.get("child")
+    made = plan.expressions[child.index].name if isinstance(child, ExpressionRef) else ""
+    # An array or a map that the statement spells out always has the same number of elements.
+    return () if made in ("CreateArray", "CreateMap") else ((generator, Kind.GENERATE),)
 
 
 def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
