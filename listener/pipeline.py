@@ -8,6 +8,7 @@ record, on the listener's own thread, and guards the call.
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from openlineage_pyspark.facets.events.build import build_event
@@ -52,6 +53,7 @@ class Pipeline:
         edges: how many edges between columns their terminal events have.
         edges_in_doubt: how many of these edges are not certain, or belong to a run with a remark.
         remarks: how many remarks those events have.
+        code: kind of code that can't be read -> how often the plans of those runs have it.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
         ended: when the context ended (timezone-aware); None while it runs.
     """
@@ -79,6 +81,7 @@ class Pipeline:
         """
         self.events = self.dropped = 0
         self.runs = self.edges = self.edges_in_doubt = self.remarks = 0
+        self.code: Counter[str] = Counter()
         self.gaps: dict[Gap, None] = {}
         self.ended: datetime.datetime | None = None
         self._application = application
@@ -166,6 +169,7 @@ class Pipeline:
         self.edges += len(edges)
         self.edges_in_doubt += len(edges) if remarks else sum(edge.certainty is not Certainty.EXACT for edge in edges)
         self.remarks += remarks
+        self.code.update(dict(ended.code))
 
     def withdraw(self) -> None:
         """Leave the end of open runs to nobody else: the application is ending in order."""

@@ -140,6 +140,7 @@ class Worker:
             edges=pipeline.edges,
             edges_in_doubt=pipeline.edges_in_doubt,
             remarks=pipeline.remarks,
+            opaque_code=dict(pipeline.code),
             faults=sum(self._guard.caught.values()),
             lost_records=self._lost,
             dropped_by_spark=pipeline.dropped,

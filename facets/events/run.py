@@ -57,6 +57,7 @@ PySparkMetrics = attrs.make_class(
             "edges",
             "edgesInDoubt",
             "remarks",
+            "opaqueCode",
             "faults",
             "lostRecords",
             "droppedBySpark",

@@ -207,6 +207,7 @@ class RunState:
         failure: the reason of FAIL and ABORT.
         gaps: for `extractionError`; empty if nothing is missing.
         operators: the number of operators in the plan (`extractionError.totalTasks`).
+        code: kind of code that can't be read -> how often the plans of the run have it.
         metrics: the names and values of what the listener counted; only in the application's terminal state.
         submission: how the application was started; only in the application's START.
         stream: the streaming query that it is a run of, with its micro-batches since the event before; None for any
@@ -224,6 +225,7 @@ class RunState:
     failure: Failure | None = None
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
+    code: tuple[tuple[str, int], ...] = ()
     metrics: tuple[tuple[str, object], ...] = ()
     submission: Submission | None = None
     stream: StreamingQuery | None = None

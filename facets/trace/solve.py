@@ -378,6 +378,8 @@ class Trace:
                     text = self._text(item)
                     for use in uses(self.plan, item, kind):
                         made = self._use(operator, use, text, self._scope(operator))
+                        if here.rows_certainty is not Certainty.EXACT:
+                            made = [hop._replace(certainty=min(hop.certainty, here.rows_certainty)) for hop in made]
                         hops += [hop._replace(jumps=hop.jumps + jumps) for hop in made] if jumps else made
             below = here.inputs if here.inputs is not None else self._scope(operator)
             above = self._jumps(operator) + jumps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -366,6 +367,7 @@ class OpenRun:
             failure=failure,
             gaps=(*remarks, *([_BEYOND] if self.beyond else [])),
             operators=sum(part.operators for part in self.parts),
+            code=tuple(sum((Counter(part.code) for part in self.parts), Counter()).items()),
         )
 
     def _with_versions(self, output: RunOutput) -> RunOutput:
