@@ -119,6 +119,7 @@ class Step:
         before: the step before it, nearer to the source.
         jumps: where the way leaves the tree of operators, the nearest to the source first: from an operator's index to
             that of a reference to it (a CTE), or of one that reads its columns from inside a subquery.
+        call_site: the line of Python that made the expression, as `etl.py:12`; empty if it is not known.
         shown: the text of the expression that is nearest to the sink and not empty.
         least: the certainty of the way so far.
     """
@@ -128,6 +129,7 @@ class Step:
     certainty: Certainty = Certainty.EXACT
     before: Step | None = attrs.field(default=None, repr=False)
     jumps: tuple[tuple[int, int], ...] = ()
+    call_site: str = ""
     shown: str = attrs.field(init=False, repr=False)
     least: Certainty = attrs.field(init=False, repr=False)
 
