@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -13,6 +14,9 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 
 /** Writes the records of SQL executions, each with its analyzed plan at the start or, failing that, at the end. */
 final class Executions {
+  private static final Pattern NAME = Pattern.compile("\\w{1,100}");
+  private static final Pattern ACTION = Pattern.compile("\\w{1,100} at .{1,4000}\\.py:\\d{1,9}");
+  private static final int MOST_FRAMES = 200;
   private final Vocabulary vocabulary;
   private final boolean reads;
   private final Statements statements = new Statements();
@@ -36,9 +40,36 @@ final class Executions {
     record.writeNumberField("root", root(event));
     begun.put(Long.valueOf(id), new long[] {event.time(), root(event)});
     record.writeNumberField("time", event.time());
+    callSite(record, event);
     // If there is no plan, the analysis may have failed: see `unresolved`.
     if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(record, id, false, execution);
     return record.end();
+  }
+
+  /** Writes the method that Python has called, and the line from which it did if PySpark has said that. */
+  private static void callSite(JsonText record, SparkListenerSQLExecutionStart event) throws IOException {
+    String method = event.details() == null ? "" : calledFromPython(event.details().split("\n", MOST_FRAMES));
+    if (NAME.matcher(method).matches()) record.writeStringField("call", method);
+    String said = event.description();
+    if (said != null && ACTION.matcher(said).matches()) record.writeStringField("site", said);
+  }
+
+  /** Returns the method that py4j has called in a stack, the innermost frame first; empty if it has called none. */
+  private static String calledFromPython(String[] stack) {
+    String called = "";
+    for (int i = 0; i < stack.length; i++) {
+      if (stack[i].startsWith("py4j.")) return called;
+      int open = stack[i].indexOf('(');
+      // Between the two stand the frames of Java's reflection.
+      if (open < 0 || stack[i].indexOf("reflect.") >= 0) continue;
+      called = stack[i].substring(stack[i].lastIndexOf('.', open) + 1, open);
+    }
+    return "";
+  }
+
+  /** Returns whether an execution has not ended yet. */
+  static boolean isRunning(long id) {
+    return SQLExecution.getQueryExecution(id) != null;
   }
 
   /** Lets the plan come with the end of an execution, since the record of its start is lost. */
