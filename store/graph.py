@@ -6,31 +6,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.graph.model import (
-    NOT_SAID_HOW,
-    PREFERENCE,
     READ_FROM_PLAN,
     STATED,
     ColumnNode,
     DatasetNode,
     Graph,
     GraphEdge,
-    GraphWarning,
     JobNode,
     Kind,
     RunNode,
     column_id,
-    in_part,
     kind_of,
     node_id,
 )
-from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.store.ids import id_lists
 from openlineage_pyspark.store.names import datasets, find, whole_name
 from openlineage_pyspark.store.reach import Direction, Limits, holding_since, reach
-from openlineage_pyspark.store.rows import InvalidEventError, parse_event, remarks_of
 from openlineage_pyspark.store.times import known_time
+from openlineage_pyspark.store.told import explained, operators_of, told_by, warnings_of
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.graph.model import Confidence, Node
+    from openlineage_pyspark.graph.model import Node
     from openlineage_pyspark.store.names import DatasetName, Tables
 
 RUNS_OF_A_JOB = 5
@@ -83,18 +79,17 @@ class _Builder:
         named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
         jobs = self._jobs({flow[0] for flow in flows} | {row[4] for row in derived}, every=only is None)
         runs = self._runs(jobs)
-        remarks = self._remarks({run.run_id for run in runs} | {row[9] for row in derived if row[9]})
+        told = told_by(
+            self._tables, {run.run_id for run in runs} | {row[9] for row in derived if row[9]}, self._limits.time
+        )
         nodes: list[Node] = list(self._datasets(named))
         columns = self._columns(named, derived)
         job_of_run = {run.run_id: run.job for run in runs}
-        warnings = tuple(
-            GraphWarning(message, operator, job_of_run.get(run, ""), node_id("run", run))
-            for run in sorted(remarks)
-            for operator, message in remarks[run]
-        )
-        edges = [*self._flow_edges(flows, named, jobs), *_column_edges(derived, named, jobs, remarks)]
+        edges = explained(_column_edges(derived, named, jobs), told)
+        nodes += [*columns, *jobs.values(), *runs, *operators_of(edges)]
+        every_edge = (*self._flow_edges(flows, named, jobs), *edges)
         time = "" if self._limits.as_of is None else _text_of(self._limits.as_of)
-        return Graph((*nodes, *columns, *jobs.values(), *runs), tuple(edges), warnings, time)
+        return Graph(tuple(nodes), every_edge, warnings_of(told, job_of_run), time)
 
     def _every_dataset(self) -> set[int]:
         sql = (
@@ -205,22 +200,6 @@ class _Builder:
                 )
         return found
 
-    def _remarks(self, runs: set[str]) -> dict[str, list[tuple[str, str]]]:
-        """Return what runs did not understand: for each run, operators with messages."""
-        found: dict[str, dict[tuple[str, str], None]] = {}
-        every = sorted(runs)
-        for begin in range(0, len(every), MOST_IN_A_LIST):
-            part = every[begin : begin + MOST_IN_A_LIST]
-            marks = ", ".join("?" * len(part))
-            rows = self._tables.query(
-                f"SELECT run_id, json FROM event WHERE run_id IN ({marks}) AND time <= ? "  # noqa: S608 (marks alone)
-                "AND json LIKE '%\"extractionError\"%'",
-                (*part, self._limits.time),
-            )
-            for run, text in rows:
-                found.setdefault(run, {}).update(dict.fromkeys(_remarks_of(text)))
-        return {run: list(remarks) for run, remarks in found.items() if remarks}
-
     def _flow_edges(
         self, flows: Sequence[tuple[int, int, bool]], named: dict[int, DatasetName], jobs: dict[int, JobNode]
     ) -> Iterator[GraphEdge]:
@@ -231,20 +210,15 @@ class _Builder:
 
 
 def _column_edges(
-    derived: Iterable[tuple[Any, ...]],
-    named: dict[int, DatasetName],
-    jobs: dict[int, JobNode],
-    remarks: dict[str, list[tuple[str, str]]],
-) -> list[GraphEdge]:
+    derived: Iterable[tuple[Any, ...]], named: dict[int, DatasetName], jobs: dict[int, JobNode]
+) -> Iterator[GraphEdge]:
     ids = {dataset: _dataset_id(name) for dataset, name in named.items()}
-    found = []
     for source, read, target, written, job, type_, subtype, masking, text, run, *_ in derived:
-        kind = kind_of(type_, subtype)
-        edge = GraphEdge(
+        yield GraphEdge(
             column_id(ids[source], read),
             column_id(ids[target], written),
-            kind,
-            _confidence(kind, remarks.get(run)),
+            kind_of(type_, subtype),
+            READ_FROM_PLAN,
             type_,
             subtype,
             masking=bool(masking),
@@ -252,24 +226,6 @@ def _column_edges(
             job=jobs[job].id,
             last_run=node_id("run", run) if run else "",
         )
-        found.append(edge)
-    return sorted(found, key=lambda each: (each.target, each.source, PREFERENCE[each.kind], each.job))
-
-
-def _confidence(kind: Kind, remarks: list[tuple[str, str]] | None) -> Confidence:
-    if kind is Kind.UNKNOWN:
-        return NOT_SAID_HOW
-    if remarks:
-        operators = dict.fromkeys(operator or message for operator, message in remarks)
-        return in_part(", ".join(operators))
-    return READ_FROM_PLAN
-
-
-def _remarks_of(text: str) -> Iterator[tuple[str, str]]:
-    try:
-        yield from remarks_of(parse_event(text))
-    except InvalidEventError:
-        return
 
 
 def _dataset_id(dataset: DatasetName) -> str:
