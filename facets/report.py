@@ -10,11 +10,13 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import attrs
+from openlineage_pyspark.facets.lineage_graph import graph_of, operators_of
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.graph.model import Graph, OperatorNode
 
 HEADINGS = ("column", "from", "how")
 """The columns in which lineage is shown, by `lineage()` and on the command line."""
@@ -107,12 +109,14 @@ class Lineage:
         outputs: the datasets that it would write, each with its column lineage; for a query, one entry with None.
         gaps: what no rule covers, and what was assumed instead.
         plan: the analyzed plan as text: each operator with its index and the columns of its output.
+        operators: the operators of the plan, as the graph has them.
     """
 
     inputs: tuple[Dataset, ...]
     outputs: tuple[tuple[Dataset | None, ColumnLineage], ...]
     gaps: tuple[Gap, ...] = ()
     plan: str = ""
+    operators: tuple[OperatorNode, ...] = ()
 
     @property
     def edges(self) -> tuple[LineageEdge, ...]:
@@ -134,6 +138,25 @@ class Lineage:
             "edges": [edge.to_dict() for edge in self.edges],
             "gaps": [attrs.asdict(remark) for remark in self.gaps],
         }
+
+    def graph(self) -> Graph:
+        """Return the lineage as a graph: datasets, columns and the plan's operators, and the edges between columns."""
+        names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
+        return graph_of(self.inputs, self.outputs, self.gaps, self.operators, names.of)
+
+    def to_text(self, format: str) -> str:  # noqa: A002 (the word of the command line)
+        """
+        Return the graph as text.
+
+        Args:
+            format: `json`, `mermaid`, `dot` or `html`.
+
+        Raises:
+            ValueError: the format is none of these.
+        """
+        from openlineage_pyspark.page.formats import text_of
+
+        return text_of(self.graph(), format)
 
     def __str__(self) -> str:
         names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
@@ -246,7 +269,9 @@ def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
     )
     if plan_lineage.columns is not None:
         outputs = ((None, plan_lineage.columns),)
-    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan) if plan is not None else "")
+    if plan is None:
+        return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps)
+    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan), operators_of(plan))
 
 
 def plan_text(plan: Plan) -> str:
