@@ -13,6 +13,8 @@ from openlineage_pyspark.store.reach import Direction
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from openlineage_pyspark.graph.model import Graph
+
 
 class Grain(enum.Enum):
     """What the nodes of an answer are."""
@@ -145,6 +147,23 @@ class Answer:
             ],
         }
 
+    def graph(self) -> Graph:
+        """Return the answer as a graph. A version stands as a column of its dataset, and a run as its job."""
+        from openlineage_pyspark.store.answer_graph import graph_of
+
+        return graph_of(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the graph, and the edges as a table."""
+        from openlineage_pyspark.graph.figure import Table, figure
+        from openlineage_pyspark.store.answer_graph import id_of
+
+        columns, rows = self.table()
+        cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+        caption = f"{self.question} of {self.start.label}" if self.question != "between" else "from one to the other"
+        remarks = () if rows else (_NOTHING,)
+        return figure(self.graph(), [Table(columns, cells, caption)], around=id_of(self.start), remarks=remarks)
+
     def table(self) -> tuple[tuple[str, ...], list[tuple[str | int | bool | None, ...]]]:
         """Return the edges as a table: the names of its columns, and its rows."""
         by_version = any(node.kind == "version" for node in self.all_nodes)
@@ -188,6 +207,7 @@ _COLUMNS = (
     *("depth", "source", "source_column", "target", "target_column"),
     *("kinds", "expression", "job", "last_run"),
 )
+_NOTHING = "nothing is known"
 _VERSION_COLUMNS = ("source_version", "target_version", "batch", "kept", "inferred")
 
 
