@@ -149,7 +149,7 @@ class Lineage:
         Return the graph as text.
 
         Args:
-            format: `json`, `mermaid`, `dot` or `html`.
+            format: `json`, `mermaid`, `dot`, `html` (the page) or `svg`.
 
         Raises:
             ValueError: the format is none of these.

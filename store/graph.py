@@ -22,12 +22,14 @@ from openlineage_pyspark.graph.model import (
 from openlineage_pyspark.store.ids import id_lists
 from openlineage_pyspark.store.names import datasets, find, whole_name
 from openlineage_pyspark.store.reach import Direction, Limits, holding_since, reach
+from openlineage_pyspark.store.rows import identity
 from openlineage_pyspark.store.times import known_time
 from openlineage_pyspark.store.told import explained, operators_of, told_by, warnings_of
 
 if TYPE_CHECKING:
     from openlineage_pyspark.graph.model import Node
     from openlineage_pyspark.store.names import DatasetName, Tables
+    from openlineage_pyspark.store.reached import Answer
 
 RUNS_OF_A_JOB = 5
 """How many of the latest runs of each job are nodes."""
@@ -48,6 +50,39 @@ def whole_graph(tables: Tables, limits: Limits, around: str = "") -> Graph:
         StoreError: nothing is called so, or several things are.
     """
     return _Builder(tables, limits).build(_around(tables, limits, around) if around else None)
+
+
+def graph_of_answer(tables: Tables, limits: Limits, answer: Answer) -> Graph:
+    """
+    Return an answer as a graph, with all that the store knows of its nodes and edges.
+
+    Args:
+        tables: the store.
+        limits: those that the question had.
+        answer: the answer. One with versions or runs is given as it is.
+    """
+    base = answer.graph()
+    if any(node.kind in ("version", "run") for node in answer.all_nodes):
+        return base
+    wanted = {identity("dataset", node.namespace, node.name) for node in answer.all_nodes if node.dataset}
+    every = _Builder(tables, limits).build(wanted)
+    pairs = {(edge.source, edge.target, edge.job) for edge in base.edges}
+    edges = tuple(edge for edge in every.edges if (edge.source, edge.target, edge.job) in pairs)
+    ids = {node.id for node in base.nodes}
+    operators = {node.id for node in operators_of(edges)}
+    nodes = [
+        node
+        for node in every.nodes
+        if (node.job in ids if isinstance(node, RunNode) else node.id in ids or node.id in operators)
+    ]
+    known = {node.id for node in nodes}
+    found = {(edge.source, edge.target, edge.job) for edge in edges}
+    return Graph(
+        (*nodes, *(node for node in base.nodes if node.id not in known)),
+        (*edges, *(edge for edge in base.edges if (edge.source, edge.target, edge.job) not in found)),
+        tuple(warning for warning in every.warnings if warning.job in ids),
+        every.time,
+    )
 
 
 def _around(tables: Tables, limits: Limits, around: str) -> set[int]:
@@ -73,8 +108,9 @@ class _Builder:
         Args:
             only: the datasets that it has; None for all.
         """
-        flows = [flow for flow in self._flows() if only is None or flow[1] in only]
-        derived = [row for row in self._derived() if only is None or {row[0], row[2]} <= only]
+        name_ids = None if only is None else self._name_ids(only)
+        flows = self._flows(name_ids)
+        derived = [row for row in self._derived(name_ids) if only is None or row[0] in only]
         ids = {flow[1] for flow in flows} | {row[place] for row in derived for place in (0, 2)}
         named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
         jobs = self._jobs({flow[0] for flow in flows} | {row[4] for row in derived}, every=only is None)
@@ -97,27 +133,44 @@ class _Builder:
         )
         return {row[0] for row in self._tables.query(sql, (self._limits.time,))}
 
-    def _flows(self) -> list[tuple[int, int, bool]]:
+    def _name_ids(self, only: set[int]) -> set[int]:
+        """Return the ids of all names of some datasets."""
+        found: set[int] = set()
+        for listed in id_lists(only):
+            sql = f"SELECT name_id FROM dataset_identity WHERE dataset_id IN ({listed})"  # noqa: S608 (numbers alone)
+            found |= {row[0] for row in self._tables.query(sql)}
+        return found
+
+    def _flows(self, name_ids: set[int] | None) -> list[tuple[int, int, bool]]:
         """Return which job reads or writes which dataset, as job, dataset, and whether it writes."""
         found: dict[tuple[int, int, bool], None] = {}
         for table, writes in (("source_job_lineage", False), ("sink_job_lineage", True)):
-            rows = self._tables.query(
+            sql = (
                 "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names alone)
-                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id ORDER BY 1, 2"
+                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id"
             )
+            rows = sorted(self._among(sql, "l.name_id", name_ids))
             found |= {(job, dataset, writes): None for job, dataset, *_ in self._holding(rows, job=0)}
         return list(found)
 
-    def _derived(self) -> list[tuple[Any, ...]]:
+    def _derived(self, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
         """Return the rows of column lineage that hold: source, column, target, column, job, words, text, run."""
-        rows = self._tables.query(
+        sql = (
             "SELECT s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, "
             "c.masking, c.expression, c.last_run, c.first_time, c.last_time FROM column_lineage c "
-            "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id "
-            "ORDER BY c.last_time"
+            "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
         )
+        rows = sorted(self._among(sql, "c.output_id", name_ids), key=lambda row: row[-1])
         latest = {row[:8]: row for row in self._holding(rows, job=4) if not self._limits.direct or row[5] != "INDIRECT"}
         return list(latest.values())
+
+    def _among(self, sql: str, column: str, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, or those of them that have one of some ids in a column."""
+        if name_ids is None:
+            return self._tables.query(sql)
+        return [
+            row for listed in id_lists(name_ids) for row in self._tables.query(f"{sql} WHERE {column} IN ({listed})")
+        ]
 
     def _holding(self, rows: list[tuple[Any, ...]], job: int) -> Iterator[tuple[Any, ...]]:
         """Return those rows that hold at the time asked for; their last two columns are the first and the last time."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 from openlineage_pyspark.graph.model import (
     NOT_SAID_HOW,
-    Graph,
     GraphEdge,
     GraphWarning,
     Kind,
@@ -142,22 +141,6 @@ def warnings_of(told: dict[str, Told], jobs: dict[str, str]) -> tuple[GraphWarni
     )
 
 
-def with_ways(tables: Tables, graph: Graph, time: int) -> Graph:
-    """
-    Return a graph that was made of a store's answer with the ways of its edges, their confidence, and warnings.
-
-    Args:
-        tables: the store.
-        graph: the graph.
-        time: the time that it was asked for, microseconds since 1970.
-    """
-    jobs = {_run_of(edge.last_run): edge.job for edge in graph.edges if edge.last_run}
-    told = told_by(tables, jobs, time)
-    edges = explained(graph.edges, told)
-    warnings = (*graph.warnings, *warnings_of(told, jobs))
-    return attrs.evolve(graph, nodes=(*graph.nodes, *operators_of(edges)), edges=tuple(edges), warnings=warnings)
-
-
 def _explained(edge: GraphEdge, told: Told) -> GraphEdge:
     way = told.ways.get((edge.source, edge.target, edge.type, edge.subtype, edge.masking))
     if way is not None:
@@ -242,7 +225,3 @@ def _way(told: dict[str, Any], target: _End, facet: dict[str, Any]) -> tuple[_En
     source = (str(told["namespace"]), str(told["name"]), str(told["field"]))
     how = (str(told["type"]), str(told["subtype"]), told["masking"] is True)
     return source, target, how, way
-
-
-def _run_of(node: str) -> str:
-    return node.partition("|")[2].replace("%7C", "|").replace("%25", "%")
