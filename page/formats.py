@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.graph.pictures import dot, mermaid, picture_of
+from openlineage_pyspark.graph.svg import svg
 from openlineage_pyspark.page.html import page_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ FORMATS: dict[str, Callable[[Graph], str]] = {
     "mermaid": lambda graph: mermaid(picture_of(graph)),
     "dot": lambda graph: dot(picture_of(graph)),
     "html": page_of,
+    "svg": lambda graph: svg(graph) + "\n",
 }
 """The formats of a graph, by their names."""
 
