@@ -1,8 +1,7 @@
-"""Lineage for users: edges as values, as a text table, and as an HTML table in a notebook."""
+"""Lineage for users: edges as values, as a text table, and in a notebook as a graph with tables."""
 
 from __future__ import annotations
 
-import html
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +15,7 @@ from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, E
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.graph.figure import Table, figure
 from openlineage_pyspark.graph.model import Graph, OperatorNode
 
 HEADINGS = ("column", "from", "how")
@@ -149,7 +149,7 @@ class Lineage:
         Return the graph as text.
 
         Args:
-            format: `json`, `mermaid`, `dot`, `html` (the page) or `svg`.
+            format: `json`, `mermaid`, `dot`, `html` or `svg`.
 
         Raises:
             ValueError: the format is none of these.
@@ -174,21 +174,8 @@ class Lineage:
         return str(self)
 
     def _repr_html_(self) -> str:
-        """Return the tables that a notebook shows."""
-        names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
-        parts = [f"<p>{html.escape(names.remark(each))}</p>" for each in names.used(self._identifiers())]
-        views = reads_views(names.of(dataset.identifier) for dataset in self.inputs if dataset.type == VIEW_TYPE)
-        head = "".join(f"<th>{name}</th>" for name in HEADINGS)
-        for dataset, lineage in self.outputs:
-            title = html.escape(names.of(dataset.identifier) if dataset is not None else QUERY)
-            body = "".join(f"<tr>{_html_cells(row)}</tr>" for row in rows_of(lineage, names))
-            parts += [f"<p>{html.escape(line)}</p>" for line in views]
-            parts.append(
-                f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            )
-        if not self.outputs:
-            parts.append(f"<p>{_NOTHING}</p>")
-        return "".join([*parts, *(f"<p>{html.escape(_remark(gap))}</p>" for gap in self.gaps)])
+        """Return what a notebook shows: the graph, and a table for each output."""
+        return html_of(self, self.graph())
 
     def _identifiers(self) -> Iterator[Identifier]:
         """Yield each dataset that the tables name."""
@@ -254,6 +241,31 @@ def table_of(dataset: Dataset) -> str | None:
     if dataset.type == VIEW_TYPE:
         return dataset.identifier.name
     return next((link.name for link in dataset.symlinks if link.type == _TABLE), None)
+
+
+def html_of(lineage: Lineage, graph: Graph, title: str = "") -> str:
+    """
+    Return lineage as a part of an HTML page: a graph, and a table for each output.
+
+    Args:
+        lineage: the lineage.
+        graph: its own graph, or one that says more.
+        title: a sentence above it; empty for none.
+    """
+    names = Names.of_datasets([*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)])
+    views = reads_views(names.of(dataset.identifier) for dataset in lineage.inputs if dataset.type == VIEW_TYPE)
+    tables = [
+        Table(
+            (*HEADINGS, "expression"),
+            [_cells(row) for row in rows_of(columns, names)],
+            names.of(dataset.identifier) if dataset is not None else QUERY,
+            views,
+        )
+        for dataset, columns in lineage.outputs
+    ]
+    remarks = [] if lineage.outputs else [_NOTHING]
+    remarks += [names.remark(each) for each in names.used(lineage._identifiers())]
+    return figure(graph, tables, title=title, remarks=[*remarks, *map(_remark, lineage.gaps)])
 
 
 def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
@@ -341,11 +353,10 @@ def _lines(lineage: ColumnLineage, names: Names) -> list[str]:
     return [f"  {line}".rstrip() for line in lines]
 
 
-def _html_cells(row: tuple[str, str, str]) -> str:
-    column, source, text = (html.escape(cell) for cell in row)
-    kinds, _, expression = text.partition("  ")
-    shown = f"{kinds} <code>{expression}</code>" if expression else kinds
-    return "".join(f'<td style="text-align: left">{cell}</td>' for cell in (column, source, shown))
+def _cells(row: tuple[str, str, str]) -> tuple[str, ...]:
+    """Return the cells of a row, with the expression apart from the kinds."""
+    kinds, _, expression = row[2].partition("  ")
+    return (*row[:2], kinds, expression)
 
 
 def _remark(gap: Gap) -> str:

@@ -42,19 +42,23 @@ class Table:
     remarks: Sequence[str] = ()
 
 
-def figure(graph: Graph, tables: Iterable[Table] = (), *, around: str = "", remarks: Iterable[str] = ()) -> str:
+def figure(
+    graph: Graph, tables: Iterable[Table] = (), *, title: str = "", around: str = "", remarks: Iterable[str] = ()
+) -> str:
     """
     Return a graph and tables as a part of an HTML page.
 
     Args:
         graph: the graph.
         tables: the tables.
+        title: a sentence above the picture; empty for none.
         around: the id of the node that the picture is about.
         remarks: sentences below the tables.
     """
     frame = f'role="region" aria-label="Lineage graph" tabindex="0" style="{_FRAME.format(460)}"'
     picture = f"<div {frame}>{svg(graph, around=around, bounds=_BOUNDS)}</div>"
-    return f"<div>{picture}{''.join(map(_table, tables))}{''.join(map(_paragraph, remarks))}</div>"
+    above = _paragraph(title) if title else ""
+    return f"<div>{above}{picture}{''.join(map(_table, tables))}{''.join(map(_paragraph, remarks))}</div>"
 
 
 def _table(table: Table) -> str:

@@ -527,7 +527,8 @@ class _Drawing:
             ordered = sorted(legs, key=lambda leg: self._height(link[0], leg.source))
             for at, leg in enumerate(ordered):
                 points = self._points(link, leg, at - (len(ordered) - 1) / 2)
-                ends[(*points[-1], backward)] = None
+                end = (*points[-1], backward)
+                ends[end] = None
                 told = _text(_some([self._told(edge) for edge in legs[leg]], "\n"))
                 title = f"<title>{told}</title>"
                 lines.append((leg.look, f'<path class="{leg.look}" d="{_curve(points)}">{title}</path>'))

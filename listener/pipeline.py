@@ -54,6 +54,7 @@ class Pipeline:
         remarks: how many remarks those events have.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
         ended: when the context ended (timezone-aware); None while it runs.
+        last: the last state of the run inside the application that ended last; None before one has.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Pipeline:
         self.runs = self.edges = self.edges_in_doubt = self.remarks = 0
         self.gaps: dict[Gap, None] = {}
         self.ended: datetime.datetime | None = None
+        self.last: RedactedState | None = None
         self._application = application
         self._options = options
         self._providers = tuple(providers)
@@ -158,6 +160,7 @@ class Pipeline:
             self.gaps.update(dict.fromkeys(encoded.gaps))
         if made.event_type in TERMINAL_TYPES and made.parent_run_id is not None:
             self._count(shown, len(encoded.gaps))
+            self.last = shown
 
     def _count(self, ended: RunState, remarks: int) -> None:
         lineages = [output.lineage for output in ended.outputs if output.lineage is not None]

@@ -159,10 +159,14 @@ class Answer:
         from openlineage_pyspark.store.answer_graph import id_of
 
         columns, rows = self.table()
-        cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+        told = [at for at in range(len(columns)) if any(row[at] not in (None, "") for row in rows)]
+        cells = [["" if row[at] is None else str(row[at]) for at in told] for row in rows]
+        headings = [columns[at].replace("_", " ") for at in told]
         caption = f"{self.question} of {self.start.label}" if self.question != "between" else "from one to the other"
         remarks = () if rows else (_NOTHING,)
-        return figure(self.graph(), [Table(columns, cells, caption)], around=id_of(self.start), remarks=remarks)
+        return figure(
+            self.graph(), [Table(headings, cells, caption)] if rows else [], around=id_of(self.start), remarks=remarks
+        )
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str | int | bool | None, ...]]]:
         """Return the edges as a table: the names of its columns, and its rows."""

@@ -10,6 +10,7 @@ describes the protocol between the two.
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
@@ -328,6 +329,27 @@ def context_of(spark: Any) -> Any:
     if context._jsc is None:
         raise ProbeError("this session is stopped: create a new one with SparkSession.builder.getOrCreate()")
     return context
+
+
+def active_session() -> Any:
+    """Return the session that PySpark takes for the active one, or else its first one that runs; None without one."""
+    if "pyspark.sql" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    first = SparkSession._instantiatedSession
+    running = first is not None and getattr(getattr(first, "_sc", None), "_jsc", None) is not None
+    return first if running else None
+
+
+def refusals() -> tuple[type[Exception], ...]:
+    """Return the exceptions by which Spark refuses a query: it is no SQL, or names something that is not there."""
+    from pyspark.errors import PySparkException
+
+    return (PySparkException,)
 
 
 def analyzed_plan(spark: Any, query: Any) -> Any:
