@@ -350,6 +350,7 @@ class GraphEdge:
         job: the id of the job that does it; empty for a query that is not run.
         last_run: the id of the last run that said so.
         steps: those of the operators that do more than pass the value on, in order; empty if they are not known.
+        change: `came`, `went` or `changed` in a graph of differences; else empty.
     """
 
     source: str
@@ -364,12 +365,13 @@ class GraphEdge:
     job: str = ""
     last_run: str = ""
     steps: tuple[Step, ...] = ()
+    change: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         known = {"type": self.type, "subtype": self.subtype}
         openlineage = {key: value for key, value in known.items() if value}
-        texts = {"expression": self.expression, "job": self.job, "lastRun": self.last_run}
+        texts = {"expression": self.expression, "job": self.job, "lastRun": self.last_run, "change": self.change}
         return {
             "from": self.source,
             "to": self.target,
