@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.store.dialect import of_sqlite
 from openlineage_pyspark.store.diff import diff_of_runs, diff_of_times
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.graph import whole_graph
+from openlineage_pyspark.store.graph import graph_of_answer, whole_graph
 from openlineage_pyspark.store.lists import dataset_lines, history, jobs, runs
 from openlineage_pyspark.store.questions import reached_from, ways_between
 from openlineage_pyspark.store.reach import Direction, Limits
@@ -183,6 +183,20 @@ class Store:
             StoreError: as there.
         """
         return whole_graph(self._tables, limits(depth, as_of, direct=direct, ever=ever), around)
+
+    def graph_of(self, answer: Answer, *, as_of: str = "", ever: bool = False) -> Graph:
+        """
+        Return an answer as a graph, with the ways of its edges, how sure they are, and the runs of its jobs.
+
+        Args:
+            answer: what `upstream`, `downstream` or `between` returned; its own `graph` asks nothing, and says less.
+            as_of: as it was asked.
+            ever: as it was asked.
+
+        Raises:
+            StoreError: the time can't be read.
+        """
+        return graph_of_answer(self._tables, limits(None, as_of, direct=False, ever=ever), answer)
 
     def datasets(self, *, containing: str = "") -> list[DatasetLine]:
         """Return the datasets of which a name contains a text."""
