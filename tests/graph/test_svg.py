@@ -204,3 +204,7 @@ def test_a_figure_shows_the_first_rows_of_a_long_table() -> None:
 
     assert text.count("<tr>") == 501
     assert "<p>100 more rows are not shown</p>" in text
+
+
+def test_a_graph_shows_itself_in_a_notebook() -> None:
+    assert svg(small(job=True)) in small(job=True)._repr_html_()

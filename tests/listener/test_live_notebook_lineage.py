@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 from support import browser
-from support.spark_jobs import FOREIGN, QUICK
+from support.notebooks import execute, texts
 
 pytest.importorskip("ipykernel")
 pytest.importorskip("nbconvert")
@@ -85,54 +80,15 @@ class Read:
     console: list[str]
 
 
-def cell(name: str, source: str) -> dict[str, Any]:
-    """Return a cell, which may fail if it is one that is refused."""
-    metadata = {"tags": ["raises-exception"]} if name in REFUSED else {}
-    known = {"id": name.replace(" ", "-"), "cell_type": "code", "execution_count": None, "outputs": []}
-    return {**known, "metadata": metadata, "source": source.strip()}
-
-
-def text_of(cell: dict[str, Any]) -> str:
-    """Return all that a cell has said, without its values."""
-    outputs = cell["outputs"]
-    return "".join("".join(each.get("text", "")) + "".join(each.get("traceback", ())) for each in outputs)
-
-
-def execute(folder: Path) -> None:
-    """Run the notebook in a folder, and write it there as `done.ipynb` and `done.html`."""
-    cells = [cell(name, source) for name, source in CELLS.items()]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-    (folder / "notebook.ipynb").write_text(json.dumps(notebook), "utf-8")
-    transport = {"type": "store", "path": str(folder / "lineage.db")}
-    conf = QUICK | {f"spark.openlineage.transport.{name}": value for name, value in transport.items()}
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)} | {
-        "IPYTHONDIR": str(folder / "ipython"),
-        "JUPYTER_PLATFORM_DIRS": "1",
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_SUBMIT_ARGS": " ".join(f'--conf "{key}={value}"' for key, value in conf.items()) + " pyspark-shell",
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-    for arguments in (
-        ["--execute", "--to", "notebook", "--output=done", "notebook.ipynb"],
-        # The page would load these from the network.
-        ["--to", "html", "--HTMLExporter.require_js_url=", "--HTMLExporter.mathjax_url=", "done.ipynb"],
-    ):
-        command = [sys.executable, "-m", "nbconvert", *arguments]
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
     """Execute the notebook once, and read it."""
     if browser.found() is None:
         pytest.skip("there is no Chromium, or no chromedriver: apt-get install chromium-driver")
     folder = tmp_path_factory.mktemp("notebook")
-    execute(folder)
-    done = json.loads((folder / "done.ipynb").read_text("utf-8"))
+    transport = {"type": "store", "path": str(folder / "lineage.db")}
+    conf = {f"spark.openlineage.transport.{name}": value for name, value in transport.items()}
+    execute(folder, CELLS, conf=conf, failing=REFUSED)
     with browser.started(folder) as chrome:
         chrome.get((folder / "done.html").as_uri())
         pictures = chrome.execute_script(SEEN)
@@ -140,7 +96,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
         chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", _DARK)
         in_the_dark = {each["ground"] for each in chrome.execute_script(SEEN)}
         console = [entry["message"] for entry in chrome.get_log("browser")]
-    return Read(pictures, in_the_dark, dict(zip(CELLS, map(text_of, done["cells"]), strict=True)), console)
+    return Read(pictures, in_the_dark, dict(zip(CELLS, texts(folder), strict=True)), console)
 
 
 def test_each_value_is_shown_as_a_picture_on_the_screen(read: Read) -> None:
