@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.graph.model import (
@@ -91,7 +92,8 @@ def _edges(link: Link) -> Iterator[GraphEdge]:
             sure = NOT_SAID_HOW if kind is Kind.UNKNOWN else confidence
             yield GraphEdge(source, target, kind, sure, type_, subtype, expression=text, job=job, last_run=run)
     else:
-        ends = [source, *([job] if job not in ("", source, target) else []), target]
-        kinds = (Kind.READ, Kind.WRITE) if len(ends) > 2 or link.target.kind == "job" else (Kind.WRITE,)
-        for kind, begin, end in zip(kinds, ends, ends[1:], strict=False):
-            yield GraphEdge(begin, end, kind, confidence, job=job, last_run=run)
+        ends = [(source, False), (target, link.target.kind in ("job", "run"))]
+        if job not in ("", source, target):
+            ends.insert(1, (job, True))
+        for (begin, _), (end, is_job) in pairwise(ends):
+            yield GraphEdge(begin, end, Kind.READ if is_job else Kind.WRITE, confidence, job=job, last_run=run)

@@ -163,7 +163,7 @@ class Answer:
         cells = [["" if row[at] is None else str(row[at]) for at in told] for row in rows]
         headings = [columns[at].replace("_", " ") for at in told]
         caption = f"{self.question} of {self.start.label}" if self.question != "between" else "from one to the other"
-        remarks = () if rows else (_NOTHING,)
+        remarks = () if rows else (f"nothing in the store is {self.question} of {self.start.label}",)
         return figure(
             self.graph(), [Table(headings, cells, caption)] if rows else [], around=id_of(self.start), remarks=remarks
         )
@@ -211,7 +211,6 @@ _COLUMNS = (
     *("depth", "source", "source_column", "target", "target_column"),
     *("kinds", "expression", "job", "last_run"),
 )
-_NOTHING = "nothing is known"
 _VERSION_COLUMNS = ("source_version", "target_version", "batch", "kept", "inferred")
 
 

@@ -161,14 +161,14 @@ def test_a_long_text_is_cut_at_its_end_or_at_its_beginning() -> None:
 
 def test_a_large_graph_shows_what_is_near_and_says_what_was_left_out() -> None:
     graph = large_graph(300)
-    about = graph.nodes[100]
+    about = next(node for node in graph.nodes if isinstance(node, DatasetNode) and node.name == "db20/table_100")
     picture = seen(graph, around=about.id, bounds=Bounds(boxes=20, rows=4, lines=30))
     groups = labels(picture, "group")
 
     assert (len(groups), groups[0]) == (21, "Lineage graph: 15 tables, 5 jobs, 3,080 edges")
-    assert f"Table {about.label}" in "\n".join(groups)  # type: ignore[union-attr]
+    assert f"Table {about.label}" in "\n".join(groups)
     assert "… 6 more" in texts(picture)
-    assert texts(picture)[-2] == f"shown: the 20 tables and jobs closest to {about.label}; 560 more are left out"  # type: ignore[union-attr]
+    assert texts(picture)[-2] == f"shown: the 20 tables and jobs closest to {about.label}; 560 more are left out"
     assert re.fullmatch(r"\d+ edges that are less sure have no line", texts(picture)[-1])
 
 
@@ -204,3 +204,7 @@ def test_a_figure_shows_the_first_rows_of_a_long_table() -> None:
 
     assert text.count("<tr>") == 501
     assert "<p>100 more rows are not shown</p>" in text
+
+
+def test_a_graph_shows_itself_in_a_notebook() -> None:
+    assert svg(small(job=True)) in small(job=True)._repr_html_()

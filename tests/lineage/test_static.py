@@ -103,7 +103,7 @@ def test_it_prints_whole_expressions(session):
 
 def test_it_shows_in_a_notebook_with_every_text_escaped(session):
     shown = lineage(session, "SELECT salary < 3 AS `<b>` FROM emp")._repr_html_()
-    assert shown.startswith("<table><caption>(query)</caption><thead><tr><th>column</th><th>from</th><th>how</th>")
+    assert '<caption style="text-align:left">(query)</caption>' in shown
     assert "<b>" not in shown
     assert "&lt;b&gt;" in shown
 
