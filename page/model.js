@@ -6,13 +6,14 @@
  *   columns: Column[], change: Change, writers: Set<string>, readers: Set<string>, sources: Set<string>,
  *   targets: Set<string>}} Dataset
  * @typedef {{id: string, name: string, dataset: string, dataType: string, change: Change}} Column
- * @typedef {{id: string, job: string, runId: string, state: string, started: string, ended: string, error: string}} Run
+ * @typedef {{id: string, job: string, runId: string, state: string, started: string, ended: string, error: string,
+ *   callSite: string}} Run
  * @typedef {{id: string, namespace: string, name: string, processing: string, kind: string, sql: string, runs: Run[],
  *   reads: Set<string>, writes: Set<string>, warnings: Warning[], change: Change}} Job
  * @typedef {{message: string, operator?: string, job?: string, run?: string}} Warning
  * @typedef {{id: string, index: number, name: string, role: string, label: string, job: string}} Part A CTE, a view or a
  *   subquery of a statement.
- * @typedef {{operator: string, expression?: string, certainty?: string, line?: string}} Step
+ * @typedef {{operator: string, expression?: string, certainty?: string, callSite?: string}} Step
  * @typedef {{from: string, to: string, type: string, openlineage?: {type?: string, subtype?: string},
  *   expression?: string, operatorPath?: string[], masking?: boolean, job?: string, lastRun?: string,
  *   steps?: Step[], confidence: number, reason: string, change?: Change, was?: string}} Edge
@@ -146,7 +147,7 @@ class Lineage {
       const known = { processing: "", kind: "", sql: "", ...node, change };
       this.jobs.set(node.id, { ...known, runs: [], reads: new Set(), writes: new Set(), warnings: [] });
     } else if (node.type === "run") {
-      const run = { started: "", ended: "", error: "", ...node };
+      const run = { started: "", ended: "", error: "", callSite: "", ...node };
       this.runs.set(node.id, run);
       this.jobs.get(node.job)?.runs.push(run);
     } else if (node.type === "operator" && node.role) {

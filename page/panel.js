@@ -112,7 +112,8 @@ class Panel {
     const state = outcome(run);
     const line = el("span", { class: `run ${state}` }, `${MARKS[state]} ${shown(run.state, 20)} ${timeOf(run.ended || run.started)}`);
     const lasted = run.started && run.ended ? ` (${duration(run)})` : "";
-    return el("span", {}, line, lasted, ...(run.error ? [el("code", {}, shownLines(run.error, 600))] : []));
+    const site = run.callSite ? [" ", el("small", {}, shown(run.callSite, 300))] : [];
+    return el("span", {}, line, lasted, ...site, ...(run.error ? [el("code", {}, shownLines(run.error, 600))] : []));
   }
 
   /** @param {Warning[]} warnings */
@@ -257,7 +258,7 @@ class Panel {
     const steps = (edge.steps || []).slice(0, MOST_LISTED).map((step) => {
       const item = el("li", {}, el("span", { class: step.certainty ? "doubt" : "" }, shown(step.operator, 100)));
       if (step.certainty) item.append(el("span", { class: "tag doubt" }, shown(step.certainty, 20)));
-      if (step.line) item.append(el("small", { class: "line" }, ` ${shown(step.line, 300)}`));
+      if (step.callSite) item.append(el("small", {}, ` ${shown(step.callSite, 300)}`));
       if (step.expression) item.append(el("code", {}, shownLines(step.expression, 4000)));
       return item;
     });

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SOURCE, TARGET = DatasetNode("n", "orders", "orders"), DatasetNode("", "(query)", "(query)")
 AMOUNT, TOTAL, NAME = ColumnNode(SOURCE.id, "amount"), ColumnNode(TARGET.id, "total"), ColumnNode(TARGET.id, "name")
 PATH = ("LogicalRelation#4", "View#3", "SubqueryAlias#2", "Aggregate#1", "Project#0")
-SUMMED = (Step("Aggregate#1", "sum(amount)", line="jobs/daily.py:12"), Step("Project#0", "f(x.s)", "opaque"))
+SUMMED = (Step("Aggregate#1", "sum(amount)", call_site="jobs/daily.py:12"), Step("Project#0", "f(x.s)", "opaque"))
 
 
 def statement() -> Graph:
