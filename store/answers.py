@@ -184,19 +184,20 @@ class Store:
         """
         return whole_graph(self._tables, limits(depth, as_of, direct=direct, ever=ever), around)
 
-    def graph_of(self, answer: Answer, *, as_of: str = "", ever: bool = False) -> Graph:
+    def graph_of(self, answer: Answer, *, direct: bool = False, as_of: str = "", ever: bool = False) -> Graph:
         """
         Return an answer as a graph, with the ways of its edges, how sure they are, and the runs of its jobs.
 
         Args:
             answer: what `upstream`, `downstream` or `between` returned; its own `graph` asks nothing, and says less.
+            direct: as it was asked.
             as_of: as it was asked.
             ever: as it was asked.
 
         Raises:
             StoreError: the time can't be read.
         """
-        return graph_of_answer(self._tables, limits(None, as_of, direct=False, ever=ever), answer)
+        return graph_of_answer(self._tables, limits(None, as_of, direct=direct, ever=ever), answer)
 
     def datasets(self, *, containing: str = "") -> list[DatasetLine]:
         """Return the datasets of which a name contains a text."""
