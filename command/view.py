@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         return _WRONG
     problems: list[str] = []
     try:
-        with _opened(options.paths, problems) as store:
+        with opened_from(options.paths, problems) as store:
             graph = _graph(store, options, options.as_of)
             before = _before(store, options, problems) if options.compare else None
         text = (
@@ -97,7 +97,7 @@ def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> G
     other = Path(options.compare)
     if not other.exists():
         return _graph(store, options, options.compare)
-    with _opened([other], problems) as opened:
+    with opened_from([other], problems) as opened:
         return opened.graph(ever=options.ever)
 
 
@@ -118,8 +118,20 @@ def _write(text: str, graph: Graph, options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _opened(paths: list[Path], problems: list[str]) -> Iterator[Store]:
-    """Open the store at a path, or one that is made of event files and thrown away."""
+def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
+    """
+    Open the store at a path, or one that is made of event files and thrown away.
+
+    Args:
+        paths: a store's file, or event files and folders of them; if empty, what the environment names.
+        problems: gets a line for each line that is no event.
+
+    Raises:
+        StoreError: there is none.
+        OSError: one can't be read.
+        EOFError: one is compressed, and its end is missing.
+        zlib.error: one is compressed, and damaged.
+    """
     if not paths and os.environ.get(VARIABLE):
         paths = [Path(os.environ[VARIABLE])]
     if not paths:
