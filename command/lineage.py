@@ -76,9 +76,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         tables = _tables(options.catalog)
         now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files)]
+        base = None if options.diff is None else _base(options)
         found = lineage_of_answers(_answers(now, tables, options), tables)
-        if options.diff is not None:
-            return _diff(found, tables, options)
+        if base is not None:
+            return _diff(found, lineage_of_answers(_answers(base, tables, options), tables), options)
     except (FilesError, StoreError, OSError, EOFError, zlib.error) as problem:
         complain(str(problem))
         return _WRONG
@@ -86,10 +87,13 @@ def run(options: argparse.Namespace) -> int:
     return _told(found)
 
 
-def _diff(found: Sequence[StatementLineage], tables: Sequence[DeclaredTable], options: argparse.Namespace) -> int:
+def _base(options: argparse.Namespace) -> list[Script]:
+    """Return the files as they were in the revision to compare with."""
+    return [*scripts_at(options.diff, options.ddl, is_ddl=True), *scripts_at(options.diff, options.files)]
+
+
+def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage], options: argparse.Namespace) -> int:
     """Show what changed since a revision of git."""
-    base = [*scripts_at(options.diff, options.ddl, is_ddl=True), *scripts_at(options.diff, options.files)]
-    earlier = lineage_of_answers(_answers(base, tables, options), tables) if base else ()
     states = state_of(earlier), state_of(found)
     paths = [options.store] if options.store is not None else options.catalog
     if paths:

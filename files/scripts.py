@@ -117,13 +117,12 @@ def answers_of(
     Raises:
         FilesError: no such session starts.
     """
+    statements = [(each, script.is_ddl) for script in scripts for each in statements_of(script.text, script.name)]
+    if not statements:
+        return ()
     with throw_away_session(conf) as spark:
         session = ScriptSession(spark, DeclaredTables(tables))
-        return tuple(
-            Answer(statement, analyzed(session, statement), script.is_ddl)
-            for script in scripts
-            for statement in statements_of(script.text, script.name)
-        )
+        return tuple(Answer(statement, analyzed(session, statement), is_ddl) for statement, is_ddl in statements)
 
 
 def lineage_of_answers(answers: Iterable[Answer], tables: Iterable[DeclaredTable]) -> tuple[StatementLineage, ...]:
