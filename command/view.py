@@ -128,11 +128,14 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
     Open the store at a path, or one that is made of event files and thrown away.
 
     Args:
-        paths: event files and folders of them, or one store; none for the store that the environment names.
-        problems: takes what is wrong with lines that are no events.
+        paths: a store's file, or event files and folders of them; if empty, what the environment names.
+        problems: gets a line for each line that is no event.
 
     Raises:
-        StoreError: there is nothing to open.
+        StoreError: there is none.
+        OSError: one can't be read.
+        EOFError: one is compressed, and its end is missing.
+        zlib.error: one is compressed, and damaged.
     """
     if not paths and os.environ.get(VARIABLE):
         paths = [Path(os.environ[VARIABLE])]
