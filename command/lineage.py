@@ -19,6 +19,11 @@ from openlineage_pyspark.files.declared import DeclaredTable
 from openlineage_pyspark.files.errors import FilesError
 from openlineage_pyspark.files.revisions import scripts_at, scripts_now
 from openlineage_pyspark.files.scripts import Problem, StatementLineage, answers_of, lineage_of_answers
+from openlineage_pyspark.graph.difference import difference
+from openlineage_pyspark.graph.joined import joined
+from openlineage_pyspark.graph.model import JobNode
+from openlineage_pyspark.page.formats import text_of as text_of_graph
+from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.diff import code_of, markdown_of, text_of
 from openlineage_pyspark.store.errors import StoreError
 
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.facets.report import LineageEdge
     from openlineage_pyspark.files.scripts import Answer, Script
+    from openlineage_pyspark.graph.model import Graph
 
 _DESCRIPTION = """\
 Shows the lineage of each statement in files of SQL. Nothing is run: Spark's own analyzer reads them in a local session
@@ -42,6 +48,7 @@ _STORE = "with --diff: where to look for what is downstream: a store or event fi
 _CACHE = "keep what Spark told in this folder: the same texts, tables and versions need no Spark again"
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
 _WORDS = 60
+_PICTURES = ("mermaid", "dot", "html", "svg")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -107,6 +114,8 @@ def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage]
     problems_now = [each.problem for each in found if each.problem is not None]
     if options.format == "json":
         Screen().json({**diff.to_dict(), "problems": [attrs.asdict(each) for each in problems_now]})
+    elif options.format in _PICTURES:
+        sys.stdout.write(_drawn_diff(earlier, found, options.format))
     else:
         sys.stdout.write(markdown_of(diff) if options.format == "markdown" else text_of(diff))
         if problems_now and options.format == "markdown":
@@ -229,9 +238,36 @@ def _beginning(text: str) -> str:
     return line if len(line) <= _WORDS else f"{line[:_WORDS].rstrip()}..."
 
 
-# The writers of graphs join these, each as one entry: format -> what writes the statements.
+def _drawn(format_: str) -> Callable[[Sequence[StatementLineage]], str]:
+    return lambda found: text_of_graph(_graph(found), format_)
+
+
+def _graph(found: Iterable[StatementLineage], *, by_file: bool = False) -> Graph:
+    """
+    Return the graph of statements.
+
+    Args:
+        found: the statements.
+        by_file: whether a file is one job, which stays the same when its lines move; else each statement is one.
+    """
+    parts = []
+    for each in found:
+        if each.lineage is not None:
+            at = each.statement
+            job = JobNode("", at.file) if by_file else JobNode("", f"{at.file}:{at.line}", kind="SQL", sql=at.text)
+            parts.append((job, each.lineage.graph()))
+    return joined(parts)
+
+
+def _drawn_diff(earlier: Iterable[StatementLineage], found: Iterable[StatementLineage], format_: str) -> str:
+    before, after = _graph(earlier, by_file=True), _graph(found, by_file=True)
+    return page_of(after, before=before) if format_ == "html" else text_of_graph(difference(before, after), format_)
+
+
+# Format -> what writes the statements.
 _WRITERS: dict[str, Callable[[Sequence[StatementLineage]], str]] = {
     "text": _text,
     "json": _json,
     "markdown": _markdown,
+    **{format_: _drawn(format_) for format_ in _PICTURES},
 }
