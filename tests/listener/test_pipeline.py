@@ -292,3 +292,18 @@ def test_what_waits_for_a_root_that_never_ends_is_a_state_when_the_application_e
 
     assert found.submitted.events == []
     assert [state.event_type for state in found.pipeline.abandon(NOW)] == ["START", "COMPLETE"]
+
+
+def test_the_last_state_of_the_run_that_ended_last_is_kept_as_its_event_says_it() -> None:
+    """The application's own run is none of them."""
+    found = way(options=EventOptions(redaction=Redaction(known=(CANARY,))))
+    assert found.pipeline.last is None
+    sql = f"INSERT INTO t SELECT '{CANARY}' AS password"
+    found.take(start(1, **save("/out"), sql=sql), end(1), start(2, **save("/later")))
+    kept = found.pipeline.last
+
+    assert kept is not None
+    assert (kept.event_type, kept.run_id) == ("COMPLETE", found.submitted.bodies[-2]["run"]["runId"])
+    assert CANARY not in repr(kept)
+    found.pipeline.ship(attrs.evolve(kept, run_id=RUN.run_id))
+    assert found.pipeline.last is kept
