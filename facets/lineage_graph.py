@@ -162,7 +162,9 @@ def _edges(output: str, lineage: ColumnLineage) -> Iterator[GraphEdge]:
 def _made(edge: Edge, target: str) -> Iterator[GraphEdge]:
     for each in edge.transformations:
         certainty = each.way.certainty.word
-        steps = tuple(Step(step.operator, step.expression, step.certainty.word) for step in each.way.steps)
+        steps = tuple(
+            Step(step.operator, step.expression, step.certainty.word, step.call_site) for step in each.way.steps
+        )
         yield GraphEdge(
             column_id(_id(edge.dataset), edge.field),
             target,

@@ -6,6 +6,7 @@ Compute the lineage of a plan: inputs, outputs and the edges between their colum
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import attrs
@@ -22,6 +23,7 @@ from openlineage_pyspark.facets.model.lineage import (
     Edge,
     Kind,
     OutputColumn,
+    Transformation,
     Way,
     compose,
     transformation,
@@ -29,6 +31,7 @@ from openlineage_pyspark.facets.model.lineage import (
 from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, AttributeRef, Operator, Plan, Value
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
+from openlineage_pyspark.facets.trace.expressions import Code, called_code
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Sources, Trace
 from openlineage_pyspark.facets.trace.struct_fields import Path
@@ -70,6 +73,7 @@ class PlanLineage:
         operators: the number of operators in the plan.
         command: the command's part of the job's name; None for a query, or if the target is not known.
         quiet: whether the plan is a command that writes no dataset, or reads files only to infer their schema.
+        code: kind of code that can't be read (`trace.expressions.Code`) -> how often the plan has it.
         streamed: the datasets of each leaf that is a stream, in the order of the plan; none for a source that holds or
             generates its rows, or has no new data in this micro-batch.
     """
@@ -83,6 +87,7 @@ class PlanLineage:
     operators: int = 0
     command: str | None = None
     quiet: bool = False
+    code: Mapping[str, int] = attrs.Factory(dict)
     streamed: tuple[tuple[Identifier, ...], ...] = ()
 
 
@@ -132,6 +137,7 @@ class _Analysis:
         self.datasets: dict[Identifier, Dataset] = {}
         self.remarks: dict[Gap, None] = {}
         self._relations: dict[int, Relation] = {}
+        self._unread_sources: set[int] = set()
         self._remembered: dict[int, SourceKinds] = {}
         self._remembered_rows: SourceKinds = {}
         rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.class_name == LOGICAL_RDD)
@@ -191,8 +197,23 @@ class _Analysis:
             command=registry.job_word(plan.operators[sinks[0]]) if sinks and (writes or not unknown) else None,
             quiet=(bool(sinks) and not tops and not writes and not unknown)
             or any(infers_schema(plan.operators[at]) for at in reached if not sinks),
+            code=self._code(reached),
             streamed=self._streamed(streamed) if streamed is not None else (),
         )
+
+    def _code(self, reached: list[int]) -> dict[str, int]:
+        """Return how often the plan has each kind of code that can't be read, as metrics name the kinds."""
+        found: Counter[Code] = Counter()
+        for at in reached:
+            kind = self.trace.lineage_of(at).code
+            if kind is None and at in self._unread_sources:
+                kind = Code.RDD if self.plan.operators[at].class_name == LOGICAL_RDD else Code.SOURCE
+            if kind is not None:
+                found[kind] += 1
+        for expression in self.plan.expressions:
+            if (called := called_code(expression)) is not None:
+                found[called] += 1
+        return {kind.value: found[kind] for kind in Code if found[kind]}
 
     def _streamed(self, query: int) -> tuple[tuple[Identifier, ...], ...]:
         """Return the datasets of each leaf of a micro-batch's query that is a stream, in the order of the query."""
@@ -216,7 +237,8 @@ class _Analysis:
             self.datasets.setdefault(source.identifier, source)
         if not write.reads:
             return WrittenDataset(write, None)
-        columns = []
+        columns: list[OutputColumn] = []
+        sources: list[SourceKinds] = []
         for column in write.columns:
             found: SourceKinds = {}
             for part in column.values:
@@ -227,7 +249,9 @@ class _Analysis:
                 kept = Way((self.trace.label(command),))
                 found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, kept)
             columns.append(OutputColumn(column.name, _edges(found)))
+            sources.append(found)
         rows = self._rows(write.reads)
+        _leave_out_generated(rows, sources)
         for part in write.influences:
             self._join(rows, self.trace.expression(part.scope, part.value, part.kind, command))
         columns += [n for c in write.columns for n in self._nested(c.name, c.values)]
@@ -273,7 +297,10 @@ class _Analysis:
     def _query_lineage(self, query: int, results: Mapping[int, SourceKinds]) -> ColumnLineage:
         output = self.plan.operators[query].output
         columns = tuple(OutputColumn(column.name, _edges(results[column.id])) for column in output)
-        return ColumnLineage(columns, _edges(results[ROWS]))
+        # Later plans may have other columns: what they remember stays whole.
+        rows = {field: dict(kinds) for field, kinds in results[ROWS].items()}
+        _leave_out_generated(rows, [results[column.id] for column in output])
+        return ColumnLineage(columns, _edges(rows))
 
     def _results(self, query: int | None) -> dict[int, SourceKinds]:
         found: dict[int, SourceKinds] = {}
@@ -325,6 +352,7 @@ class _Analysis:
             found = None if found is None else found.trimmed(self.session.trimming)
         if found is None:
             if operator.output:
+                self._unread_sources.add(at)
                 what = _namesake("a source", SOURCES.namesake(operator.class_name)) or "a source without a resolver"
                 self._remark(operator, f"{what}: what it reads is not known")
                 for name, error in plugins.BROKEN.items():
@@ -332,6 +360,7 @@ class _Analysis:
                     self.remarks[Gap(name, f"{said}: what its sources read is not known")] = None
             found = NO_DATASETS
         if found.opaque:
+            self._unread_sources.add(at)
             self._remark(operator, found.opaque)
         self._relations[at] = found
         return found
@@ -415,8 +444,31 @@ def _keeps_value(found: SourceKinds, field: SourceField) -> bool:
     return not found
 
 
+def _leave_out_generated(rows: SourceKinds, columns: list[SourceKinds]) -> None:
+    """Leave out what decides through a generator how many rows there are, if each column is made by that generator."""
+    for field, kinds in list(rows.items()):
+        way = kinds.get(Kind.GENERATE)
+        if way is None or way.last is None or not columns:
+            continue
+        if all(_is_made_by(way.last.operator, column.get(field, {})) for column in columns):
+            del kinds[Kind.GENERATE]
+            if not kinds:
+                del rows[field]
+
+
+def _is_made_by(operator: str, kinds: Mapping[Kind, Way]) -> bool:
+    return any(kind.direct and any(step.operator == operator for step in way.steps) for kind, way in kinds.items())
+
+
 def _edges(found: SourceKinds) -> tuple[Edge, ...]:
     return tuple(
-        Edge(dataset, name, tuple(sorted(transformation(kind, way) for kind, way in kinds.items())))
+        Edge(dataset, name, tuple(sorted(_transformations(kinds))))
         for (dataset, name), kinds in sorted(found.items(), key=lambda item: item[0])
     )
+
+
+def _transformations(kinds: Mapping[Kind, Way]) -> list[Transformation]:
+    """Return the transformations of one source, each subtype once: a join says all that a generator would."""
+    return [
+        transformation(kind, way) for kind, way in kinds.items() if kind is not Kind.GENERATE or Kind.JOIN not in kinds
+    ]

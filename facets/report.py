@@ -297,13 +297,17 @@ def plan_text(plan: Plan) -> str:
             continue
         seen.add(at)
         operator = plan.operators[at]
-        columns = ", ".join(column.name for column in operator.output)
-        lines.append(f"{'  ' * min(depth, _DEEPEST_INDENT)}{operator.name}#{at} [{columns}]")
+        lines.append(f"{'  ' * min(depth, _DEEPEST_INDENT)}{_line_of(plan, at)}")
         stack.extend((below, depth + 1) for below in reversed(operator.children))
     # The plans of subqueries stand in expressions.
     rest = (at for at in range(len(plan.operators)) if at not in seen)
-    lines += [f"in a subquery: {plan.operators[at].name}#{at}" for at in rest]
+    lines += [f"in a subquery: {_line_of(plan, at)}" for at in rest]
     return "\n".join(lines)
+
+
+def _line_of(plan: Plan, at: int) -> str:
+    operator = plan.operators[at]
+    return f"{operator.name}#{at} [{', '.join(column.name for column in operator.output)}]"
 
 
 def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, str]]:

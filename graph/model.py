@@ -132,17 +132,17 @@ class Step:
         operator: its class and its index in the plan, such as `Aggregate#1`.
         expression: the text of the expression there; empty if there is none.
         certainty: how sure the step is: `exact`, `opaque`, `guessed` or `unknown`.
-        line: the line of the user's Python that made it, such as `jobs/daily.py:12`; empty if it is not known.
+        call_site: the line of the user's Python that made it, such as `jobs/daily.py:12`; empty if it is not known.
     """
 
     operator: str
     expression: str = ""
     certainty: str = "exact"
-    line: str = ""
+    call_site: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        known = {"expression": self.expression, "line": self.line}
+        known = {"expression": self.expression, "callSite": self.call_site}
         doubt = {"certainty": self.certainty} if self.certainty != "exact" else {}
         return {"operator": self.operator, **{key: value for key, value in known.items() if value}, **doubt}
 
@@ -300,6 +300,7 @@ class RunNode:
         ended: when it ended; empty if no event tells.
         parent: the id of the run that started it; empty without one.
         error: the error message; empty without one.
+        call_site: the line of the user's Python that ran it, such as `jobs/daily.py:12`; empty if it is not known.
     """
 
     run_id: str
@@ -309,6 +310,7 @@ class RunNode:
     ended: str = ""
     parent: str = ""
     error: str = ""
+    call_site: str = ""
 
     @property
     def id(self) -> str:
@@ -317,7 +319,13 @@ class RunNode:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        known = {"started": self.started, "ended": self.ended, "parent": self.parent, "error": self.error}
+        known = {
+            "started": self.started,
+            "ended": self.ended,
+            "parent": self.parent,
+            "error": self.error,
+            "callSite": self.call_site,
+        }
         return {
             "id": self.id,
             "type": "run",
@@ -350,6 +358,7 @@ class GraphEdge:
         job: the id of the job that does it; empty for a query that is not run.
         last_run: the id of the last run that said so.
         steps: those of the operators that do more than pass the value on, in order; empty if they are not known.
+        change: `came`, `went` or `changed` in a graph of differences; else empty.
     """
 
     source: str
@@ -364,12 +373,13 @@ class GraphEdge:
     job: str = ""
     last_run: str = ""
     steps: tuple[Step, ...] = ()
+    change: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         known = {"type": self.type, "subtype": self.subtype}
         openlineage = {key: value for key, value in known.items() if value}
-        texts = {"expression": self.expression, "job": self.job, "lastRun": self.last_run}
+        texts = {"expression": self.expression, "job": self.job, "lastRun": self.last_run, "change": self.change}
         return {
             "from": self.source,
             "to": self.target,

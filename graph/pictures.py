@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.graph.model import Graph, GraphEdge
 
 _EVERY_ROW = "every row"
+_SIGNS = {"came": "+", "went": "-", "changed": "~"}
 _LONGEST = 60
 """The most characters of an expression that an arrow shows."""
 
@@ -120,7 +121,7 @@ def picture_of(graph: Graph) -> Picture:
     values = [edge for edge in graph.edges if edge.kind not in (Kind.READ, Kind.WRITE)]
     told = {edge.job for edge in values}
     flows = [edge for edge in graph.edges if edge.kind in (Kind.READ, Kind.WRITE) and edge.job not in told]
-    arrows = (*_arrows(values), *(Arrow(edge.source, edge.target) for edge in flows))
+    arrows = (*_arrows(values), *(Arrow(edge.source, edge.target, _SIGNS.get(edge.change, "")) for edge in flows))
     used = {key for arrow in arrows for key in (arrow.source, arrow.target)}
     columns: dict[str, list[ColumnNode]] = {}
     for node in graph.nodes:
@@ -161,7 +162,8 @@ def _label(edge: GraphEdge) -> str:
     short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
     doubt = f"({edge.confidence.value:g})" if edge.confidence.value < 1 else ""
     masked = "masked" if edge.masking else ""
-    return " ".join(filter(None, (edge.kind.value, masked, doubt, short if edge.kind is not Kind.DIRECT else "")))
+    sign = _SIGNS.get(edge.change, "")
+    return " ".join(filter(None, (sign, edge.kind.value, masked, doubt, short if edge.kind is not Kind.DIRECT else "")))
 
 
 def _mermaid_text(text: str) -> str:

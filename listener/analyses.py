@@ -8,6 +8,7 @@ assembly of runs stay pure.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -62,6 +63,7 @@ class Analyses:
         *,
         views: bool = True,
         paths: bool = False,
+        place: Callable[[str], str] = lambda _site: "",
     ) -> None:
         """
         Start with nothing remembered.
@@ -72,7 +74,9 @@ class Analyses:
             trimming: what is left out of the names of datasets.
             views: whether permanent views that are read count as inputs.
             paths: whether each influence says which operators it passes.
+            place: shortens the line of Python that made an expression; by default it is left out.
         """
+        self._place = place
         self._metastore = metastore
         self._paths = paths
         self._trimming = trimming
@@ -126,7 +130,7 @@ class Analyses:
         return PlanLineage(columns=columns, gaps=(gap,), operators=1)
 
     def _lineage(self, encoded: EncodedPlan, *, is_command: bool) -> PlanLineage:
-        plan = encoded.decode()
+        plan = encoded.decode(self._place)
         memory = Memory(self._datasets, self._sources, self._rows)
         session = session_of(plan, self._metastore, self._trimming, views=self._views)
         session = attrs.evolve(session, tables=self._tables)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 from openlineage_pyspark.transport.delivery.counts import ReceiverMetrics
 
@@ -18,6 +20,7 @@ class Metrics:
         edges_in_doubt: how many of the edges pass code that can't be read, or belong to a run with a remark; the others
             are exact.
         remarks: remarks in `extractionError` of these terminal events.
+        opaque_code: kind of code that can't be read -> how often the plans of these runs have it.
         faults: exceptions that the listener caught.
         lost_records: records that the probe dropped because the listener did not take them in time; known at the end.
         dropped_by_spark: events that Spark dropped because the listener's queue was full.
@@ -29,6 +32,7 @@ class Metrics:
     edges: int = 0
     edges_in_doubt: int = 0
     remarks: int = 0
+    opaque_code: Mapping[str, int] = attrs.Factory(dict)
     faults: int = 0
     lost_records: int = 0
     dropped_by_spark: int = 0

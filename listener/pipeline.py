@@ -8,13 +8,16 @@ record, on the listener's own thread, and guards the call.
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable, Iterable
 
+import attrs
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.ids import event_id
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution, Provider, contribute, failed
 from openlineage_pyspark.facets.events.size import serialise_within
+from openlineage_pyspark.facets.model.call_site import CallSite, call_site
 from openlineage_pyspark.facets.model.lineage import Certainty
 from openlineage_pyspark.facets.model.run import Failure, Gap, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.redact import redacted
@@ -25,6 +28,7 @@ from openlineage_pyspark.listener.probe.records import (
     ApplicationEnded,
     EventsDropped,
     ExecutionEnded,
+    ExecutionStarted,
     ProbeFault,
     RddJobEnded,
     Record,
@@ -52,6 +56,7 @@ class Pipeline:
         edges: how many edges between columns their terminal events have.
         edges_in_doubt: how many of these edges are not certain, or belong to a run with a remark.
         remarks: how many remarks those events have.
+        code: kind of code that can't be read -> how often the plans of those runs have it.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
         ended: when the context ended (timezone-aware); None while it runs.
         last: the last state of the run inside the application that ended last; None before one has.
@@ -65,6 +70,7 @@ class Pipeline:
         delivery: Delivery | FanOut,
         guard: Guard,
         entrust: Callable[[tuple[Event, ...]], None] = lambda _starts: None,
+        call_site_of: Callable[[int], CallSite | None] = lambda _execution: None,
     ) -> None:
         """
         Start with no runs.
@@ -77,9 +83,11 @@ class Pipeline:
             guard: catches faults in a plan or a provider.
             entrust: is told the STARTs of all open runs whenever they change, so that the runs can be ended by somebody
                 else, should this process be killed.
+            call_site_of: returns the line of Python that runs an execution; None if it is not known.
         """
         self.events = self.dropped = 0
         self.runs = self.edges = self.edges_in_doubt = self.remarks = 0
+        self.code: Counter[str] = Counter()
         self.gaps: dict[Gap, None] = {}
         self.ended: datetime.datetime | None = None
         self.last: RedactedState | None = None
@@ -89,17 +97,25 @@ class Pipeline:
         self._delivery = delivery
         self._guard = guard
         self._entrust = entrust
+        self._call_site_of = call_site_of
         self._open: dict[str, Event] = {}
         self._nested = NestedRecordBuffer()
         self._messages: dict[str, str] = {}
         self._analyses = Analyses(
-            application.metastore, guard, application.trimming, views=application.views, paths=options.steps == "all"
+            application.metastore,
+            guard,
+            application.trimming,
+            views=application.views,
+            paths=options.steps == "all",
+            place=self._place,
         )
         self._runs = Runs(application)
 
     def take(self, text: str) -> None:
         """Process one record of the probe, and ship the events that it completes."""
         record = parse(text)
+        if isinstance(record, ExecutionStarted):
+            record = attrs.evolve(record, call_site=self._call_site_of(record.id) or record.call_site)
         match record:
             case ProbeFault():
                 self._guard.report(f"the probe ({record.where})", RuntimeError(record.message))
@@ -169,6 +185,12 @@ class Pipeline:
         self.edges += len(edges)
         self.edges_in_doubt += len(edges) if remarks else sum(edge.certainty is not Certainty.EXACT for edge in edges)
         self.remarks += remarks
+        self.code.update(dict(ended.code))
+
+    def _place(self, text: str) -> str:
+        """Return the line of Python that made a column, as events name it; empty if that is not wanted."""
+        site = call_site(text) if self._application.call_sites != "none" else None
+        return "" if site is None else str(site.relative(self._application.source_location))
 
     def withdraw(self) -> None:
         """Leave the end of open runs to nobody else: the application is ending in order."""

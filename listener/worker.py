@@ -65,6 +65,7 @@ class Worker:
         delivery: Delivery | FanOut,
         guard: Guard,
         ends_with_context: Callable[[], bool] = lambda: False,
+        look: Callable[[list[str]], None] = lambda _records: None,
     ) -> None:
         """
         Prepare the worker; `run` does the work.
@@ -76,6 +77,7 @@ class Worker:
             delivery: ships the events.
             guard: catches faults.
             ends_with_context: whether the application ends as COMPLETE as soon as its SparkContext is stopped.
+            look: looks for the lines of Python that run the executions of new records.
         """
         self._probe = probe
         self._application = application
@@ -83,6 +85,7 @@ class Worker:
         self._delivery = delivery
         self._guard = guard
         self._ends_with_context = ends_with_context
+        self._look = look
         self._records = self._lost = 0
         self._ending = threading.Event()
         self._ended = threading.Event()
@@ -149,6 +152,7 @@ class Worker:
             edges=pipeline.edges,
             edges_in_doubt=pipeline.edges_in_doubt,
             remarks=pipeline.remarks,
+            opaque_code=dict(pipeline.code),
             faults=sum(self._guard.caught.values()),
             lost_records=self._lost,
             dropped_by_spark=pipeline.dropped,
@@ -250,6 +254,8 @@ class Worker:
                 self._failures += 1
                 return False
             self._failures = 0
+            # At once, while the statements still run.
+            self._guard.run("looking for lines of Python", self._look, taken)
             self._taken.extend(taken)
         handled = len(self._taken)
         while self._taken:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from openlineage_pyspark.graph.model import (
     READ_FROM_PLAN,
     STATED,
@@ -24,7 +25,7 @@ from openlineage_pyspark.store.names import datasets, find, whole_name
 from openlineage_pyspark.store.reach import Direction, Limits, holding_since, reach
 from openlineage_pyspark.store.rows import identity
 from openlineage_pyspark.store.times import known_time
-from openlineage_pyspark.store.told import explained, operators_of, told_by, warnings_of
+from openlineage_pyspark.store.told import call_sites_of, explained, operators_of, told_by, warnings_of
 
 if TYPE_CHECKING:
     from openlineage_pyspark.graph.model import Node
@@ -115,6 +116,8 @@ class _Builder:
         named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
         jobs = self._jobs({flow[0] for flow in flows} | {row[4] for row in derived}, every=only is None)
         runs = self._runs(jobs)
+        sites = call_sites_of(self._tables, (run.run_id for run in runs), self._limits.time)
+        runs = [attrs.evolve(run, call_site=sites.get(run.run_id, "")) for run in runs]
         told = told_by(
             self._tables, {run.run_id for run in runs} | {row[9] for row in derived if row[9]}, self._limits.time
         )

@@ -6,6 +6,7 @@ The facet `pyspark_lineage_steps` names the operators that an edge passes, and h
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.names import Tables
 
 _STEPS = "pyspark_lineage_steps"
+_CALL_SITE = '"pyspark_call_site"'
+_LONGEST_FACET = 2000
 _ROLES = {"CTERelationDef": "CTE", "View": "VIEW"}
 _FLOWS = (Kind.READ, Kind.WRITE)
 
@@ -141,6 +144,39 @@ def warnings_of(told: dict[str, Told], jobs: dict[str, str]) -> tuple[GraphWarni
     )
 
 
+def call_sites_of(tables: Tables, runs: Iterable[str], time: int) -> dict[str, str]:
+    """
+    Return the line of the user's Python that ran each run, such as `jobs/daily.py:12`, if an event tells it.
+
+    Args:
+        tables: the store.
+        runs: the ids of the runs.
+        time: until when, microseconds since 1970.
+    """
+    found: dict[str, str] = {}
+    every = sorted(set(runs))
+    for begin in range(0, len(every), MOST_IN_A_LIST):
+        part = every[begin : begin + MOST_IN_A_LIST]
+        marks = ", ".join("?" * len(part))
+        # Only the facet is read: an event may be long, and a graph has many runs.
+        rows = tables.query(
+            f"SELECT run_id, substr(json, instr(json, '{_CALL_SITE}'), {_LONGEST_FACET}) FROM event "  # noqa: S608
+            f"WHERE run_id IN ({marks}) AND time <= ? AND instr(json, '{_CALL_SITE}') > 0",
+            (*part, time),
+        )
+        found |= {run: site for run, text in rows if (site := _call_site(text))}
+    return found
+
+
+def _call_site(text: str) -> str:
+    """Return the line that the facet at the beginning of a text tells; empty for a facet of another shape."""
+    try:
+        facet, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+        return f"{facet['file']}:{int(facet['line'])}"
+    except (KeyError, TypeError, ValueError):
+        return ""
+
+
 def _explained(edge: GraphEdge, told: Told) -> GraphEdge:
     way = told.ways.get((edge.source, edge.target, edge.type, edge.subtype, edge.masking))
     if way is not None:
@@ -218,6 +254,7 @@ def _way(told: dict[str, Any], target: _End, facet: dict[str, Any]) -> tuple[_En
             str(facet["operators"][step["operator"]]),
             str(facet["expressions"][step["expression"]]) if "expression" in step else "",
             str(step.get("certainty", "exact")),
+            str(step.get("callSite", "")),
         )
         for step in told["steps"]
     )

@@ -157,7 +157,7 @@ class Specification:
         ("RunFacet", name)
         for name in (
             *("spark_properties", "spark_applicationDetails", "pyspark_event", "pyspark_metrics"),
-            *("pyspark_micro_batches", "pyspark_submission"),
+            *("pyspark_micro_batches", "pyspark_submission", "pyspark_call_site"),
         )
     ) | {("DatasetFacet", "pyspark_snapshot"), ("DatasetFacet", "pyspark_lineage_steps")}
 

@@ -129,6 +129,7 @@ def test_the_values_have_these_fields() -> None:
             "edges",
             "edges_in_doubt",
             "remarks",
+            "opaque_code",
             "faults",
             "lost_records",
             "dropped_by_spark",

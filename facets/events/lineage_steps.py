@@ -97,6 +97,8 @@ def _step(step: Step, operators: _Shared, expressions: _Shared) -> dict[str, obj
         told["expression"] = expressions.place(step.expression)
     if step.certainty is not Certainty.EXACT:
         told["certainty"] = step.certainty.word
+    if step.call_site:
+        told["callSite"] = step.call_site
     return told
 
 

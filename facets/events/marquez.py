@@ -15,6 +15,7 @@ _LONGEST_COLUMN = 255
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*")
 _AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://([^/@]*@)?[^/@:]*(:[0-9]*)?(/.*)?")
 _PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//).+")
+_LINE = re.compile(r"#L[0-9]{1,9}\Z")
 _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -84,8 +85,12 @@ def location_uri(location: str) -> str:
     Return a valid URI for the location of a script (SourceCodeLocationJobFacet.url).
 
     Args:
-        location: a URI, whose illegal characters are percent-encoded; or a path, which becomes a `file:` URI.
+        location: a URI, whose illegal characters are percent-encoded; or a path, which becomes a `file:` URI; perhaps
+            with a line at its end (`#L12`).
     """
+    line = _LINE.search(location)
+    if line is not None:
+        return f"{location_uri(location[: line.start()])}{line[0]}"
     quoted = urllib.parse.quote(location, safe="/:?=&;@+,!$()*~%", errors="replace")
     uri = _BARE_PERCENT.sub("%25", quoted)
     if _AUTHORITY.fullmatch(uri) or _PATH.fullmatch(uri):

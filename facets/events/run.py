@@ -13,6 +13,7 @@ from openlineage.client.facet_v2 import (
     processing_engine_run,
     tags_run,
 )
+from openlineage_pyspark.facets.events.call_site import call_site_facet
 from openlineage_pyspark.facets.events.ids import PRODUCER, VERSION
 from openlineage_pyspark.facets.events.marquez import accepted_job_namespace
 from openlineage_pyspark.facets.events.micro_batches import micro_batches_facet
@@ -57,6 +58,7 @@ PySparkMetrics = attrs.make_class(
             "edges",
             "edgesInDoubt",
             "remarks",
+            "opaqueCode",
             "faults",
             "lostRecords",
             "droppedBySpark",
@@ -85,12 +87,7 @@ def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...],
         version=engine.version, name="spark", openlineageAdapterVersion=VERSION, producer=PRODUCER
     )
     facets["pyspark_event"] = PySparkEvent(id=identity, producer=PRODUCER)
-    if state.metrics:
-        facets["pyspark_metrics"] = PySparkMetrics(**dict(state.metrics), producer=PRODUCER)
-    if state.stream is not None:
-        facets["pyspark_micro_batches"] = micro_batches_facet(state.stream)
-    if state.submission is not None:
-        facets["pyspark_submission"] = submission_facet(state.submission)
+    facets.update(_own_facets(state))
     if engine.properties:
         facets["spark_properties"] = SparkProperties(properties=dict(engine.properties), producer=PRODUCER)
     if engine.application:
@@ -111,6 +108,19 @@ def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...],
             ],
             producer=PRODUCER,
         )
+    return facets
+
+
+def _own_facets(state: RunState) -> dict[str, RunFacet]:
+    facets: dict[str, RunFacet] = {}
+    if state.metrics:
+        facets["pyspark_metrics"] = PySparkMetrics(**dict(state.metrics), producer=PRODUCER)
+    if state.stream is not None:
+        facets["pyspark_micro_batches"] = micro_batches_facet(state.stream)
+    if state.call_site is not None:
+        facets["pyspark_call_site"] = call_site_facet(state.call_site)
+    if state.submission is not None:
+        facets["pyspark_submission"] = submission_facet(state.submission)
     return facets
 
 

@@ -18,7 +18,8 @@ class Kind(enum.IntEnum):
     """
     How a source influences a target: type, subtype and masking of the columnLineage facet in one value.
 
-    The DIRECT kinds are in the order of their strength: the strongest on a path is the kind of the path.
+    The DIRECT kinds are in the order of their strength: the strongest on a path is the kind of the path. GENERATE is of
+    the arguments of a generator such as explode, which makes several rows, or none, of each row.
     """
 
     IDENTITY = 0
@@ -32,6 +33,16 @@ class Kind(enum.IntEnum):
     SORT = 8
     WINDOW = 9
     CONDITIONAL = 10
+    GENERATE = 11
+
+    @property
+    def subtype(self) -> str:
+        """
+        The facet's word for it.
+
+        A generator joins each row with the rows that it makes of that row, so GENERATE is a JOIN.
+        """
+        return "JOIN" if self is Kind.GENERATE else self.name.removeprefix("MASKED_")
 
     @property
     def direct(self) -> bool:
@@ -108,6 +119,7 @@ class Step:
         before: the step before it, nearer to the source.
         jumps: where the way leaves the tree of operators, the nearest to the source first: from an operator's index to
             that of a reference to it (a CTE), or of one that reads its columns from inside a subquery.
+        call_site: the line of Python that made the expression, as `etl.py:12`; empty if it is not known.
         shown: the text of the expression that is nearest to the sink and not empty.
         least: the certainty of the way so far.
     """
@@ -117,6 +129,7 @@ class Step:
     certainty: Certainty = Certainty.EXACT
     before: Step | None = attrs.field(default=None, repr=False)
     jumps: tuple[tuple[int, int], ...] = ()
+    call_site: str = ""
     shown: str = attrs.field(init=False, repr=False)
     least: Certainty = attrs.field(init=False, repr=False)
 
@@ -212,9 +225,8 @@ def transformation(kind: Kind, way: Way) -> Transformation:
         kind: the kind.
         way: how the influence gets there. If it names no operators, nobody asked for its steps, and they are left out.
     """
-    subtype = kind.name.removeprefix("MASKED_")
     told = way if way.operators else Way(certainty=way.certainty)
-    return Transformation("DIRECT" if kind.direct else "INDIRECT", subtype, way.shown, kind.masking, told)
+    return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, way.shown, kind.masking, told)
 
 
 @attrs.frozen(order=True)

@@ -139,6 +139,7 @@ class Expression:
         column: the name that a named expression gives to its column.
         type: the data type of a named expression.
         sql: the SQL text, if the expression is at the top of an operator's argument.
+        call_site: the line of Python that made it, as `etl.py:12`; empty if it is not known.
     """
 
     name: str
@@ -147,6 +148,7 @@ class Expression:
     column: str | None = None
     type: str | None = None
     sql: str | None = None
+    call_site: str = ""
 
     def sequence(self, name: str) -> tuple[Value, ...]:
         """Return the sequence in that argument; empty if there is none."""

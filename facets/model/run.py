@@ -6,6 +6,7 @@ import datetime
 from typing import NewType
 
 import attrs
+from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
@@ -207,6 +208,8 @@ class RunState:
         failure: the reason of FAIL and ABORT.
         gaps: for `extractionError`; empty if nothing is missing.
         operators: the number of operators in the plan (`extractionError.totalTasks`).
+        call_site: the line of the user's Python that ran the statement; None if it is not known.
+        code: kind of code that can't be read -> how often the plans of the run have it.
         metrics: the names and values of what the listener counted; only in the application's terminal state.
         submission: how the application was started; only in the application's START.
         stream: the streaming query that it is a run of, with its micro-batches since the event before; None for any
@@ -224,6 +227,8 @@ class RunState:
     failure: Failure | None = None
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
+    call_site: CallSite | None = None
+    code: tuple[tuple[str, int], ...] = ()
     metrics: tuple[tuple[str, object], ...] = ()
     submission: Submission | None = None
     stream: StreamingQuery | None = None

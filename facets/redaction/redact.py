@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
+from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Step, Transformation, Way
 from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
@@ -100,6 +101,7 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
         failure=_failure(state.failure, redaction, sql.hidden, earlier) if state.failure is not None else None,
         gaps=tuple(attrs.evolve(r, message=redaction.text(r.message)) for r in state.gaps),
         stream=_stream(state.stream, redaction) if state.stream is not None else None,
+        call_site=_call_site(state.call_site, redaction) if state.call_site is not None else None,
     )
     return RedactedState(shown)
 
@@ -115,6 +117,10 @@ def _failure(
         message=redaction.message(failure.message, hidden),
         stack_trace=redaction.message(trace, hidden) if trace is not None else None,
     )
+
+
+def _call_site(site: CallSite, redaction: Redaction) -> CallSite:
+    return attrs.evolve(site, file=redaction.text(site.file))
 
 
 def _stream(stream: StreamingQuery, redaction: Redaction) -> StreamingQuery:
@@ -253,7 +259,9 @@ class _Expressions:
             return way
         last: Step | None = None
         for step in way.steps:
-            last = attrs.evolve(step, expression=self._text(step.expression, secret=secret), before=last)
+            site = self.redaction.text(step.call_site) if step.call_site else ""
+            shown = self._text(step.expression, secret=secret)
+            last = attrs.evolve(step, expression=shown, call_site=site, before=last)
         return attrs.evolve(way, last=last)
 
     def _text(self, text: str, *, secret: bool) -> str:

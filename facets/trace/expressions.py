@@ -72,6 +72,8 @@ UNREAD = {
     "PythonUDAF": ("func", "dataType"),
     "PythonUDTF": ("func",),
     "ScalaUDF": ("function", "dataType"),
+    "UserDefinedGenerator": ("function",),
+    "ExternalUserDefinedFunction": ("payload", "dataType"),
 }
 """Simple name of an expression -> the arguments that the probe leaves out, because they are closures."""
 
@@ -95,19 +97,69 @@ MASKING = frozenset(
 )
 """Functions whose argument can't be read back from their value."""
 
-OPAQUE = frozenset(
+
+class Code(enum.Enum):
+    """
+    A kind of code that can't be read: its result may depend on all that it is given.
+
+    The values are the names under which the application's metrics count it.
+    """
+
+    PYTHON_FUNCTION = "pythonFunctions"
+    PYTHON_ROWS = "pythonRows"
+    JVM_FUNCTION = "jvmFunctions"
+    HIVE_FUNCTION = "hiveFunctions"
+    CATALOG_FUNCTION = "catalogFunctions"
+    TYPED_OPERATION = "typedOperations"
+    SCRIPT = "scripts"
+    RDD = "rdds"
+    SOURCE = "sources"
+    OPERATOR = "operators"
+
+
+OPAQUE = {
+    "PythonUDF": Code.PYTHON_FUNCTION,
+    "PythonUDAF": Code.PYTHON_FUNCTION,
+    "PythonUDTF": Code.PYTHON_FUNCTION,
+    "ExternalUserDefinedFunction": Code.PYTHON_FUNCTION,
+    "ScalaUDF": Code.JVM_FUNCTION,
+    "UserDefinedGenerator": Code.JVM_FUNCTION,
+    "CallMethodViaReflection": Code.JVM_FUNCTION,
+    "TryReflect": Code.JVM_FUNCTION,
+    "ApplyFunctionExpression": Code.CATALOG_FUNCTION,
+    "V2Aggregator": Code.CATALOG_FUNCTION,
+}
+"""Calls of code that can't be read. So are all classes outside of Catalyst, such as Hive's functions, but for `OWN`."""
+
+OWN = frozenset(
     [
-        "PythonUDF",
-        "PythonUDAF",
-        "PythonUDTF",
-        "ScalaUDF",
-        "ApplyFunctionExpression",
-        "V2Aggregator",
-        "CallMethodViaReflection",
-        "TryReflect",
+        "org.apache.spark.ml.stat.SummaryBuilderImpl$MetricsAggregate",
+        "org.apache.spark.sql.avro.AvroDataToCatalyst",
+        "org.apache.spark.sql.avro.CatalystDataToAvro",
+        "org.apache.spark.sql.avro.SchemaOfAvro",
+        "org.apache.spark.sql.execution.stat.CollectFrequentItems",
+        "org.apache.spark.sql.protobuf.CatalystDataToProtobuf",
+        "org.apache.spark.sql.protobuf.ProtobufDataToCatalyst",
     ]
 )
-"""Calls of code that can't be read. So are all classes outside of Catalyst, such as Hive's functions."""
+"""Spark's own functions outside of Catalyst: what they do is known."""
+
+_MAGIC = "invoke"
+"""The method of a catalog's function that Spark calls itself (ScalarFunction.MAGIC_METHOD_NAME)."""
+
+
+def called_code(expression: Expression) -> Code | None:
+    """Return which kind of code that can't be read an expression calls; None if it calls none."""
+    name = expression.name
+    if name in OPAQUE:
+        return OPAQUE[name]
+    if name in ("Invoke", "StaticInvoke"):
+        # Spark calls methods of its own too, but none of that name.
+        return Code.CATALOG_FUNCTION if expression.arguments.get("functionName") == _MAGIC else None
+    if "." not in name or name in OWN:
+        return None
+    return Code.HIVE_FUNCTION if name.startswith("org.apache.spark.sql.hive.") else Code.JVM_FUNCTION
+
 
 UNCHANGED = frozenset(
     [
@@ -158,7 +210,7 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
             if expression.name == "CommonExpressionRef":
                 stack.append((plan.common.get(common_id(expression)), how, inside, sure))
                 continue
-            if expression.name in OPAQUE or "." in expression.name:
+            if called_code(expression) is not None:
                 sure = Certainty.OPAQUE
             step = _subquery(plan, expression, how, inside)
             if step is None:
@@ -300,6 +352,11 @@ def _sql_function(_: Plan, expression: Expression) -> list[Part]:
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
+def _transpiled(_: Plan, expression: Expression) -> list[Part]:
+    """Python functions that Spark may replace by expressions: what the Python function reads."""
+    return [(expression.arguments.get("pythonUDFExpr"), Kind.IDENTITY)]
+
+
 def _ordered(_: Plan, expression: Expression) -> list[Part]:
     """LISTAGG: the values are transformed; the order within the group is a CONDITIONAL influence."""
     a = expression.arguments
@@ -313,6 +370,7 @@ CHOOSING = frozenset(("If", "CaseWhen", "Coalesce", "NullIfResult"))
 
 RULES: dict[str, ExpressionRule] = {
     "SQLScalarFunction": _sql_function,
+    "TranspiledPythonUDF": _transpiled,
     "ListAgg": _ordered,
     "If": _if,
     "NullIfResult": _null_if,

@@ -22,6 +22,7 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
     Value,
 )
+from openlineage_pyspark.facets.trace.expressions import Code
 
 
 @attrs.frozen
@@ -57,6 +58,8 @@ class OperatorLineage:
         inputs: the indices of the operators whose attributes its expressions may read; None for its children.
         known: whether there is a rule for the operator.
         certainty: how sure its definitions are.
+        rows_certainty: how sure its influences are.
+        code: the kind of code that it runs and that can't be read; None if it runs none.
     """
 
     computes: Mapping[int, tuple[Definition, ...]] = attrs.Factory(dict)
@@ -65,6 +68,8 @@ class OperatorLineage:
     inputs: tuple[int, ...] | None = None
     known: bool = True
     certainty: Certainty = Certainty.EXACT
+    rows_certainty: Certainty = Certainty.EXACT
+    code: Code | None = None
 
 
 OperatorRule = Callable[[Plan, Operator], OperatorLineage]
@@ -115,7 +120,7 @@ def _unknown(plan: Plan, operator: Operator) -> OperatorLineage:
     # An operator without children is a source, and its resolver says what it reads.
     if not operator.children:
         return OperatorLineage()
-    return attrs.evolve(_opaque(plan, operator), known=False, certainty=Certainty.GUESSED)
+    return attrs.evolve(_opaque(plan, operator), known=False, certainty=Certainty.GUESSED, code=Code.OPERATOR)
 
 
 @rule({_LOGICAL: "Project"})
@@ -154,13 +159,30 @@ def _filter(_: Plan, operator: Operator) -> OperatorLineage:
 @rule(
     {
         _LOGICAL: """
-            TypedFilter LimitAll ReturnAnswer Subquery SQLFunctionNode CTERelationDef UpdateEventTimeWatermarkColumn""",
+            LimitAll ReturnAnswer Subquery SQLFunctionNode CTERelationDef UpdateEventTimeWatermarkColumn""",
         "org.apache.spark.sql.catalyst.analysis": "SQLFunctionNode",
         "org.apache.spark.sql.catalyst.expressions": "PipeOperator",
     }
 )
 def _pass(_: Plan, operator: Operator) -> OperatorLineage:
     """Operators that pass rows and columns through unchanged, all or some of them."""
+    return OperatorLineage(passes_through=operator.children[:1])
+
+
+@rule({_LOGICAL: "TypedFilter"})
+def _typed_filter(_: Plan, operator: Operator) -> OperatorLineage:
+    """A filter by a function over objects: what the function may read is a FILTER influence."""
+    return OperatorLineage(
+        passes_through=operator.children[:1],
+        influences=((operator.arguments.get("deserializer"), Kind.FILTER),),
+        rows_certainty=Certainty.OPAQUE,
+        code=Code.TYPED_OPERATION,
+    )
+
+
+@rule({_LOGICAL: "AttachDistributedSequence"})
+def _sequence(_: Plan, operator: Operator) -> OperatorLineage:
+    """The index of a frame of pandas on Spark: a column of numbers is added, which has no source."""
     return OperatorLineage(passes_through=operator.children[:1])
 
 
@@ -235,7 +257,8 @@ def _bin_by(_: Plan, operator: Operator) -> OperatorLineage:
     for after, before in zip(scaled, whole, strict=False):
         if isinstance(after, AttributeRef):
             defines[after.id] = (Computed(before, Kind.TRANSFORMATION), *share)
-    return OperatorLineage(defines, operator.children)
+    # The range of a row decides how many bins it is in.
+    return OperatorLineage(defines, operator.children, tuple((bound, Kind.GENERATE) for bound in bounds))
 
 
 @rule({_LOGICAL: "Expand"})
@@ -280,7 +303,7 @@ def _set_difference(plan: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Generate"})
 def _generate(plan: Plan, operator: Operator) -> OperatorLineage:
-    """LATERAL VIEW, explode and the like: columns computed from the generator's arguments."""
+    """LATERAL VIEW, explode and the like: columns computed from the arguments, which decide how many rows there are."""
     generator = operator.arguments.get("generator")
     made = [value.id for value in operator.sequence("generatorOutput") if isinstance(value, AttributeRef)]
     defines: dict[int, tuple[Definition, ...]] = {id_: (Computed(generator, Kind.TRANSFORMATION),) for id_ in made}
@@ -290,7 +313,27 @@ def _generate(plan: Plan, operator: Operator) -> OperatorLineage:
         defines = _inline(plan, generator, made) or defines
     elif isinstance(generator, ExpressionRef):
         defines = {**defines, **_entries(plan, generator, made)}
-    return OperatorLineage(defines, operator.children)
+    return OperatorLineage(defines, operator.children, _multiplied(plan, generator))
+
+
+_FIXED_ROWS = frozenset(["Stack", "JsonTuple", "SQLKeywords", "Collations"])
+"""Generators that make the same number of rows of every row."""
+
+
+def _multiplied(plan: Plan, generator: Value) -> tuple[tuple[Value, Kind], ...]:
+    """Return what decides how many rows a generator makes of a row; nothing if it always makes the same number."""
+    if not isinstance(generator, ExpressionRef):
+        return ()
+    expression = plan.expressions[generator.index]
+    if expression.name in _FIXED_ROWS:
+        return ()
+    if expression.name == "ReplicateRows":
+        # It repeats the other arguments as often as the first one says.
+        return ((expression.sequence("children")[:1], Kind.GENERATE),)
+    child = expression.arguments.get("child")
+    made = plan.expressions[child.index].name if isinstance(child, ExpressionRef) else ""
+    # An array or a map that the statement spells out always has the same number of elements.
+    return () if made in ("CreateArray", "CreateMap") else ((generator, Kind.GENERATE),)
 
 
 def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
@@ -431,15 +474,25 @@ def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
         if isinstance(count, int):
             cogrouped += [AttributeRef(column.id) for column in plan.operators[child].output[:count]]
     rows = tuple((keys, Kind.GROUP_BY) for keys in (grouping, tuple(cogrouped)) if keys)
-    return attrs.evolve(_opaque(plan, operator), influences=rows)
+    return attrs.evolve(_opaque(plan, operator), influences=rows, code=Code.PYTHON_ROWS)
+
+
+_CODE = {
+    "MapPartitionsExternalUDF": Code.PYTHON_ROWS,
+    "ScriptTransformation": Code.SCRIPT,
+    "DeserializeToObject": None,
+    "SerializeFromObject": None,
+    "Transpose": None,
+}
+"""Simple name of an operator of `_opaque` -> the code that it runs, unless that is a function over objects."""
 
 
 @rule(
     {
         _LOGICAL: """
-            TransformWithState MapPartitionsExternalUDF AttachDistributedSequence ScriptTransformation MapPartitions
-            MapPartitionsInR MapElements DeserializeToObject SerializeFromObject AppendColumns MapGroups
-            FlatMapGroupsWithState CoGroup Transpose"""
+            TransformWithState MapPartitionsExternalUDF ScriptTransformation MapPartitions MapPartitionsInR
+            MapPartitionsInRWithArrow FlatMapGroupsInR FlatMapGroupsInRWithArrow MapElements DeserializeToObject
+            SerializeFromObject AppendColumns MapGroups FlatMapGroupsWithState CoGroup Transpose"""
     }
 )
 def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
@@ -449,7 +502,10 @@ def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
         for child in operator.children
         for column in plan.operators[child].output
     )
-    return OperatorLineage(computes={column.id: everything for column in operator.output}, certainty=Certainty.OPAQUE)
+    code = _CODE.get(operator.name, Code.TYPED_OPERATION)
+    return OperatorLineage(
+        computes={column.id: everything for column in operator.output}, certainty=Certainty.OPAQUE, code=code
+    )
 
 
 @rule(

@@ -84,6 +84,8 @@ class Trace:
         self._held: dict[int, list[int]] = {}
         self._holders: dict[int, int] | None = None
         self._above: dict[int, int] | None = None
+        self._has_call_sites = any(expression.call_site for expression in plan.expressions)
+        self._call_sites: dict[int, dict[str, str]] = {}
         self._paths: dict[tuple[int, _Jumps], tuple[str, ...]] = {}
 
     def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
@@ -274,7 +276,19 @@ class Trace:
 
     def _step(self, hop: _Hop, before: Step | None) -> Step:
         jumps = (*before.jumps, *hop.jumps) if before is not None else hop.jumps
-        return Step(self.label(hop.operator), hop.text, hop.certainty, before, jumps)
+        site = self._call_site(hop.operator, hop.text)
+        return Step(self.label(hop.operator), hop.text, hop.certainty, before, jumps, site)
+
+    def _call_site(self, operator: int, text: str) -> str:
+        """Return the line of Python that made an expression of an operator; empty if it is not known."""
+        if not self._has_call_sites or not text:
+            return ""
+        known = self._call_sites.get(operator)
+        if known is None:
+            held = (r for value in self.plan.operators[operator].arguments.values() for r in references(value))
+            made = (r for r in held if isinstance(r, ExpressionRef) and self.plan.expressions[r.index].call_site)
+            known = self._call_sites[operator] = {self._text(r): self.plan.expressions[r.index].call_site for r in made}
+        return known.get(text, "")
 
     def _refers_to(self, operator: int) -> int | None:
         """Return the index of the definition that an operator refers to; None if it is no reference to a CTE."""
@@ -378,6 +392,8 @@ class Trace:
                     text = self._text(item)
                     for use in uses(self.plan, item, kind):
                         made = self._use(operator, use, text, self._scope(operator))
+                        if here.rows_certainty is not Certainty.EXACT:
+                            made = [hop._replace(certainty=min(hop.certainty, here.rows_certainty)) for hop in made]
                         hops += [hop._replace(jumps=hop.jumps + jumps) for hop in made] if jumps else made
             below = here.inputs if here.inputs is not None else self._scope(operator)
             above = self._jumps(operator) + jumps

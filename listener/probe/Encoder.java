@@ -28,6 +28,7 @@ final class Encoder {
   private static final int LONGEST_QUERY = 100000;
   private static final int LONGEST_SQL = 2000;
   private static final int MOST_KEYS = 200;
+  private static final int CALL_SITE_DEPTH = 4;
   private final Vocabulary vocabulary;
   private final Object session;
   private final long began;
@@ -179,6 +180,8 @@ final class Encoder {
     if (tree instanceof NamedExpression && ((Expression) tree).resolved()) name((NamedExpression) tree);
     String sql = wanted.containsKey(tree) ? sql((Expression) tree) : null;
     if (sql != null) node.writeStringField("s", sql);
+    String site = sql == null ? null : callSite((Expression) tree);
+    if (site != null) node.writeStringField("c", site);
     if (unread != null) node.writeStringField("broken", unread.getClass().getName());
     readings(node, tree, inPlan, 0);
     node.writeEndObject();
@@ -220,6 +223,23 @@ final class Encoder {
       overflowed = true;
       return null;
     }
+  }
+
+  /** Returns the line of Python that made an expression; null before Spark 4, and for what no Python function made. */
+  private static String callSite(Expression expression) {
+    // Spark may have put aliases and casts of its own around it.
+    for (int depth = 0; depth < CALL_SITE_DEPTH; depth++) {
+      Object said = Reflection.call(expression.origin(), "pysparkErrorContext");
+      if (!(said instanceof scala.Option)) return null;
+      if (!((scala.Option) said).isEmpty()) {
+        String site = String.valueOf(((scala.Tuple2) ((scala.Option) said).get())._2());
+        int end = site.indexOf('\n');
+        return JsonText.cut(end < 0 ? site : site.substring(0, end), LONGEST_SQL);
+      }
+      if (expression.children().size() != 1) return null;
+      expression = (Expression) expression.children().head();
+    }
+    return null;
   }
 
   private void output(LogicalPlan plan) throws IOException {

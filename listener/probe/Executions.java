@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -13,6 +14,8 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 
 /** Writes the records of SQL executions, each with its analyzed plan at the start or, failing that, at the end. */
 final class Executions {
+  private static final Pattern NAME = Pattern.compile("\\w{1,100}");
+  private static final Pattern ACTION = Pattern.compile("\\w{1,100} at .{1,4000}\\.py:\\d{1,9}");
   private final Vocabulary vocabulary;
   private final boolean reads;
   private final Statements statements = new Statements();
@@ -36,9 +39,25 @@ final class Executions {
     record.writeNumberField("root", root(event));
     begun.put(Long.valueOf(id), new long[] {event.time(), root(event)});
     record.writeNumberField("time", event.time());
+    callSite(record, event);
     // If there is no plan, the analysis may have failed: see `unresolved`.
     if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(record, id, false, execution);
     return record.end();
+  }
+
+  /** Writes the method of Spark that was called, and the line of Python from which it was if PySpark has said that. */
+  private static void callSite(JsonText record, SparkListenerSQLExecutionStart event) throws IOException {
+    String stack = event.details();
+    int open = stack == null ? -1 : stack.indexOf('(');
+    String method = open < 0 ? "" : stack.substring(stack.lastIndexOf('.', open) + 1, open);
+    if (NAME.matcher(method).matches()) record.writeStringField("call", method);
+    String said = event.description();
+    if (said != null && ACTION.matcher(said).matches()) record.writeStringField("site", said);
+  }
+
+  /** Returns whether an execution has not ended yet. */
+  static boolean isRunning(long id) {
+    return SQLExecution.getQueryExecution(id) != null;
   }
 
   /** Lets the plan come with the end of an execution, since the record of its start is lost. */

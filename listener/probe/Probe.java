@@ -55,6 +55,11 @@ public final class Probe extends SparkListener {
     return records.take(acknowledged, waitMillis);
   }
 
+  /** Returns whether an execution has not ended yet. */
+  public boolean isRunning(long execution) {
+    return Executions.isRunning(execution);
+  }
+
   /** Returns one piece of the last batch; the first one is 0. */
   public String piece(int number) {
     return records.piece(number);

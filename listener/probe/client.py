@@ -167,6 +167,10 @@ class Probe:
         self._acknowledged = number
         return [record for record in taken.split("\n") if record]
 
+    def is_running(self, execution: int) -> bool:
+        """Return whether an execution has not ended yet."""
+        return bool(self._java.isRunning(execution))
+
     def wake(self) -> None:
         """Make a waiting `take` return at once."""
         self._java.wake()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from openlineage_pyspark.facets.model.plan import (
@@ -30,18 +31,19 @@ from openlineage_pyspark.facets.model.plan import (
 _MISSING = Expression("Missing", {})
 
 
-def decode_plan(encoded: str | Mapping[str, Any]) -> Plan:
+def decode_plan(encoded: str | Mapping[str, Any], place: Callable[[str], str] = lambda _site: "") -> Plan:
     """
     Return the plan that the probe encoded.
 
     Args:
         encoded: the result of `Probe.encode`, as text or parsed.
+        place: shortens the line of Python that made an expression; by default it is left out.
 
     Returns:
         The plan; operators and expressions keep the order in which the probe met them.
     """
     raw: Mapping[str, Any] = json.loads(encoded) if isinstance(encoded, str) else encoded
-    return _Decoding(raw).plan()
+    return _Decoding(raw, place).plan()
 
 
 def cut_text(raw: Mapping[str, Any]) -> CutText:
@@ -50,7 +52,8 @@ def cut_text(raw: Mapping[str, Any]) -> CutText:
 
 
 class _Decoding:
-    def __init__(self, raw: Mapping[str, Any]) -> None:
+    def __init__(self, raw: Mapping[str, Any], place: Callable[[str], str]) -> None:
+        self._place = functools.cache(place)
         self._classes = [
             (name, simple_name(name) if kind == "P" else expression_name(name), kind == "P", fields)
             for name, kind, fields in raw["classes"]
@@ -107,7 +110,7 @@ class _Decoding:
         fields = self._classes[node[0]][3]
         arguments = {name: self._value(value) for name, value in zip(fields, node[2], strict=False)}
         for name, value in node[3].items():
-            if name not in ("id", "n", "t", "s", "broken"):
+            if name not in ("id", "n", "t", "s", "c", "broken"):
                 arguments[name] = self._value(value)
         if "broken" in node[3]:
             self._broken.append(f"{self._classes[node[0]][0]}: {node[3]['broken']}")
@@ -138,6 +141,7 @@ class _Decoding:
             extra.get("n"),
             None if type_ is None else self._types[type_],
             extra.get("s"),
+            self._place(extra["c"]) if "c" in extra else "",
         )
 
     def _value(self, raw: Any) -> Value:

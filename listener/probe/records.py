@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import attrs
+from openlineage_pyspark.facets.model.call_site import CallSite, call_site
 from openlineage_pyspark.facets.model.dataset import Statistics
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Failure, Raised
@@ -31,16 +32,19 @@ class EncodedPlan:
 
     _encoded: Mapping[str, Any] = attrs.field(repr=False)
 
-    def decode(self) -> Plan:
+    def decode(self, place: Callable[[str], str] = lambda _site: "") -> Plan:
         """
         Return the plan.
+
+        Args:
+            place: shortens the line of Python that made an expression; by default it is left out.
 
         Raises:
             LookupError: the encoding refers to something that it does not contain.
             TypeError: the encoding has the wrong form.
             ValueError: the encoding has the wrong form.
         """
-        return decode_plan(self._encoded)
+        return decode_plan(self._encoded, place)
 
 
 @attrs.frozen
@@ -209,12 +213,14 @@ class ExecutionStarted:
         root: id of the outermost execution around it; its own id if there is none.
         time: when it started (timezone-aware).
         query: what is known about its query by then.
+        call_site: the line of Python that runs it; None if it is not known.
     """
 
     id: int
     root: int
     time: datetime.datetime
     query: QueryExecution = QueryExecution()
+    call_site: CallSite | None = None
 
 
 @attrs.frozen
@@ -544,7 +550,8 @@ class _Members:
 
 
 def _execution_started(raw: _Members) -> ExecutionStarted:
-    return ExecutionStarted(raw.number("id"), raw.number("root"), raw.time(), _query(raw))
+    site = call_site(raw.optional_text("site") or "")
+    return ExecutionStarted(raw.number("id"), raw.number("root"), raw.time(), _query(raw), site)
 
 
 def _execution_ended(raw: _Members) -> ExecutionEnded:

@@ -37,6 +37,7 @@ class Application:
         reads: whether executions without an output become runs.
         rdds: whether RDD-only jobs become runs.
         source_location: URI of the user's script.
+        call_sites: where the lines of the user's Python are told: `facet`, `url` (there too) or `none`.
         append_command: whether job names have the command.
         append_dataset_name: whether job names end with the name of the dataset they write.
         replace_dots: whether `_` replaces the dots in job names.
@@ -59,6 +60,7 @@ class Application:
     reads: bool = False
     rdds: bool = True
     source_location: str | None = None
+    call_sites: str = "facet"
     append_command: bool = True
     append_dataset_name: bool = True
     replace_dots: bool = False

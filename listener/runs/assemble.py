@@ -12,6 +12,7 @@ import datetime
 import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.events.ids import run_id
+from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Failure, Job, Parent, RunState
@@ -149,7 +150,7 @@ class Runs:
 
     def _execution_of(self, step: ExecutionStarted | ExecutionAnalyzed) -> Execution:
         if isinstance(step, ExecutionStarted):
-            return Execution(step.id, step.root, step.time)
+            return Execution(step.id, step.root, step.time, call_site=step.call_site)
         # An end without a start: the listener was attached after the execution began.
         return self._executions.get(step.id) or Execution(step.id, step.id, step.time)
 
@@ -225,8 +226,23 @@ class Runs:
         word = plan_lineage.command or ("query" if plan_lineage.columns is not None else "command")
         key = str(execution.id)
         job = self._job(word, output_label(plan_lineage, self._application.trimming), "SQL_JOB", sql=execution.sql)
-        run = self._runs[key] = OpenRun(key, self._run_id(f"execution {key}"), job, plan_lineage)
+        site = self._call_site(execution)
+        run = self._runs[key] = OpenRun(
+            key, self._run_id(f"execution {key}"), self._at(job, site), plan_lineage, call_site=site
+        )
         return run
+
+    def _call_site(self, execution: Execution) -> CallSite | None:
+        """Return the line of Python that runs an execution, or the one around it, as events name it."""
+        site = self._executions.get(execution.root, execution).call_site
+        told = site is not None and self._application.call_sites != "none"
+        return site.relative(self._application.source_location) if site is not None and told else None
+
+    def _at(self, job: Job, site: CallSite | None) -> Job:
+        """Return a job whose source is a line, if that is asked for and the line is in the script's folder."""
+        if site is None or self._application.call_sites != "url":
+            return job
+        return attrs.evolve(job, source_location=site.location(job.source_location) or job.source_location)
 
     def _job(self, word: str, label: str, type_: str, processing: str = "BATCH", sql: str | None = None) -> Job:
         app = self._application
@@ -337,7 +353,9 @@ class Runs:
         if not self._application.reads and not name.startswith(_UNRESOLVED_WRITES):
             return []
         job = self._job(naming.snake_case(name), "", "SQL_JOB", sql=execution.sql)
-        run = OpenRun(str(execution.id), self._run_id(f"execution {execution.id}"), job, PlanLineage())
+        site = self._call_site(execution)
+        identity = self._run_id(f"execution {execution.id}")
+        run = OpenRun(str(execution.id), identity, self._at(job, site), PlanLineage(), call_site=site)
         return [
             self._state(run, "START", execution.time),
             self._state(run, "FAIL", record.time, record.failure),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 
 import attrs
+from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.listener.probe.records import BatchExecution, QueryExecution
 
@@ -40,6 +41,7 @@ class Execution:
         plan_lineage: the lineage of its plan.
         statement: its statement, if that is run as several executions.
         dropped: the tables that Spark has dropped since it began.
+        call_site: the line of Python that runs it; None if it is not known.
         held: its query and lineage, if only what Spark has dropped by the end tells whether it did anything.
     """
 
@@ -54,6 +56,7 @@ class Execution:
     plan_lineage: PlanLineage | None = None
     statement: Statement | None = None
     dropped: set[str] = attrs.Factory(set)
+    call_site: CallSite | None = None
     held: tuple[QueryExecution, PlanLineage] | None = None
 
     @property

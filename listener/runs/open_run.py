@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.commands.target import Write
+from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Parent, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
@@ -235,6 +237,7 @@ class OpenRun:
         counted: what its scans and writes counted.
         beyond: whether there were more nested writes than are kept.
         batches: the micro-batches that no event has told yet; None unless it is the run of a streaming query.
+        call_site: the line of Python that runs it, as events name it; None if it is not known.
         committed: the commits that it has made so far, by output; of a stream only the last one.
     """
 
@@ -247,6 +250,7 @@ class OpenRun:
     counted: Counted = attrs.Factory(Counted)
     beyond: bool = False
     batches: MicroBatches | None = None
+    call_site: CallSite | None = None
     committed: dict[Identifier, list[Commit]] = attrs.Factory(dict)
     _known: set[frozenset[Any]] = attrs.Factory(set)
 
@@ -366,6 +370,8 @@ class OpenRun:
             failure=failure,
             gaps=(*remarks, *([_BEYOND] if self.beyond else [])),
             operators=sum(part.operators for part in self.parts),
+            call_site=self.call_site,
+            code=tuple(sum((Counter(part.code) for part in self.parts), Counter()).items()),
         )
 
     def _with_versions(self, output: RunOutput) -> RunOutput:

@@ -19,6 +19,7 @@ FACETS = (
     "ownership",
     "parent",
     "processing_engine",
+    "pyspark_call_site",
     "pyspark_event",
     "pyspark_lineage_steps",
     "pyspark_metrics",

@@ -251,6 +251,14 @@ class Settings:
         text="Adds the operators that an edge passes, and what each of them does, as the facet `pyspark_lineage_steps`:"
         " to `all` edges, to none, or to those that are not certain.",
     )
+    call_sites: str = key(
+        "callSites",
+        one_of("facet", "url", "none"),
+        default="facet",
+        text="Tells the lines of your Python that run statements (facet `pyspark_call_site`) and make columns"
+        " (`pyspark_lineage_steps`). `url` also adds the line to the URL of `sourceCodeLocation`; a receiver may then"
+        " see another version of the job whenever a line moves.",
+    )
     schema_size_limit: int = key(
         "columnLineage.schemaSizeLimit",
         whole_number(0),

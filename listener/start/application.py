@@ -14,6 +14,7 @@ from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import providers
 from openlineage_pyspark.facets.model.run import Engine, Parent, RunReference
 from openlineage_pyspark.facets.redaction.redact import Redaction
+from openlineage_pyspark.listener.call_sites import CallSites
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.client import ContextFacts, Probe
@@ -49,8 +50,11 @@ def worker_of(
     application = application_of(facts, settings, attempt)
     options = event_options(settings, redaction)
     entrust = last_words.entrusting(probe, settings, facts.conf.get("spark.app.name", ""))
-    pipeline = Pipeline(application, options, providers(), delivery, guard, entrust)
-    return Worker(probe, application, pipeline, delivery, guard, is_interactive)
+    sites = CallSites(probe.is_running)
+    pipeline = Pipeline(application, options, providers(), delivery, guard, entrust, sites.of)
+    if settings.call_sites == "none":
+        return Worker(probe, application, pipeline, delivery, guard, is_interactive)
+    return Worker(probe, application, pipeline, delivery, guard, is_interactive, sites.look)
 
 
 def event_options(settings: Settings, redaction: Redaction) -> EventOptions:
@@ -107,6 +111,7 @@ def application_of(facts: ContextFacts, settings: Settings, attempt: int = 1) ->
         reads=settings.reads_enabled,
         rdds=not settings.rdd_events_disabled,
         source_location=script_location(),
+        call_sites=settings.call_sites,
         append_command=settings.append_command,
         append_dataset_name=settings.append_dataset_name,
         replace_dots=settings.replace_dot_with_underscore,

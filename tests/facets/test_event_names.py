@@ -93,6 +93,8 @@ def test_the_uri_of_every_data_source_is_valid(namespace):
         ("s3a://jobs/a%20b.py", "s3a://jobs/a%20b.py"),
         ("/jobs/größe 1.py", "file:///jobs/gr%C3%B6%C3%9Fe%201.py"),
         ("nightly.py", "file:nightly.py"),
+        ("file:///jobs/nightly.py#L12", "file:///jobs/nightly.py#L12"),
+        ("file:///jobs/nightly.py#top", "file:///jobs/nightly.py%23top"),
         ("hdfs://n:x/100%.py", "file:hdfs%3A//n%3Ax/100%25.py"),
     ],
 )

@@ -25,7 +25,8 @@ def test_the_kinds_are_those_of_the_facet_and_the_masked_ones():
         "AGGREGATION",
         "MASKED_AGGREGATION",
     ]
-    assert {kind.name for kind in INDIRECT} == {"FILTER", "JOIN", "GROUP_BY", "SORT", "WINDOW", "CONDITIONAL"}
+    assert [(kind.name, kind.subtype) for kind in INDIRECT if kind.name != kind.subtype] == [("GENERATE", "JOIN")]
+    assert {kind.subtype for kind in INDIRECT} == {"FILTER", "JOIN", "GROUP_BY", "SORT", "WINDOW", "CONDITIONAL"}
 
 
 def test_composing_is_associative():
@@ -81,6 +82,7 @@ def test_a_kind_is_told_in_the_words_of_the_facet(kind):
     assert told.subtype == {
         "MASKED_TRANSFORMATION": "TRANSFORMATION",
         "MASKED_AGGREGATION": "AGGREGATION",
+        "GENERATE": "JOIN",
     }.get(kind.name, kind.name)
     assert told.masking == kind.name.startswith("MASKED_")
     assert told.description == "a + 1"

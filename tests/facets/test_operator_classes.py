@@ -1,7 +1,7 @@
 """Every logical operator in the installed Spark's jars has a rule, or a reason for which the lineage never meets it.
 
 And every class that a rule is for is one: of the installed Spark, of another one that says since or until when, or of
-a connector.
+a connector. Every operator and expression that holds code of others is marked as such.
 """
 
 import re
@@ -12,10 +12,11 @@ from importlib import metadata
 import pytest
 from openlineage_pyspark.facets.commands import registry
 from openlineage_pyspark.facets.datasets.source import SOURCES
-from openlineage_pyspark.facets.model.plan import expression_name
+from openlineage_pyspark.facets.model.plan import Expression, Operator, OperatorRef, Plan, expression_name
 from openlineage_pyspark.facets.trace import expressions, operators, struct_fields
 from support.spark_jobs import pyspark_folder
 
+EXPRESSION = "org/apache/spark/sql/catalyst/expressions/Expression"
 ROOT, ABSTRACT = "org/apache/spark/sql/catalyst/plans/logical/LogicalPlan", 0x0600
 # Bytes behind the tag of a constant in a class file (JVM specification, 4.4); any other has four.
 SIZES = {7: 2, 8: 2, 15: 3, 16: 2, 19: 2, 20: 2, 5: 8, 6: 8}
@@ -45,7 +46,7 @@ SINCE = {
         DescribeRelationJsonCommand CreateSQLFunctionCommand AlterViewSchemaBinding DropVariable SetVariable
         AlterTableCollation CompoundBody ShowTablePartition ShowTablesExtended CreateUserDefinedFunction
         logical.AlterTableClusterBy CreateVariable SQLScalarFunction CommonExpressionDef With ListAgg
-        CollationAwareMurmur3Hash CollationAwareXxHash64""",
+        CollationAwareMurmur3Hash CollationAwareXxHash64 TryReflect""",
     "4.1": """LimitAll TransformWithStateInPySpark PythonWorkerLogs streaming.runtime.StreamingRelation
         streaming.runtime.StreamingExecutionRelation SaveAsV1TableCommand DescribeProcedureCommand
         ShowNamespacesCommand ShowProceduresCommand SetNamespaceCollationCommand AddCheckConstraint DropConstraint
@@ -53,7 +54,7 @@ SINCE = {
     "4.2": """NearestByJoin SequentialStreamingUnion InsertOnlyMerge ShowCollationsCommand SetPathCommand CloseCursor
         DescribeTablePartition DeclareCursor FetchCursor OpenCursor MaxMinByK""",
     "4.3": """Zip BinBy MapPartitionsExternalUDF AlterTableChangeColumnCommentsCommand ShowTablesJsonCommand
-        ShowPartitionsJsonCommand NullIfResult""",
+        ShowPartitionsJsonCommand NullIfResult ExternalUserDefinedFunction TranspiledPythonUDF""",
 }
 UNTIL = {
     "3.5": "PythonMapInArrow AlterColumn ShowTableExtended AnsiCast",
@@ -65,8 +66,28 @@ OF_CONNECTORS = r"""org\.apache\.spark\.sql\.kafka010\..*
     |org\.apache\.spark\.sql\.delta\..*|io\.delta\..*|org\.apache\.spark\.sql\.hudi\..*|.*\.AlterTable(Add|Drop)Constraint"""
 
 
+# The types of fields that hold code which is not Spark's own, and those that hold them without running it on columns.
+CODE = {
+    "[B",
+    "Ljava/lang/reflect/Method;",
+    "Lorg/apache/spark/api/python/PythonFunction;",
+    "Lorg/apache/spark/sql/connector/catalog/functions/AggregateFunction;",
+    "Lorg/apache/spark/sql/connector/catalog/functions/ScalarFunction;",
+    "Lorg/apache/spark/sql/expressions/Aggregator;",
+    "Lorg/apache/spark/sql/hive/HiveShim$HiveFunctionWrapper;",
+    "Lorg/apache/spark/sql/streaming/StatefulProcessor;",
+}
+NO_CODE = {
+    "the analyzer replaces them": r"Unresolved\w+ PlanWithUnresolvedIdentifier",
+    "the optimizer makes them": "AppendColumnsWithObject",
+    "they call code if they call a method of a certain name": "StaticInvoke",
+    "they make objects for code, which is marked": "CatalystToExternalMap",
+    "a command, which reads no columns": "SetCommand",
+}
+
+
 def header(data):
-    """Give the access flags of a class file, and the names of the class and of what it extends."""
+    """Give the access flags of a class file, the names of the class and of what it extends, and its fields' types."""
     (count,), at, index, texts, classes = struct.unpack_from(">H", data, 8), 10, 1, {}, {}
     while index < count:
         tag, (number,) = data[at], struct.unpack_from(">H", data, at + 1)
@@ -77,19 +98,37 @@ def header(data):
         index += 2 if tag in (5, 6) else 1
     flags, *names, interfaces = struct.unpack_from(">4H", data, at)
     names += struct.unpack_from(f">{interfaces}H", data, at + 8)
-    return flags, [texts[classes[name]] for name in names if name]
+    at += 8 + 2 * interfaces
+    (count,), types = struct.unpack_from(">H", data, at), set()
+    at += 2
+    for _ in range(count):
+        _, _, type_, attributes = struct.unpack_from(">4H", data, at)
+        types.add(texts[type_])
+        at += 8
+        for _ in range(attributes):
+            at += 6 + struct.unpack_from(">I", data, at + 2)[0]
+    return flags, [texts[classes[name]] for name in names if name], types
 
 
 @pytest.fixture(scope="module")
 def classes():
-    """Give each class of the installed Spark with what it extends, and those that are not abstract."""
-    above, concrete = {}, set()
+    """Give the classes of the installed Spark: what each extends, those that are not abstract, their fields' types."""
+    above, concrete, types = {}, set(), {}
     for jar in (pyspark_folder() / "jars").glob("spark-*.jar"):
         with zipfile.ZipFile(jar) as archive:
             for name in re.findall(r"org/apache/spark/sql/\S+\.class", "\n".join(archive.namelist())):
-                flags, (own, *above[own]) = header(archive.read(name))
+                flags, (own, *above[own]), fields = header(archive.read(name))
+                types[own] = fields
                 concrete |= set() if flags & ABSTRACT else {own}
-    return above, concrete
+    return above, concrete, types
+
+
+def below(above, root):
+    """Give the classes that extend a class."""
+    found = {root}
+    while more := {own for own in above.keys() - found if not found.isdisjoint(above[own])}:
+        found |= more
+    return found
 
 
 def version(text):
@@ -114,10 +153,8 @@ def known_operators():
 
 @pytest.mark.spark
 def test_every_operator_of_the_installed_spark_has_a_rule_or_a_reason(classes):
-    above, concrete = classes
-    plans = {ROOT}
-    while more := {own for own in above.keys() - plans if not plans.isdisjoint(above[own])}:
-        plans |= more
+    above, concrete, _ = classes
+    plans = below(above, ROOT)
     found = {name.rstrip("$").replace("/", ".") for name in plans & concrete}
     known = found & {*known_operators()}
     reason = re.compile(rf"(?:.*[.$])?(?:{'|'.join(' '.join(NEVER_MET.values()).split())})")
@@ -141,9 +178,35 @@ def test_every_expression_with_a_rule_is_one_of_catalyst(classes):
         *expressions.CHOOSING,
         *expressions.RANKING,
         *expressions.UNREAD,
+        *(name for name in expressions.OPAQUE if name not in expressions.RULES),
         *struct_fields.HOLDING,
     }
     assert sorted(name for name in known if (name in names) != is_here(name)) == []
+
+
+@pytest.mark.spark
+def test_every_class_of_the_installed_spark_that_holds_code_of_others_is_marked(classes):
+    above, concrete, types = classes
+    plans = below(above, ROOT) & concrete
+    functions = below(above, EXPRESSION) & concrete
+    calls = below(above, f"{EXPRESSION.rpartition('/')[0]}/UserDefinedExpression")
+    of_rows = {own for own in plans if types[own] & (CODE | {f"Lscala/Function{n};" for n in range(5)})}
+    of_values = {own for own in functions if own in calls or types[own] & CODE}
+    known = re.compile("|".join(" ".join(NO_CODE.values()).split()))
+
+    def is_marked(own):
+        name = own.replace("/", ".")
+        if own in functions:
+            return expressions.called_code(Expression(expression_name(name), {})) is not None
+        operator = Operator(name.rpartition(".")[2], name, {"child": OperatorRef(1)})
+        leaf = Operator("LocalRelation", f"{operators._LOGICAL}.LocalRelation", {})
+        found = operators.operator_lineage(Plan((operator, leaf), (), {}), operator)
+        return found.code is not None and found.known
+
+    assert len(of_rows) > 8
+    assert len(of_values) > 12
+    found = sorted(own.rpartition("/")[2] for own in of_rows | of_values if not is_marked(own))
+    assert [name for name in found if not known.fullmatch(name)] == []
 
 
 def test_operators_whose_output_is_not_sent_have_a_rule():

@@ -153,3 +153,11 @@ def test_the_lineage_for_people_says_what_is_not_sure_and_shows_the_plan() -> No
             "steps": [{"operator": "Project#0", "expression": "f(a) AS b", "certainty": "opaque"}],
         }
     ]
+
+
+def test_a_step_tells_the_line_of_python_that_made_its_expression() -> None:
+    plan = over("Distinct")
+    alias = attrs.evolve(plan.expressions[0], call_site="etl.py:12")
+    step = last_step(attrs.evolve(plan, expressions=(alias, plan.expressions[1])))
+    assert (step.expression, step.call_site) == ("f(a) AS b", "etl.py:12")
+    assert last_step(plan).call_site == ""

@@ -108,3 +108,27 @@ def test_the_metastore_may_be_configured_in_hive_site(jobs: Any) -> None:
     done = jobs.run("facts.py", submit=False, lineage=False, files={"conf/hive-site.xml": f"{site}</configuration>"})
 
     assert json.loads(done.stdout) == {"hive-site.xml": "thrift://site:9083", "spark": "thrift://own:9083"}
+
+
+@pytest.mark.parametrize(("name", "line"), [("my table, 50%", 7), ("through rdd", 8), ("checkpoint", 14)])
+def test_a_write_tells_its_line_of_python_or_none(frames: Any, name: str, line: int) -> None:
+    found = {json.dumps(site) for event in frames.queries() if (site := call_site(event, name)) is not None}
+
+    told = {json.dumps({"file": "frames.py", "line": line, "function": "parquet"})}
+    assert found in (told, set())
+
+
+def test_a_long_write_tells_its_line_of_python(frames: Any) -> None:
+    """The first write of an application takes long enough."""
+    start, complete = [event for event in frames.queries() if "my table, 50%" in json.dumps(event["outputs"])]
+
+    assert call_site(start, "my table, 50%") == call_site(complete, "my table, 50%")
+    assert call_site(start, "my table, 50%") is not None
+
+
+def call_site(event: dict, name: str) -> dict | None:
+    """Give what an event of a run that writes a thing of this name says of its line, if it says anything."""
+    facet = event["run"]["facets"].get("pyspark_call_site")
+    if facet is None or [Path(output["name"]).name for output in event["outputs"]] != [name]:
+        return None
+    return {key: value for key, value in facet.items() if not key.startswith("_")}

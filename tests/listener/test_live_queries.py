@@ -200,3 +200,10 @@ def test_threads_in_one_and_in_several_sessions_do_not_mix(
     assert figures == {
         str(job.folder / sessions / str(rows)): rows for sessions in ("one", "several") for rows in range(1, 201)
     }
+
+
+def test_a_column_tells_its_line_of_python_since_spark_4(failing: Any) -> None:
+    start, _ = of_output(failing, "udf")
+    [edge] = start["outputs"][0]["facets"]["pyspark_lineage_steps"]["columns"]["b"]
+
+    assert [step.get("callSite") for step in edge["steps"]] == ["failing.py:45" if SPARK_4 else None]

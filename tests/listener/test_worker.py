@@ -159,6 +159,7 @@ def test_the_terminal_event_of_the_application_tells_what_was_counted(listeners:
         "edges": 0,
         "edgesInDoubt": 0,
         "remarks": 0,
+        "opaqueCode": {"rdds": 1},
         "faults": 0,
         "lostRecords": 0,
         "droppedBySpark": 0,

@@ -112,7 +112,9 @@ class _Normalising:
         kind = "common" if "CommonExpression" in name else "cte"
         named = [self._field(kind, field, value) for field, value in zip(fields, arguments, strict=False)]
         rest = [self._value(value) for value in arguments[len(fields) :]]
-        return [class_, output, named + rest, {key: self._further(kind, key, further[key]) for key in further}]
+        # Where a case's Python stands is no part of its plan.
+        said = {key: self._further(kind, key, value) for key, value in further.items() if key != "c"}
+        return [class_, output, named + rest, said]
 
     def _output(self, item: Any) -> Any:
         """Return one column of an output: an exprId, or one with a name of its own."""

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
-from openlineage_pyspark import register
+from openlineage_pyspark import lineage, register
+from openlineage_pyspark.graph.model import schema
+from openlineage_pyspark.page.html import page_of
+from openlineage_pyspark.store.answers import Store
+from support import browser
+from support.lineage_events import taken
 from support.spark_jobs import QUICK
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from openlineage_pyspark import Lineage
     from pyspark.sql import SparkSession
 
 SHARED = Path(__file__).parents[3] / "shared"
@@ -33,11 +42,11 @@ def _benchmark(name: str) -> ModuleType:
     return module
 
 
-def _fails(spark: SparkSession, module: ModuleType, name: str, sql: str) -> bool:
+def _fails(spark: SparkSession, statement: str) -> bool:
     from pyspark.errors import PySparkException
 
     try:
-        spark.sql(module.as_ctas(sql, f"out_{name}", len(spark.sql(sql).columns)))
+        spark.sql(statement)
     except PySparkException:
         return True
     return False
@@ -45,7 +54,7 @@ def _fails(spark: SparkSession, module: ModuleType, name: str, sql: str) -> bool
 
 @pytest.fixture(scope="module", params=["tpcds", "tpch"])
 def runs(request: pytest.FixtureRequest, real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Run each query as CTAS; give by query the events of its run and the columns of its result."""
+    """Run each query as CTAS; give by query the events of its run, and the lineage that was asked for before."""
     from pyspark.sql import SparkSession
 
     module = _benchmark(request.param)
@@ -67,7 +76,11 @@ def runs(request: pytest.FixtureRequest, real_spark: None, tmp_path_factory: pyt
     handle = register(
         spark, {"spark.openlineage.transport.type": "file", "spark.openlineage.transport.location": str(file)}
     )
-    failed = {name for name, sql in module.queries() if _fails(spark, module, name, sql)}
+    statements = {
+        name: module.as_ctas(sql, f"out_{name}", len(spark.sql(sql).columns)) for name, sql in module.queries()
+    }
+    asked = {name: lineage(spark, statement) for name, statement in statements.items()}
+    failed = {name for name, statement in statements.items() if _fails(spark, statement)}
     handle.close()
     spark.stop()
     by_query: dict[str, list[dict[str, Any]]] = {name: [] for name, _ in module.queries()}
@@ -75,7 +88,7 @@ def runs(request: pytest.FixtureRequest, real_spark: None, tmp_path_factory: pyt
         event = json.loads(line)
         for output in event["outputs"]:
             by_query[output["name"].rpartition("/out_")[2]].append(event)
-    return {"events": by_query, "failed": failed, "name": request.param}
+    return {"events": by_query, "failed": failed, "name": request.param, "asked": asked}
 
 
 def test_every_query_is_one_run_that_ends_as_the_statement_did(runs: dict[str, Any]) -> None:
@@ -119,3 +132,46 @@ def test_every_event_is_valid(runs: dict[str, Any], violations: Any, specificati
 
     assert violations(events) == []
     assert specification.violations(events) == []
+
+
+def test_each_edge_of_each_graph_names_the_operators_from_its_source_to_its_sink(runs: dict[str, Any]) -> None:
+    """And each graph's JSON is as its schema says."""
+    validator = jsonschema.Draft202012Validator(schema())
+    wrong = []
+    for name, found in runs["asked"].items():
+        document = found.graph().to_dict()
+        columns = dict(re.findall(r"^ *(?:in a subquery: )?(\S+#\d+) \[(.*)\]$", found.plan, re.MULTILINE))
+        sink = next(iter(columns))
+        ids = [node["id"] for node in document["nodes"]]
+        ends = {end for edge in document["edges"] for end in (edge["from"], edge["to"])}
+        wrong += [f"{name}: {error.message}" for error in validator.iter_errors(document)]
+        wrong += [f"{name}: {id_}" for id_ in ends - set(ids)]
+        for edge in document["edges"]:
+            field, path = edge["from"].rpartition("|")[2], edge["operatorPath"]
+            if field not in columns[path[0]].split(", ") or path[-1] != sink or len(path) != len(set(path)):
+                wrong.append(f"{name}: {edge}")
+        assert len(ids) == len(set(ids))
+        assert {edge["confidence"] for edge in document["edges"]} <= {1.0}
+    assert wrong == []
+
+
+@pytest.mark.browser
+def test_the_page_shows_the_queries_without_an_error(runs: dict[str, Any], tmp_path: Path) -> None:
+    """All in one page; with the variable TPC_PAGES also each alone, with the parts of its statement."""
+    if browser.found() is None:
+        pytest.skip("there is no Chromium, or no chromedriver: apt-get install chromium-driver")
+    taken(tmp_path / "store.db", [event for events in runs["events"].values() for event in events])
+    with Store.open(tmp_path / "store.db") as store:
+        pages = {"all": page_of(store.graph())}
+    asked: dict[str, Lineage] = runs["asked"] if os.environ.get("TPC_PAGES") else {}
+    pages |= {name: page_of(found.graph()) for name, found in asked.items()}
+    wrong = {}
+    with browser.started(tmp_path) as chrome:
+        for name, text in pages.items():
+            path = tmp_path / f"{name}.html"
+            path.write_text(text, encoding="utf-8")
+            chrome.get(f"{path.as_uri()}#parts=1")
+            shown = chrome.execute_script("return document.querySelectorAll('#canvas .box').length")
+            if said := [entry["message"] for entry in chrome.get_log("browser")] or not shown:
+                wrong[name] = said
+    assert wrong == {}

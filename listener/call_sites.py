@@ -1,0 +1,125 @@
+"""
+The lines of the user's Python that run statements.
+
+Spark knows no Python. But a thread that runs a statement waits in py4j until Spark has ended it, and any other thread
+can look at its stack meanwhile: the listener's own thread does so as soon as it hears of the execution. The user's
+thread does nothing for it. A statement that ends sooner than that has no line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import sysconfig
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import FrameType
+
+from openlineage_pyspark.facets.model.call_site import CallSite
+
+# The beginning of a record of a start: a root execution, and the method of Spark that was called.
+_START = re.compile(r'\{"k":"start","id":(\d+),"root":\1,"time":\d+,"call":"(\w{1,100})"')
+# A stream's executions name the call that has started it; its thread is none of Python's.
+_OF_STREAMS = frozenset(("start", "toTable"))
+_PY4J = str(Path("py4j", "java_gateway.py"))
+_DEEPEST_CALL = 16
+_DEEPEST_STACK = 1000
+_MOST_KEPT = 1000
+_OWN = f"{Path(__file__).parents[1]}{os.sep}"
+_LIBRARIES = tuple(f"{sysconfig.get_paths()[name]}{os.sep}" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+class CallSites:
+    """Finds the line of each statement while Spark runs it."""
+
+    def __init__(self, is_running: Callable[[int], bool]) -> None:
+        """
+        Start with nothing found.
+
+        Args:
+            is_running: says whether an execution has not ended yet.
+        """
+        self._is_running = is_running
+        self._found: dict[int, CallSite] = {}
+
+    def look(self, records: Iterable[str]) -> None:
+        """
+        Look for the lines of the executions that have begun.
+
+        Args:
+            records: records of the probe that nobody has read yet.
+        """
+        begun = [(int(found[1]), found[2]) for found in map(_START.match, records) if found is not None]
+        begun = [(execution, method) for execution, method in begun if method not in _OF_STREAMS]
+        if not begun:
+            return
+        waiting = list(_waiting())
+        # An execution that still runs ran when the stacks were looked at: its thread waited in one of these calls.
+        running = [(execution, method) for execution, method in begun if self._is_running(execution)]
+        alike = Counter(method for _, method in running)
+        for execution, method in running:
+            sites = [site for called, site in waiting if called == method]
+            if len(sites) == 1 and alike[method] == 1 and sites[0] is not None:
+                self._found[execution] = sites[0]
+        while len(self._found) > _MOST_KEPT:
+            del self._found[next(iter(self._found))]
+
+    def of(self, execution: int) -> CallSite | None:
+        """Return the line of an execution, once; None if it is not known."""
+        return self._found.pop(execution, None)
+
+
+def _waiting() -> Iterator[tuple[str, CallSite | None]]:
+    """Yield, for each thread of Python that waits for the JVM, the method that it has called, and from which line."""
+    own = threading.get_ident()
+    for thread, frame in list(sys._current_frames().items()):
+        call = _py4j_call(frame) if thread != own else None
+        if call is None:
+            continue
+        method = getattr(call.f_locals.get("self"), "name", None)
+        if isinstance(method, str):
+            yield method, _users_line(call, method)
+
+
+def _py4j_call(frame: FrameType) -> FrameType | None:
+    """Return the frame in which py4j waits for a Java method; None if the thread does not wait for one."""
+    at: FrameType | None = frame
+    for _ in range(_DEEPEST_CALL):
+        if at is None:
+            return None
+        if at.f_code.co_name == "__call__" and at.f_code.co_filename.endswith(_PY4J):
+            return at
+        at = at.f_back
+    return None
+
+
+def _users_line(call: FrameType, method: str) -> CallSite | None:
+    """Return the innermost line outside of libraries; if all are inside, the innermost one outside of PySpark."""
+    inner = ("<frozen ", _folder_of("pyspark"), _folder_of("py4j"), _OWN)
+    nearest: FrameType | None = None
+    at, depth = call.f_back, 0
+    while at is not None and depth < _DEEPEST_STACK:
+        file = at.f_code.co_filename
+        if not file.startswith(inner):
+            if nearest is None:
+                nearest = at
+            if not file.startswith(_LIBRARIES):
+                return _site(at, method)
+        at, depth = at.f_back, depth + 1
+    return None if nearest is None else _site(nearest, method)
+
+
+def _folder_of(package: str) -> str:
+    file = getattr(sys.modules.get(package), "__file__", None)
+    return f"{Path(file).parent}{os.sep}" if isinstance(file, str) else _OWN
+
+
+def _site(frame: FrameType, method: str) -> CallSite:
+    file = frame.f_code.co_filename
+    if "ipykernel_" in file or file.startswith("<ipython-input-"):
+        shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+        file = f"cell [{getattr(shell, 'execution_count', 0)}]"
+    return CallSite(file, frame.f_lineno, method)
