@@ -83,6 +83,7 @@ _STYLE = "".join(
                 ".ground{fill:var(--ground)}",
                 ".paper{fill:var(--paper);stroke:var(--line)}",
                 ".start .paper{stroke:var(--focus);stroke-width:2}",
+                ".row.start text{fill:var(--focus);font-weight:600}",
                 ".head{fill:var(--job)}",
                 ".name{font-weight:600}",
                 ".faint{fill:var(--faint)}",
@@ -247,6 +248,7 @@ class _Scene:
             if isinstance(node, (DatasetNode, JobNode)) or (isinstance(node, OperatorNode) and node.id in ends)
         ]
         self.all_boxes = {node.id: node for node in every}
+        self.around = around
         self.start = self._home(around)
         used = {link for edge in graph.edges for link in self._links(edge)}
         self.kept = _near(list(self.all_boxes), used, self.start, bounds.boxes)
@@ -486,8 +488,9 @@ class _Drawing:
             label = f"Column {shown(row.name, _LONGEST_TEXT)} {_type(row)}".strip() + (f", {made}" if made else "")
             type_ = _text(_type(row))
             shown_type = f'<text class="faint" x="{size.width - 9}" y="{base}" text-anchor="end">{type_}</text>'
+            asked = " start" if row.id == self._scene.around else ""
             parts.append(
-                f'<g class="row" role="img" aria-label="{_attribute(label)}"><title>{_text(label)}</title>'
+                f'<g class="row{asked}" role="img" aria-label="{_attribute(label)}"><title>{_text(label)}</title>'
                 f'<text x="9" y="{base}">{_text(_name(row))}</text>{shown_type if type_ else ""}</g>'
             )
         if box.more:

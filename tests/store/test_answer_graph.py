@@ -84,6 +84,9 @@ def test_a_notebook_shows_the_graph_and_the_edges(store: Store) -> None:
         ("table", "Table clean"),
         ("table", "Table shop.orders"),
     ]
+    assert re.findall('<g class="row start" role="img" aria-label="([^"]*)"', shown) == [
+        "Column total, AGG of clean.amount",
+    ]
     assert re.findall("<caption[^>]*>(.*?)</caption>", shown) == ["upstream of daily.total"]
     assert re.findall("<th [^>]*>(.*?)</th>", shown) == [
         *("depth", "source", "source column", "target", "target column", "kinds", "expression", "job", "last run"),
