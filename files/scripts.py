@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _TEXT_TYPE = "STRING"
 _MADE_OF_QUERY = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"})
+# Their queries are analyzed by themselves.
 _NO_PLACE = "CacheTableAsSelect"
 
 

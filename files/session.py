@@ -147,7 +147,8 @@ class ScriptSession:
                 if in_script and kind == "CreateVariable":
                     text = f"DECLARE OR REPLACE{text[len('DECLARE') :]}"
                 plan = self._analyzed(text, kind, parsed)
-                query = encoded_query(self._spark, plan) if plan is not None else None
+                # The names of tables are those of the script, whatever the machine's configuration makes of paths.
+                query = EncodedQuery(encoded_query(self._spark, plan).plan) if plan is not None else None
                 self._follow(text, kind, parsed, plan)
         except analysis_errors() as problem:
             refusal = refusal_of(problem)
@@ -172,6 +173,8 @@ class ScriptSession:
             text = without_storage(text)
         elif kind == _CACHES:
             text = str(parsed.originalText())
+        elif self._is_foreign_view(kind, parsed):
+            text = self._view_as_table(parsed)
         elif kind.startswith(_WITHOUT_LINEAGE) and kind not in _VIEWS:
             return None
         return self._retried(lambda: analyzed_plan(self._spark, text))
@@ -194,7 +197,9 @@ class ScriptSession:
             name = missed.get("identifier") or missed.get("namespace") or missed.get("catalogName", "")
             return self._register(names_in(name)[:1])
         if refusal.code == _UNKNOWN_DATABASE:
-            return self._make_database(names_in(missed.get("schemaName", ""))[-1:])
+            names = names_in(missed.get("schemaName", ""))
+            is_foreign = len(names) > 1 and names[0].lower() not in self._catalogs
+            return self._register(names[:1]) if is_foreign else self._make_database(names[-1:])
         return False
 
     def _know(self, parts: Parts) -> bool:
@@ -209,7 +214,9 @@ class ScriptSession:
         return True
 
     def _forget(self, parts: Parts) -> None:
-        self._tables.drop(parts)
+        known = self._tables.get(parts)
+        if known is not None:
+            self._tables.drop(known.parts)
         self._put.discard(key_of(parts))
         self._call("drop", parts[0], self._array(parts[1:-1]), parts[-1])
 
@@ -245,8 +252,7 @@ class ScriptSession:
 
     def _name_of(self, parsed: Any) -> Parts:
         """Return the whole name that a parsed plan holds: an unresolved identifier, table or view."""
-        is_new = str(parsed.nodeName()) == "UnresolvedIdentifier"
-        return self.whole(_texts(parsed.nameParts() if is_new else parsed.multipartIdentifier()))
+        return self.whole(_written(parsed))
 
     def _follow(self, text: str, kind: str, parsed: Any, plan: Any) -> None:
         """Make known what a statement would make."""
@@ -254,18 +260,40 @@ class ScriptSession:
             self._create(parsed, parsed.tableSchema().fields() if self._old else _each(parsed.columns()))
         elif kind in _FILLS:
             self._create(parsed, plan.query().schema().fields())
+        elif self._is_foreign_view(kind, parsed):
+            self.declare(DeclaredTable(self._name_of(parsed.child()), _typed(plan.query().schema().fields())))
         elif kind in _LIKE:
             self._create_like(text)
         elif kind in (*_VIEWS, _CACHES):
             self._create_view(text, kind, parsed)
         elif kind in _DROPS:
-            self._drop(self._name_of(parsed.child()), _texts(parsed.child().nameParts()))
+            self._drop(kind, parsed.child())
         elif kind in _ALTERS:
             self._alter(kind, parsed)
-        elif kind == "CreateNamespace":
-            self._ensure(self.whole((*_texts(parsed.name().nameParts()), "")))
+        else:
+            self._carry_out(text, kind, parsed)
+
+    def _carry_out(self, text: str, kind: str, parsed: Any) -> None:
+        """Do in the session what later statements of the script depend on."""
+        if kind == "CreateNamespace":
+            self._ensure(self.whole((*_written(parsed.name()), "")))
         elif kind in _CARRIED_OUT or (kind == "SetCommand" and not _is_kept(text)):
+            if kind == "SetCatalogCommand":
+                self._register(names_after(text, "CATALOG")[:1])
             self._retried(lambda: self._spark.sql(text))
+
+    def _is_foreign_view(self, kind: str, parsed: Any) -> bool:
+        """Return whether a statement makes a view in a catalog that is not Spark's: it becomes a table here."""
+        return kind == "CreateView" and self._name_of(parsed.child())[0].lower() != SPARK_CATALOG
+
+    def _view_as_table(self, parsed: Any) -> str:
+        """Return the statement that makes a table in the place of a view."""
+        parts = self._name_of(parsed.child())
+        self._ensure(parts)
+        names = ", ".join(quoted(str(each._1())) for each in _each(parsed.userSpecifiedColumns()))
+        query = str(parsed.originalText().get())
+        filled = f"SELECT * FROM ({query}) AS `view` ({names})" if names else query  # noqa: S608 (the user's own)
+        return f"CREATE TABLE {'.'.join(map(quoted, parts))} AS {filled}"
 
     def _create_like(self, text: str) -> None:
         source = ".".join(map(quoted, names_after(text, "LIKE")))
@@ -279,7 +307,10 @@ class ScriptSession:
             name = quoted(str(parsed.tempViewName()))
             text = f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {parsed.originalText()}"
         elif kind == "CreateView":
-            self._drop(self._name_of(parsed.child()), _texts(parsed.child().nameParts()))
+            parts = self._name_of(parsed.child())
+            self._ensure(parts)
+            self._forget(parts)
+            self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(quoted, parts))}")
         self._spark.sql(text)
 
     def _create(self, parsed: Any, columns: Iterable[Any]) -> None:
@@ -288,6 +319,12 @@ class ScriptSession:
         if not typed:
             return
         parts = self._name_of(parsed.name())
+        if (
+            str(parsed.nodeName()).startswith("Create")
+            and parsed.ignoreIfExists()
+            and self._tables.get(parts) is not None
+        ):
+            return
         transforms = [str(each.toString()) for each in _each(parsed.partitioning())]
         names = {name.lower(): name for name, _ in typed}
         by = [each.removeprefix("identity(").removesuffix(")").strip("`").lower() for each in transforms]
@@ -297,16 +334,17 @@ class ScriptSession:
             typed = (*(c for c in typed if c[0] not in partitions), *(c for c in typed if c[0] in partitions))
         self.declare(DeclaredTable(parts, typed, partitions))
 
-    def _drop(self, parts: Parts, written: Parts) -> None:
-        """Forget a table and drop a view, whichever has the name."""
-        self._forget(parts)
-        if parts[0] == SPARK_CATALOG:
-            self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(quoted, written))}")
+    def _drop(self, kind: str, name: Any) -> None:
+        """Forget a table, or drop a view."""
+        parts = self._name_of(name)
+        if kind == "DropTable" or parts[0].lower() != SPARK_CATALOG:
+            self._forget(parts)
+        else:
+            self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(quoted, _written(name)))}")
 
     def _rename(self, old: Parts, new: Parts) -> None:
         table = self._tables.get(old)
         if table is not None:
-            self._forget(table.parts)
             self._forget(old)
             parts = (*old[:-1], *new) if len(new) == 1 else self.whole(new)
             self.declare(attrs.evolve(table, parts=parts, identifier=None))
@@ -434,6 +472,12 @@ def _dotted(text: str, begin: int) -> Parts:
             break
         wanted = not wanted
     return tuple(parts)
+
+
+def _written(parsed: Any) -> Parts:
+    """Return the name that a parsed plan holds as it is written: an unresolved identifier, table, view or namespace."""
+    is_new = str(parsed.nodeName()) == "UnresolvedIdentifier"
+    return _texts(parsed.nameParts() if is_new else parsed.multipartIdentifier())
 
 
 def _texts(sequence: Any) -> Parts:
