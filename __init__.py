@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.run import RunState
     from openlineage_pyspark.facets.report import Lineage, LineageEdge, LineageStep
     from openlineage_pyspark.listener.errors import LineageError, ProbeError, RegistrationError
+    from openlineage_pyspark.listener.finished_run import FinishedRun
     from openlineage_pyspark.listener.metrics import Metrics
     from openlineage_pyspark.listener.start.register import Handle, register
     from openlineage_pyspark.listener.static import lineage
@@ -34,6 +35,7 @@ __all__ = [
     "Event",
     "FacetProvider",
     "Field",
+    "FinishedRun",
     "Handle",
     "Identifier",
     "Lineage",
@@ -62,6 +64,7 @@ _HOMES = {
     "Event": "transport.event",
     "FacetProvider": "facets.events.providers",
     "Field": "facets.model.dataset",
+    "FinishedRun": "listener.finished_run",
     "Handle": "listener.start.register",
     "Identifier": "facets.model.dataset",
     "Lineage": "facets.report",
@@ -91,6 +94,20 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Register the magics `%lineage` and `%%lineage`: IPython calls this for `%load_ext openlineage_pyspark`."""
+    from openlineage_pyspark.listener.magics import register_magics
+
+    register_magics(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """Remove the magics: IPython calls this for `%unload_ext openlineage_pyspark`."""
+    from openlineage_pyspark.listener.magics import remove_magics
+
+    remove_magics(ipython)
 
 
 def __dir__() -> list[str]:

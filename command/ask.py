@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.stores import add_store, asking
+from openlineage_pyspark.page.formats import text_of
+from openlineage_pyspark.store.answer_graph import id_of
 from openlineage_pyspark.store.pictures import FORMATS
 from openlineage_pyspark.store.reached import Grain
 
@@ -24,6 +26,8 @@ _BY = "what is listed; default: columns for a column, snapshots (versions) for a
 _UPSTREAM = "Shows where a dataset, a column, a version, a job or a run comes from, the closest first."
 _DOWNSTREAM = "Shows what is made from a dataset, a column, a version, by a job or a run, the closest first."
 _BETWEEN = "Shows the ways from one dataset or column to another, and nothing else."
+
+_FORMATS = ("table", "json", *FORMATS, "html", "svg")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -49,7 +53,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--direct", action="store_true", help="leave out columns that only decide about rows")
     parser.add_argument("--as-of", default="", metavar="TIME", help=_AS_OF)
     parser.add_argument("--ever", action="store_true", help="count what jobs did once and do no longer")
-    parser.add_argument("--format", choices=("table", "json", *FORMATS), default="table", help="default: table")
+    parser.add_argument("--format", choices=_FORMATS, default="table", help="default: table")
     add_store(parser)
 
 
@@ -63,7 +67,7 @@ def _reached(store: Store, options: argparse.Namespace) -> int:
     ask = store.upstream if options.question == "upstream" else store.downstream
     how_far = {"depth": options.depth, "direct": options.direct, "as_of": options.as_of, "ever": options.ever}
     answer = ask(options.thing, **how_far, by=options.by)
-    return _print(answer, options.format)
+    return _print(store, answer, options)
 
 
 def _between(store: Store, options: argparse.Namespace) -> int:
@@ -73,17 +77,29 @@ def _between(store: Store, options: argparse.Namespace) -> int:
     if options.format == "table" and not answer.links:
         Screen().line(f"no way leads from {options.source} to {options.target}")
         return 0
-    return _print(answer, options.format)
+    return _print(store, answer, options)
 
 
-def _print(answer: Answer, format_: str) -> int:
-    if format_ == "json":
-        Screen().json(answer.to_dict())
-    elif format_ in FORMATS:
-        sys.stdout.write(FORMATS[format_](answer))
-    else:
+def _print(store: Store, answer: Answer, options: argparse.Namespace) -> int:
+    if options.format == "table":
         _print_table(Screen(), answer)
+    elif options.format in FORMATS:
+        sys.stdout.write(FORMATS[options.format](answer))
+    elif options.format == "json" and not _is_graph(answer, options):
+        Screen().json(answer.to_dict())
+    else:
+        graph = store.graph_of(answer, direct=options.direct, as_of=options.as_of, ever=options.ever)
+        if options.format == "json":
+            Screen().json({"question": answer.question, "start": id_of(answer.start), **graph.to_dict()})
+        else:
+            sys.stdout.write(text_of(graph, options.format))
     return 0
+
+
+def _is_graph(answer: Answer, options: argparse.Namespace) -> bool:
+    """Return whether the graph's JSON says all: it has no versions, and no edges between jobs."""
+    by_job = getattr(options, "by", "") == Grain.JOB.value
+    return not by_job and not any(node.kind in ("version", "run") for node in answer.all_nodes)
 
 
 def _print_table(screen: Screen, answer: Answer) -> None:

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.stores import add_store, opened
+from openlineage_pyspark.command.view import opened_from
+from openlineage_pyspark.graph.difference import difference
+from openlineage_pyspark.page.formats import text_of as text_of_graph
+from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.diff import diff_of_files, markdown_of, text_of
 from openlineage_pyspark.store.errors import StoreError
 
@@ -21,6 +25,9 @@ _DESCRIPTION = """\
 Shows which columns, edges and expressions came, went or changed, and everything downstream of them. Two event files, or
 folders of them, are compared with each other. Otherwise A and B are two points in time of the store, or two runs. The
 exit code is 0 if nothing changed, 1 if something did, and 2 if the two can't be compared."""
+_TEXTS = ("text", "json", "markdown")
+_GRAPHS = ("mermaid", "dot", "html")
+_FORMAT = "default: text; mermaid and dot draw what changed, html is a page that shows both sides"
 _SIDE = "an event file or a folder of them; a time, an age such as 2d, or `now`; or run:ID"
 
 
@@ -29,7 +36,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser = commands.add_parser("diff", help="what changed in the lineage", description=_DESCRIPTION)
     parser.add_argument("before", metavar="A", help=_SIDE)
     parser.add_argument("after", metavar="B", help="the same")
-    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
+    parser.add_argument("--format", choices=(*_TEXTS, *_GRAPHS), default="text", help=_FORMAT)
     add_store(parser)
     parser.set_defaults(run=run)
 
@@ -46,14 +53,37 @@ def run(options: argparse.Namespace) -> int:
     """
     try:
         found = _diff(options)
+        picture = _graph(options) if options.format in _GRAPHS else ""
     except (StoreError, OSError, EOFError, zlib.error) as problem:
         complain(str(problem))
         return 2
-    if options.format == "json":
+    if picture:
+        sys.stdout.write(picture)
+    elif options.format == "json":
         Screen().json(found.to_dict())
     else:
         sys.stdout.write(markdown_of(found) if options.format == "markdown" else text_of(found))
     return int(bool(found.changes))
+
+
+def _graph(options: argparse.Namespace) -> str:
+    """Return what changed as a picture; as a page, which shows both sides whole."""
+    if any(side.startswith("run:") for side in (options.before, options.after)):
+        raise StoreError(f"two runs can be compared as {', '.join(_TEXTS)}")
+    files = [Path(options.before), Path(options.after)]
+    if all(file.exists() for file in files):
+        problems: list[str] = []
+        sides = []
+        for file in files:
+            with opened_from([file], problems) as store:
+                sides.append(store.graph())
+    else:
+        with opened(options) as store:
+            sides = [store.graph(as_of="" if each == "now" else each) for each in (options.before, options.after)]
+    before, after = sides
+    if options.format == "html":
+        return page_of(after, before=before)
+    return text_of_graph(difference(before, after), options.format)
 
 
 def _diff(options: argparse.Namespace) -> Diff:

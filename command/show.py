@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import zlib
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.event_file import EventFileError, read_lines
@@ -25,6 +28,9 @@ In a terminal a row is one line, and long texts are cut; in a pipe nothing is cu
 # So many lines that are no events are named; a file of something else has one problem in each line.
 _MOST_PROBLEMS = 3
 
+_GRAPHS = ("json", "mermaid", "dot", "html", "svg")
+_FORMAT = "default: table; the others print the graph, with --output what lies around that"
+
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
@@ -36,7 +42,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="only this output: its table, its path, or the last part of either; * matches any text",
     )
     parser.add_argument("--column", metavar="NAME", help="only this column; * matches any text")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print the table and the runs as JSON")
+    parser.add_argument("--format", choices=("table", *_GRAPHS), default="table", help=_FORMAT)
     parser.set_defaults(run=run)
 
 
@@ -52,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
     """
     from openlineage_pyspark.command.screen import Screen, complain
 
+    if options.format != "table":
+        return _draw(options)
     problems: list[str] = []
     try:
         runs = runs_of(_states(options.files, problems))
@@ -77,6 +86,29 @@ def run(options: argparse.Namespace) -> int:
         Screen().json(_document(outputs, runs, options.column))
     else:
         _show(Screen(), outputs, runs, names, options.column)
+    return int(bool(problems))
+
+
+def _draw(options: argparse.Namespace) -> int:
+    """Print the graph of some files, or what lies around one output or column."""
+    from openlineage_pyspark.command.screen import complain
+    from openlineage_pyspark.command.view import opened_from
+    from openlineage_pyspark.page.formats import text_of
+    from openlineage_pyspark.store.errors import StoreError
+
+    if options.json or (options.column is not None and options.output is None):
+        complain("--format takes no --json; --column needs --output")
+        return 2
+    problems: list[str] = []
+    around = ".".join(filter(None, (options.output, options.column)))
+    try:
+        with opened_from([Path(file) for file in options.files], problems) as store:
+            sys.stdout.write(text_of(store.graph(around), options.format))
+    except (StoreError, OSError, EOFError, zlib.error) as problem:
+        complain(str(problem))
+        return 1
+    for problem_of_line in problems[:_MOST_PROBLEMS]:
+        complain(problem_of_line)
     return int(bool(problems))
 
 

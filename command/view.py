@@ -1,4 +1,4 @@
-"""`view`: writes lineage as a page that a browser opens, or as a graph in JSON."""
+"""`view`: writes lineage as a page that a browser opens, or as a graph in another format."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.command.stores import VARIABLE
 from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, JobNode
+from openlineage_pyspark.page.formats import text_of
 from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
@@ -34,6 +35,8 @@ _PATHS = f"event files, also gzipped; folders of them; - for standard input; or 
 _COMPARE = "show what came, went and changed since a time, or since what other files or another store say"
 _SQLITE = b"SQLite format 3\0"
 _WRONG = 2
+_ENDINGS = {"html": "html", "json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
+"""The formats, and the ending of the file that each of them is written to."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -54,7 +57,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--as-of", default="", metavar="TIME", help="the lineage at a time, such as 2026-01-31 or 2d")
     parser.add_argument("--compare", default="", metavar="TIME|EVENTS|STORE", help=_COMPARE)
     parser.add_argument("--ever", action="store_true", help="count what jobs did once and do no longer")
-    parser.add_argument("--format", choices=("html", "json"), default="html", help="default: html")
+    parser.add_argument("--format", choices=tuple(_ENDINGS), default="html", help="default: html")
     parser.set_defaults(run=run)
 
 
@@ -71,14 +74,16 @@ def run(options: argparse.Namespace) -> int:
     if options.depth is not None and (options.depth < 1 or not options.around):
         complain("--depth needs a number of at least 1, and --column or --table")
         return _WRONG
+    if options.compare and options.format != "html":
+        complain("--compare needs --format html")
+        return _WRONG
     problems: list[str] = []
     try:
-        with _opened(options.paths, problems) as store:
+        with opened_from(options.paths, problems) as store:
             graph = _graph(store, options, options.as_of)
             before = _before(store, options, problems) if options.compare else None
-        text = (
-            graph.to_json() + "\n" if options.format == "json" else page_of(graph, before=before, around=options.around)
-        )
+        page = options.format == "html"
+        text = page_of(graph, before=before, around=options.around) if page else text_of(graph, options.format)
         _write(text, graph, options)
     except (StoreError, OSError, EOFError, zlib.error) as problem:
         complain(str(problem))
@@ -97,12 +102,12 @@ def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> G
     other = Path(options.compare)
     if not other.exists():
         return _graph(store, options, options.compare)
-    with _opened([other], problems) as opened:
+    with opened_from([other], problems) as opened:
         return opened.graph(ever=options.ever)
 
 
 def _write(text: str, graph: Graph, options: argparse.Namespace) -> None:
-    output = options.output or f"lineage.{options.format}"
+    output = options.output or f"lineage.{_ENDINGS[options.format]}"
     if output == "-":
         sys.stdout.write(text)
         return
@@ -118,8 +123,20 @@ def _write(text: str, graph: Graph, options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _opened(paths: list[Path], problems: list[str]) -> Iterator[Store]:
-    """Open the store at a path, or one that is made of event files and thrown away."""
+def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
+    """
+    Open the store at a path, or one that is made of event files and thrown away.
+
+    Args:
+        paths: a store's file, or event files and folders of them; if empty, what the environment names.
+        problems: gets a line for each line that is no event.
+
+    Raises:
+        StoreError: there is none.
+        OSError: one can't be read.
+        EOFError: one is compressed, and its end is missing.
+        zlib.error: one is compressed, and damaged.
+    """
     if not paths and os.environ.get(VARIABLE):
         paths = [Path(os.environ[VARIABLE])]
     if not paths:

@@ -1,8 +1,7 @@
-"""Lineage for users: edges as values, as a text table, and as an HTML table in a notebook."""
+"""Lineage for users: edges as values, as a text table, and in a notebook as a graph with tables."""
 
 from __future__ import annotations
 
-import html
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,11 +9,14 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import attrs
+from openlineage_pyspark.facets.lineage_graph import graph_of, operators_of
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.graph.figure import Table, figure
+from openlineage_pyspark.graph.model import Graph, OperatorNode
 
 HEADINGS = ("column", "from", "how")
 """The columns in which lineage is shown, by `lineage()` and on the command line."""
@@ -107,12 +109,14 @@ class Lineage:
         outputs: the datasets that it would write, each with its column lineage; for a query, one entry with None.
         gaps: what no rule covers, and what was assumed instead.
         plan: the analyzed plan as text: each operator with its index and the columns of its output.
+        operators: the operators of the plan, as the graph has them.
     """
 
     inputs: tuple[Dataset, ...]
     outputs: tuple[tuple[Dataset | None, ColumnLineage], ...]
     gaps: tuple[Gap, ...] = ()
     plan: str = ""
+    operators: tuple[OperatorNode, ...] = ()
 
     @property
     def edges(self) -> tuple[LineageEdge, ...]:
@@ -135,6 +139,25 @@ class Lineage:
             "gaps": [attrs.asdict(remark) for remark in self.gaps],
         }
 
+    def graph(self) -> Graph:
+        """Return the lineage as a graph: datasets, columns and the plan's operators, and the edges between columns."""
+        names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
+        return graph_of(self.inputs, self.outputs, self.gaps, self.operators, names.of)
+
+    def to_text(self, format: str) -> str:  # noqa: A002 (the word of the command line)
+        """
+        Return the graph as text.
+
+        Args:
+            format: `json`, `mermaid`, `dot`, `html` or `svg`.
+
+        Raises:
+            ValueError: the format is none of these.
+        """
+        from openlineage_pyspark.page.formats import text_of
+
+        return text_of(self.graph(), format)
+
     def __str__(self) -> str:
         names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
         lines = [names.remark(namespace) for namespace in names.used(self._identifiers())]
@@ -151,21 +174,8 @@ class Lineage:
         return str(self)
 
     def _repr_html_(self) -> str:
-        """Return the tables that a notebook shows."""
-        names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
-        parts = [f"<p>{html.escape(names.remark(each))}</p>" for each in names.used(self._identifiers())]
-        views = reads_views(names.of(dataset.identifier) for dataset in self.inputs if dataset.type == VIEW_TYPE)
-        head = "".join(f"<th>{name}</th>" for name in HEADINGS)
-        for dataset, lineage in self.outputs:
-            title = html.escape(names.of(dataset.identifier) if dataset is not None else QUERY)
-            body = "".join(f"<tr>{_html_cells(row)}</tr>" for row in rows_of(lineage, names))
-            parts += [f"<p>{html.escape(line)}</p>" for line in views]
-            parts.append(
-                f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            )
-        if not self.outputs:
-            parts.append(f"<p>{_NOTHING}</p>")
-        return "".join([*parts, *(f"<p>{html.escape(_remark(gap))}</p>" for gap in self.gaps)])
+        """Return what a notebook shows: the graph, and a table for each output."""
+        return html_of(self, self.graph())
 
     def _identifiers(self) -> Iterator[Identifier]:
         """Yield each dataset that the tables name."""
@@ -233,6 +243,31 @@ def table_of(dataset: Dataset) -> str | None:
     return next((link.name for link in dataset.symlinks if link.type == _TABLE), None)
 
 
+def html_of(lineage: Lineage, graph: Graph, title: str = "") -> str:
+    """
+    Return lineage as a part of an HTML page: a graph, and a table for each output.
+
+    Args:
+        lineage: the lineage.
+        graph: its own graph, or one that says more.
+        title: a sentence above it; empty for none.
+    """
+    names = Names.of_datasets([*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)])
+    views = reads_views(names.of(dataset.identifier) for dataset in lineage.inputs if dataset.type == VIEW_TYPE)
+    tables = [
+        Table(
+            (*HEADINGS, "expression"),
+            [_cells(row) for row in rows_of(columns, names)],
+            names.of(dataset.identifier) if dataset is not None else QUERY,
+            views,
+        )
+        for dataset, columns in lineage.outputs
+    ]
+    remarks = [] if lineage.outputs else [_NOTHING]
+    remarks += [names.remark(each) for each in names.used(lineage._identifiers())]
+    return figure(graph, tables, title=title, remarks=[*remarks, *map(_remark, lineage.gaps)])
+
+
 def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
     """
     Return the lineage of a plan in the form for users.
@@ -246,7 +281,9 @@ def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
     )
     if plan_lineage.columns is not None:
         outputs = ((None, plan_lineage.columns),)
-    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan) if plan is not None else "")
+    if plan is None:
+        return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps)
+    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan), operators_of(plan))
 
 
 def plan_text(plan: Plan) -> str:
@@ -260,13 +297,17 @@ def plan_text(plan: Plan) -> str:
             continue
         seen.add(at)
         operator = plan.operators[at]
-        columns = ", ".join(column.name for column in operator.output)
-        lines.append(f"{'  ' * min(depth, _DEEPEST_INDENT)}{operator.name}#{at} [{columns}]")
+        lines.append(f"{'  ' * min(depth, _DEEPEST_INDENT)}{_line_of(plan, at)}")
         stack.extend((below, depth + 1) for below in reversed(operator.children))
     # The plans of subqueries stand in expressions.
     rest = (at for at in range(len(plan.operators)) if at not in seen)
-    lines += [f"in a subquery: {plan.operators[at].name}#{at}" for at in rest]
+    lines += [f"in a subquery: {_line_of(plan, at)}" for at in rest]
     return "\n".join(lines)
+
+
+def _line_of(plan: Plan, at: int) -> str:
+    operator = plan.operators[at]
+    return f"{operator.name}#{at} [{', '.join(column.name for column in operator.output)}]"
 
 
 def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, str]]:
@@ -316,11 +357,10 @@ def _lines(lineage: ColumnLineage, names: Names) -> list[str]:
     return [f"  {line}".rstrip() for line in lines]
 
 
-def _html_cells(row: tuple[str, str, str]) -> str:
-    column, source, text = (html.escape(cell) for cell in row)
-    kinds, _, expression = text.partition("  ")
-    shown = f"{kinds} <code>{expression}</code>" if expression else kinds
-    return "".join(f'<td style="text-align: left">{cell}</td>' for cell in (column, source, shown))
+def _cells(row: tuple[str, str, str]) -> tuple[str, ...]:
+    """Return the cells of a row, with the expression apart from the kinds."""
+    kinds, _, expression = row[2].partition("  ")
+    return (*row[:2], kinds, expression)
 
 
 def _remark(gap: Gap) -> str:

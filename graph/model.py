@@ -10,9 +10,12 @@ from __future__ import annotations
 import enum
 import json
 from importlib import resources
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 VERSION = "1-0-0"
 """The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
@@ -54,22 +57,24 @@ PREFERENCE = {kind: place for place, kind in enumerate(Kind)}
 """The place of each kind where one target has edges of several: the first is shown first."""
 
 _OF_VALUES = {"IDENTITY": Kind.DIRECT, "TRANSFORMATION": Kind.DERIVED, "AGGREGATION": Kind.AGG}
+_OF_DOUBT = {"opaque": Kind.EXTERNAL, "guessed": Kind.UNKNOWN}
 _OF_ROWS = {
     kind.value: kind for kind in Kind if PREFERENCE[Kind.CONDITIONAL] <= PREFERENCE[kind] < PREFERENCE[Kind.READ]
 }
 
 
-def kind_of(type_: str, subtype: str) -> Kind:
+def kind_of(type_: str, subtype: str, certainty: str = "") -> Kind:
     """
     Return the plain word for a transformation of OpenLineage.
 
     Args:
         type_: DIRECT or INDIRECT; empty if the event does not say.
         subtype: such as IDENTITY or FILTER; empty if the event does not say.
+        certainty: how sure its way is, such as `opaque`; empty if nothing says so.
     """
     if type_ == "INDIRECT":
         return _OF_ROWS.get(subtype, Kind.INFLUENCE)
-    return _OF_VALUES.get(subtype, Kind.UNKNOWN)
+    return _OF_DOUBT.get(certainty) or _OF_VALUES.get(subtype, Kind.UNKNOWN)
 
 
 @attrs.frozen
@@ -86,7 +91,7 @@ class Confidence:
     reason: str
 
 
-READ_FROM_PLAN = Confidence(1.0, "The run states it, as it was read from the plan.")
+READ_FROM_PLAN = Confidence(1.0, "It was read from the plan.")
 STATED = Confidence(1.0, "The run states it.")
 NOT_SAID_HOW = Confidence(0.3, "The run states it, but does not say how the value arrives.")
 
@@ -94,6 +99,52 @@ NOT_SAID_HOW = Confidence(0.3, "The run states it, but does not say how the valu
 def in_part(operator: str) -> Confidence:
     """Return the confidence of what a run states that did not understand an operator of its plan."""
     return Confidence(0.5, f"The run states it, but a part of its plan was not understood: {operator}.")
+
+
+_OF_CERTAINTY = {
+    "opaque": (0.7, "It passes code that can't be read"),
+    "guessed": (0.5, "It passes an operator that is not understood"),
+    "unknown": (0.1, "It was taken from the text of the statement, which was not analyzed"),
+}
+
+
+def sure(certainty: str, steps: Iterable[Step] = ()) -> Confidence:
+    """
+    Return the confidence of an edge whose way is known.
+
+    Args:
+        certainty: how sure the way is: `exact`, `opaque`, `guessed` or `unknown`.
+        steps: its steps; those of this certainty are named in the reason.
+    """
+    if certainty not in _OF_CERTAINTY:
+        return READ_FROM_PLAN
+    value, reason = _OF_CERTAINTY[certainty]
+    operators = ", ".join(dict.fromkeys(step.operator for step in steps if step.certainty == certainty))
+    return Confidence(value, f"{reason}: {operators}." if operators else f"{reason}.")
+
+
+@attrs.frozen
+class Step:
+    """
+    What one operator does to a value on its way.
+
+    Args:
+        operator: its class and its index in the plan, such as `Aggregate#1`.
+        expression: the text of the expression there; empty if there is none.
+        certainty: how sure the step is: `exact`, `opaque`, `guessed` or `unknown`.
+        call_site: the line of the user's Python that made it, such as `jobs/daily.py:12`; empty if it is not known.
+    """
+
+    operator: str
+    expression: str = ""
+    certainty: str = "exact"
+    call_site: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        known = {"expression": self.expression, "callSite": self.call_site}
+        doubt = {"certainty": self.certainty} if self.certainty != "exact" else {}
+        return {"operator": self.operator, **{key: value for key, value in known.items() if value}, **doubt}
 
 
 @attrs.frozen
@@ -168,21 +219,36 @@ class OperatorNode:
         job: the id of the job whose plan it is; empty for a query that is not run.
         index: its place in the plan.
         name: its class, such as `Aggregate`.
+        role: `CTE`, `VIEW` or `SUBQUERY` if its rows are those of one; else empty.
+        label: the name of that; empty without one.
     """
 
     job: str
     index: int
     name: str
+    role: str = ""
+    label: str = ""
 
     @property
     def id(self) -> str:
         """Return its id."""
-        return node_id("operator", self.job, str(self.index))
+        return node_id("operator", self.job, self.text)
+
+    @property
+    def text(self) -> str:
+        """Return how paths name it: its class and its index."""
+        return f"{self.name}#{self.index}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        job = {"job": self.job} if self.job else {}
-        return {"id": self.id, "type": "operator", "index": self.index, "name": self.name, **job}
+        known = {"job": self.job, "role": self.role, "label": self.label}
+        return {
+            "id": self.id,
+            "type": "operator",
+            "index": self.index,
+            "name": self.name,
+            **{key: value for key, value in known.items() if value},
+        }
 
 
 @attrs.frozen
@@ -234,6 +300,7 @@ class RunNode:
         ended: when it ended; empty if no event tells.
         parent: the id of the run that started it; empty without one.
         error: the error message; empty without one.
+        call_site: the line of the user's Python that ran it, such as `jobs/daily.py:12`; empty if it is not known.
     """
 
     run_id: str
@@ -243,6 +310,7 @@ class RunNode:
     ended: str = ""
     parent: str = ""
     error: str = ""
+    call_site: str = ""
 
     @property
     def id(self) -> str:
@@ -251,7 +319,13 @@ class RunNode:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        known = {"started": self.started, "ended": self.ended, "parent": self.parent, "error": self.error}
+        known = {
+            "started": self.started,
+            "ended": self.ended,
+            "parent": self.parent,
+            "error": self.error,
+            "callSite": self.call_site,
+        }
         return {
             "id": self.id,
             "type": "run",
@@ -279,9 +353,12 @@ class GraphEdge:
         subtype: its subtype.
         masking: whether the value can't be recognized afterwards.
         expression: the text that makes the target; empty without one.
-        operator_path: the operators on the way from the source to the target; empty if it is not known.
+        operator_path: the operators on the way from the source to the target, each with its index in the plan, such as
+            `Aggregate#1`; empty if it is not known.
         job: the id of the job that does it; empty for a query that is not run.
         last_run: the id of the last run that said so.
+        steps: those of the operators that do more than pass the value on, in order; empty if they are not known.
+        change: `came`, `went` or `changed` in a graph of differences; else empty.
     """
 
     source: str
@@ -295,12 +372,14 @@ class GraphEdge:
     operator_path: tuple[str, ...] = ()
     job: str = ""
     last_run: str = ""
+    steps: tuple[Step, ...] = ()
+    change: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         known = {"type": self.type, "subtype": self.subtype}
         openlineage = {key: value for key, value in known.items() if value}
-        texts = {"expression": self.expression, "job": self.job, "lastRun": self.last_run}
+        texts = {"expression": self.expression, "job": self.job, "lastRun": self.last_run, "change": self.change}
         return {
             "from": self.source,
             "to": self.target,
@@ -308,10 +387,16 @@ class GraphEdge:
             **({"openlineage": openlineage} if openlineage else {}),
             **{key: value for key, value in texts.items() if value},
             **({"operatorPath": list(self.operator_path)} if self.operator_path else {}),
+            **({"steps": [step.to_dict() for step in self.steps]} if self.steps else {}),
             **({"masking": True} if self.masking else {}),
             "confidence": self.confidence.value,
             "reason": self.confidence.reason,
         }
+
+
+def preferred(edge: GraphEdge) -> tuple[int, float]:
+    """Return what sorts the edges to one target: by their kinds, and the surest of a kind first."""
+    return PREFERENCE[edge.kind], -edge.confidence.value
 
 
 @attrs.frozen
@@ -367,6 +452,12 @@ class Graph:
     def to_json(self) -> str:
         """Return its JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from openlineage_pyspark.graph.figure import figure
+
+        return figure(self)
 
 
 def node_id(type_: str, *names: str) -> str:

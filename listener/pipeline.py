@@ -59,6 +59,7 @@ class Pipeline:
         code: kind of code that can't be read -> how often the plans of those runs have it.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
         ended: when the context ended (timezone-aware); None while it runs.
+        last: the last state of the run inside the application that ended last; None before one has.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Pipeline:
         self.code: Counter[str] = Counter()
         self.gaps: dict[Gap, None] = {}
         self.ended: datetime.datetime | None = None
+        self.last: RedactedState | None = None
         self._application = application
         self._options = options
         self._providers = tuple(providers)
@@ -174,6 +176,7 @@ class Pipeline:
             self.gaps.update(dict.fromkeys(encoded.gaps))
         if made.event_type in TERMINAL_TYPES and made.parent_run_id is not None:
             self._count(shown, len(encoded.gaps))
+            self.last = shown
 
     def _count(self, ended: RunState, remarks: int) -> None:
         lineages = [output.lineage for output in ended.outputs if output.lineage is not None]

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 
 import attrs
-from openlineage_pyspark.facets.model.run import Gap, Outcome
+from openlineage_pyspark.facets.model.run import Gap, Outcome, RunState
 from openlineage_pyspark.listener.guard import LOG, Guard
 from openlineage_pyspark.listener.metrics import Metrics
 from openlineage_pyspark.listener.pipeline import Pipeline
@@ -123,11 +123,20 @@ class Worker:
     def flush(self, timeout_seconds: float) -> bool:
         """Wait until everything Spark has reported so far is delivered, or time is up; return whether all of it was."""
         end = time.monotonic() + timeout_seconds
+        handled = self.handle(timeout_seconds)
+        return self._delivery.flush(max(0.0, end - time.monotonic())) == 0 and handled
+
+    def handle(self, timeout_seconds: float) -> bool:
+        """Wait until the events of everything Spark has reported so far are made, or time is up; return whether so."""
         barrier = threading.Event()
         self._barriers.append(barrier)
         self._guard.run("waking the worker", self._probe.wake)
-        handled = barrier.wait(timeout_seconds)
-        return self._delivery.flush(max(0.0, end - time.monotonic())) == 0 and handled
+        return barrier.wait(timeout_seconds)
+
+    @property
+    def last(self) -> RunState | None:
+        """The last state of the run that ended last, without the application's own; None before one has ended."""
+        return self._pipeline.last
 
     @property
     def counts(self) -> Counts:

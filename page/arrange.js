@@ -1,12 +1,13 @@
 /**
  * Which boxes are shown, and where they stand.
  *
- * @typedef {{focus: string, level: string, direction: string, depth: number, indirect: boolean, from: string,
- *   to: string, folded: Set<string>, opened: Set<string>}} Asked
+ * @typedef {{focus: string, level: string, direction: string, depth: number, indirect: boolean, uncertain: boolean,
+ *   parts: boolean, from: string, to: string, folded: Set<string>, opened: Set<string>}} Asked
  * @typedef {{id: string, isJob: boolean, x: number, y: number, w: number, h: number, rows: Column[], more: number}} Box
  * @typedef {{d: string, top: number, bottom: number, left: number, right: number}} Curve
  * @typedef {{edge: Edge, curve: Curve}} Route
- * @typedef {{key: string, ends: string[], change: Change, curve: Curve}} Flow
+ * @typedef {{key: string, ends: string[], change: Change, told?: boolean}} Link `told`: edges between columns say it too.
+ * @typedef {Link & {curve: Curve}} Flow
  * @typedef {{boxes: Map<string, Box>, routes: Route[], flows: Flow[], width: number, height: number, hidden: number}} Picture
  */
 
@@ -106,7 +107,19 @@ function arrange(lineage, asked, wanted) {
     boxes.set(id, box);
     graph.setNode(id, { width: box.w, height: box.h });
   }
+  /** @type {Link[]} */
   const links = jobsOnly ? jobLinks(lineage, kept) : flowLinks(lineage, kept);
+  if (asked.parts && !jobsOnly) {
+    for (const link of partLinks(lineage, asked, kept)) {
+      links.push(link);
+      for (const id of link.ends) {
+        if (!lineage.parts.has(id) || boxes.has(id)) continue;
+        const box = sized(lineage, asked, id, wanted);
+        boxes.set(id, box);
+        graph.setNode(id, { width: box.w, height: box.h });
+      }
+    }
+  }
   for (const { ends } of links) if (ends[0] !== ends[1]) graph.setEdge(ends[0], ends[1]);
   dagre.layout(graph);
   let [width, height] = [0, 0];
@@ -166,12 +179,36 @@ function sized(lineage, asked, id, wanted) {
  * @param {Set<string>} kept
  */
 function flowLinks(lineage, kept) {
+  /** @type {Link[]} */
   const found = [];
   for (const [key, change] of lineage.flows) {
     const ends = key.split("\n");
-    if (kept.has(ends[0]) && kept.has(ends[1])) found.push({ key, ends, change });
+    const told = ends.every((end) => lineage.datasets.has(end));
+    if (kept.has(ends[0]) && kept.has(ends[1])) found.push({ key, ends, change, told });
   }
   return found;
+}
+
+/**
+ * Return the links through CTEs, views and subqueries: from a dataset through them to its job, or to what is made.
+ * @param {Lineage} lineage
+ * @param {Asked} asked
+ * @param {Set<string>} kept
+ */
+function partLinks(lineage, asked, kept) {
+  /** @type {Map<string, Link>} */
+  const found = new Map();
+  for (const edge of lineage.edges) {
+    const [from, to] = [lineage.datasetOf(edge.from), edge.job || lineage.datasetOf(edge.to)];
+    const parts = lineage.partsOf(edge);
+    if (!parts.length || !kept.has(from) || !kept.has(to) || !lineage.counts(edge, asked.indirect)) continue;
+    [from, ...parts].forEach((id, place, all) => {
+      const ends = [id, all[place + 1] || to];
+      const key = ends.join("\n");
+      found.set(key, { key, ends, change: "", told: true });
+    });
+  }
+  return [...found.values()];
 }
 
 /**
@@ -180,7 +217,7 @@ function flowLinks(lineage, kept) {
  * @param {Set<string>} kept
  */
 function jobLinks(lineage, kept) {
-  /** @type {Map<string, {key: string, ends: string[], change: Change}>} */
+  /** @type {Map<string, Link>} */
   const found = new Map();
   for (const id of kept) {
     for (const dataset of lineage.jobs.get(id)?.writes || []) {
@@ -212,12 +249,13 @@ function routesOf(lineage, asked, boxes) {
   }
   const routes = [];
   for (const edge of lineage.edges) {
-    if (!asked.indirect && isInfluence(edge)) continue;
+    if (!lineage.counts(edge, asked.indirect)) continue;
     const [from, to] = [places.get(edge.from), places.get(edge.to)];
     if (!from || !to) continue;
     const job = boxes.get(edge.job || "");
     if (edge.job && !job) continue;
-    const through = job ? [left(job), right(job)] : [];
+    const parts = asked.parts ? lineage.partsOf(edge).map((id) => boxes.get(id)) : [];
+    const through = [...parts, ...(job ? [job] : [])].flatMap((box) => (box ? [left(box), right(box)] : []));
     routes.push({ edge, curve: curveOf([[from[0] + BOX_WIDTH, from[1]], ...through, to]) });
   }
   return routes;
@@ -234,7 +272,7 @@ function right(box) {
 }
 
 /**
- * Return a smooth curve through points: curved between the first and the second, straight through a job.
+ * Return a smooth curve through points: curved between boxes, straight through those on the way.
  * @param {number[][]} points
  * @returns {Curve}
  */
@@ -243,7 +281,7 @@ function curveOf(points) {
   for (let place = 1; place < points.length; place++) {
     const [x1, y1] = points[place - 1];
     const [x2, y2] = points[place];
-    if (points.length === 4 && place === 2) {
+    if (points.length > 2 && place % 2 === 0) {
       d += `L${x2},${y2}`;
       continue;
     }

@@ -27,6 +27,7 @@ class Page {
     for (const pane of [canvas, left]) this.listenTo(pane);
     this.listenToMap();
     byId("times").hidden = !this.compared;
+    byId("parts").closest("label")?.toggleAttribute("hidden", !this.lineage.parts.size);
     this.ask();
     this.fit();
   }
@@ -47,6 +48,8 @@ class Page {
       direction: oneOf(said.get("direction"), ["both", "up", "down"]),
       depth: depth === "all" || (!depth && first) ? Infinity : Math.max(1, Number(depth) || 2),
       indirect: said.get("indirect") !== "0",
+      uncertain: said.get("uncertain") !== "0",
+      parts: said.get("parts") === "1",
       from: named("from"),
       to: named("to"),
       time: oneOf(said.get("time"), ["changes", "sides", "before", "now"]),
@@ -63,6 +66,8 @@ class Page {
     if (asked.level !== "columns") said.set("level", asked.level);
     if (asked.direction !== "both") said.set("direction", asked.direction);
     if (!asked.indirect) said.set("indirect", "0");
+    if (!asked.uncertain) said.set("uncertain", "0");
+    if (asked.parts) said.set("parts", "1");
     if (this.compared && asked.time !== "changes") said.set("time", asked.time);
     const text = said.toString();
     if (text !== location.hash.slice(1)) history.pushState(null, "", text ? `#${text}` : location.pathname + location.search);
@@ -113,6 +118,7 @@ class Page {
    */
   ask(anew = true) {
     const { asked, lineage } = this;
+    lineage.uncertain = asked.uncertain;
     this.lit = this.litBy(asked.lit);
     if (anew || !this.picture.boxes.size) this.picture = arrange(lineage, asked, this.lit.ids);
     else this.picture = refilled(lineage, asked, this.picture, this.lit.ids);
@@ -149,6 +155,7 @@ class Page {
     }
     for (const edge of edges) {
       for (const each of [edge.from, edge.to, lineage.datasetOf(edge.from), lineage.datasetOf(edge.to), edge.job || ""]) ids.add(each);
+      for (const each of lineage.partsOf(edge)) ids.add(each);
     }
     ids.add(lineage.datasetOf(id));
     ids.delete("");
@@ -169,7 +176,7 @@ class Page {
     if (![...select("depth").options].some((option) => option.value === depth)) select("depth").add(new Option(depth, depth));
     select("depth").value = depth;
     select("depth").disabled = !asked.focus;
-    input("indirect").checked = asked.indirect;
+    for (const key of /** @type {const} */ (["indirect", "uncertain", "parts"])) input(key).checked = asked[key];
     const ends = [asked.from && `from ${shown(lineage.label(asked.from), 120)}`, asked.to && `to ${shown(lineage.label(asked.to), 120)}`].filter(Boolean);
     const rest = asked.from && asked.to ? (picture.boxes.size ? "" : ": there is none") : ": choose the other end";
     const leave = el("button", { type: "button" }, "Leave the path");
@@ -423,7 +430,7 @@ class Page {
     changed("direction", (value) => Object.assign(this.asked, { direction: value }));
     changed("depth", (value) => Object.assign(this.asked, { depth: value === "all" ? Infinity : Number(value) }));
     changed("time", (value) => Object.assign(this.asked, { time: value }));
-    changed("indirect", () => Object.assign(this.asked, { indirect: input("indirect").checked }));
+    for (const key of ["indirect", "uncertain", "parts"]) changed(key, () => Object.assign(this.asked, { [key]: input(key).checked }));
     const pressed = (/** @type {string} */ id, /** @type {() => void} */ act) => byId(id).addEventListener("click", act);
     pressed("nearer", () => this.zoom(1.25));
     pressed("further", () => this.zoom(0.8));

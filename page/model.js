@@ -3,15 +3,20 @@
  *
  * @typedef {"came" | "went" | "changed" | ""} Change
  * @typedef {{id: string, label: string, namespace: string, name: string, otherNames: string[], format: string,
- *   columns: Column[], change: Change, writers: Set<string>, readers: Set<string>}} Dataset
+ *   columns: Column[], change: Change, writers: Set<string>, readers: Set<string>, sources: Set<string>,
+ *   targets: Set<string>}} Dataset
  * @typedef {{id: string, name: string, dataset: string, dataType: string, change: Change}} Column
- * @typedef {{id: string, job: string, runId: string, state: string, started: string, ended: string, error: string}} Run
+ * @typedef {{id: string, job: string, runId: string, state: string, started: string, ended: string, error: string,
+ *   callSite: string}} Run
  * @typedef {{id: string, namespace: string, name: string, processing: string, kind: string, sql: string, runs: Run[],
  *   reads: Set<string>, writes: Set<string>, warnings: Warning[], change: Change}} Job
  * @typedef {{message: string, operator?: string, job?: string, run?: string}} Warning
+ * @typedef {{id: string, index: number, name: string, role: string, label: string, job: string}} Part A CTE, a view or a
+ *   subquery of a statement.
+ * @typedef {{operator: string, expression?: string, certainty?: string, callSite?: string}} Step
  * @typedef {{from: string, to: string, type: string, openlineage?: {type?: string, subtype?: string},
  *   expression?: string, operatorPath?: string[], masking?: boolean, job?: string, lastRun?: string,
- *   confidence: number, reason: string, change?: Change, was?: string}} Edge
+ *   steps?: Step[], confidence: number, reason: string, change?: Change, was?: string}} Edge
  * @typedef {{nodes: any[], edges: Edge[], warnings: Warning[], time?: string}} GraphJson
  */
 
@@ -106,6 +111,12 @@ class Lineage {
     this.jobs = new Map();
     /** @type {Map<string, Run>} */
     this.runs = new Map();
+    /** @type {Map<string, Part>} */
+    this.parts = new Map();
+    /** @type {Map<string, string>} */
+    this.partIds = new Map();
+    /** Whether uncertain edges count. */
+    this.uncertain = true;
     /** @type {Edge[]} */
     this.edges = [];
     /** @type {Map<string, Edge[]>} */
@@ -126,7 +137,8 @@ class Lineage {
     const change = node.change || "";
     if (node.type === "dataset") {
       const known = { otherNames: [], format: "", ...node, change };
-      this.datasets.set(node.id, { ...known, columns: [], writers: new Set(), readers: new Set() });
+      const [writers, readers, sources, targets] = [0, 1, 2, 3].map(() => new Set());
+      this.datasets.set(node.id, { ...known, columns: [], writers, readers, sources, targets });
     } else if (node.type === "column") {
       const column = { dataType: "", ...node, change };
       this.columns.set(node.id, column);
@@ -135,9 +147,13 @@ class Lineage {
       const known = { processing: "", kind: "", sql: "", ...node, change };
       this.jobs.set(node.id, { ...known, runs: [], reads: new Set(), writes: new Set(), warnings: [] });
     } else if (node.type === "run") {
-      const run = { started: "", ended: "", error: "", ...node };
+      const run = { started: "", ended: "", error: "", callSite: "", ...node };
       this.runs.set(node.id, run);
       this.jobs.get(node.job)?.runs.push(run);
+    } else if (node.type === "operator" && node.role) {
+      const part = { label: "", job: "", ...node };
+      this.parts.set(node.id, part);
+      this.partIds.set(`${part.job}\n${part.name}#${part.index}`, node.id);
     }
   }
 
@@ -152,7 +168,10 @@ class Lineage {
     this.edges.push(edge);
     push(this.into, edge.to, edge);
     push(this.outOf, edge.from, edge);
-    if (!edge.job) return;
+    if (!edge.job) {
+      this.addDirect(this.datasetOf(edge.from), this.datasetOf(edge.to), edge.change || "");
+      return;
+    }
     this.addFlow(edge.job, this.datasetOf(edge.from), true, edge.change || "", true);
     this.addFlow(edge.job, this.datasetOf(edge.to), false, edge.change || "", true);
   }
@@ -175,6 +194,30 @@ class Lineage {
   }
 
   /**
+   * Add that one dataset is made from another by a statement that is no job.
+   * @param {string} from
+   * @param {string} to
+   * @param {Change} change
+   */
+  addDirect(from, to, change) {
+    if (from === to) return;
+    this.datasets.get(from)?.targets.add(to);
+    this.datasets.get(to)?.sources.add(from);
+    const key = `${from}\n${to}`;
+    if (!this.flows.has(key)) this.flows.set(key, change);
+  }
+
+  /**
+   * Return the CTEs, views and subqueries that an edge passes, from its source on.
+   * @param {Edge} edge
+   */
+  partsOf(edge) {
+    if (!this.partIds.size) return [];
+    const found = (edge.operatorPath || []).map((operator) => this.partIds.get(`${edge.job || ""}\n${operator}`) || "");
+    return [...new Set(found.filter(Boolean))];
+  }
+
+  /**
    * Return the dataset that an id belongs to: itself, or that of a column; empty for others.
    * @param {string} id
    */
@@ -189,6 +232,8 @@ class Lineage {
   label(id) {
     const column = this.columns.get(id);
     if (column) return `${this.datasets.get(column.dataset)?.label}.${column.name}`;
+    const part = this.parts.get(id);
+    if (part) return part.label || `${part.name}#${part.index}`;
     return this.datasets.get(id)?.label ?? this.jobs.get(id)?.name ?? id;
   }
 
@@ -225,6 +270,15 @@ class Lineage {
   }
 
   /**
+   * Return whether an edge is among those that are asked for.
+   * @param {Edge} edge
+   * @param {boolean} indirect
+   */
+  counts(edge, indirect) {
+    return (indirect || !isInfluence(edge)) && (this.uncertain || !isDoubtful(edge));
+  }
+
+  /**
    * Return the edges at a place, one step up or down. All rows of a dataset have all of its columns.
    * @param {string} id
    * @param {boolean} down
@@ -236,7 +290,7 @@ class Lineage {
     const places = dataset ? [id, ...dataset.columns.map((each) => each.id)] : this.family(id);
     if (!down && !dataset) places.push(this.datasetOf(id));
     const found = places.flatMap((place) => index.get(place) || []);
-    return indirect ? found : found.filter((edge) => !isInfluence(edge));
+    return found.filter((edge) => this.counts(edge, indirect));
   }
 
   /**
@@ -312,14 +366,14 @@ class Lineage {
    */
   neighbours(id, down) {
     const dataset = this.datasets.get(id);
-    if (dataset) return down ? dataset.readers : dataset.writers;
+    if (dataset) return [...(down ? dataset.readers : dataset.writers), ...(down ? dataset.targets : dataset.sources)];
     const job = this.jobs.get(id);
     return job ? (down ? job.writes : job.reads) : [];
   }
 
   /** Return the boxes that are connected to anything, or all if none is. */
   connected() {
-    const datasets = [...this.datasets.values()].filter((each) => each.readers.size + each.writers.size);
+    const datasets = [...this.datasets.values()].filter((each) => degree(each));
     const jobs = [...this.jobs.values()].filter((each) => each.reads.size + each.writes.size);
     const found = [...datasets, ...jobs].map((each) => each.id);
     return found.length ? found : [...this.datasets.keys()];
@@ -330,8 +384,7 @@ class Lineage {
     let best = "";
     let most = -1;
     for (const each of this.datasets.values()) {
-      const jobs = each.readers.size + each.writers.size;
-      if (jobs > most) [best, most] = [each.id, jobs];
+      if (degree(each) > most) [best, most] = [each.id, degree(each)];
     }
     return best;
   }
@@ -343,6 +396,24 @@ class Lineage {
   state(job) {
     return job.runs.length ? outcome(job.runs[0]) : "";
   }
+}
+
+/**
+ * Return how much there is around a dataset.
+ * @param {Dataset} dataset
+ */
+function degree(dataset) {
+  return dataset.readers.size + dataset.writers.size + dataset.sources.size + dataset.targets.size;
+}
+
+/**
+ * Return edges of values and then those that decide, the surest first; those that are equally sure keep their order.
+ * @template {Edge} E
+ * @param {E[]} edges
+ * @returns {E[]}
+ */
+function surestFirst(edges) {
+  return [...edges].sort((a, b) => Number(isInfluence(a)) - Number(isInfluence(b)) || b.confidence - a.confidence);
 }
 
 /**

@@ -112,7 +112,8 @@ class Panel {
     const state = outcome(run);
     const line = el("span", { class: `run ${state}` }, `${MARKS[state]} ${shown(run.state, 20)} ${timeOf(run.ended || run.started)}`);
     const lasted = run.started && run.ended ? ` (${duration(run)})` : "";
-    return el("span", {}, line, lasted, ...(run.error ? [el("code", {}, shownLines(run.error, 600))] : []));
+    const site = run.callSite ? [" ", el("small", {}, shown(run.callSite, 300))] : [];
+    return el("span", {}, line, lasted, ...site, ...(run.error ? [el("code", {}, shownLines(run.error, 600))] : []));
   }
 
   /** @param {Warning[]} warnings */
@@ -179,8 +180,11 @@ class Panel {
   /** @param {Dataset} dataset */
   ofDataset(dataset) {
     const others = dataset.otherNames.length ? [el("p", {}, "also called ", shown(dataset.otherNames.join(", "), 1000))] : [];
+    const direct = (/** @type {string} */ title, /** @type {Set<string>} */ ids) => this.listed(title, [...ids], (id) => el("li", {}, this.link(id)));
     return [
       ...others,
+      ...direct("Made from", dataset.sources),
+      ...direct("Makes", dataset.targets),
       ...(dataset.format ? [el("p", {}, shown(dataset.format, 60))] : []),
       ...this.listed("Written by", [...dataset.writers], (job) => el("li", {}, this.link(job), ...this.lastRun(job))),
       ...this.listed("Read by", [...dataset.readers], (job) => el("li", {}, this.link(job), ...this.lastRun(job))),
@@ -198,7 +202,7 @@ class Panel {
   edgeList(title, edges) {
     /** @type {Map<string, Edge[]>} */
     const groups = new Map();
-    for (const edge of edges) push(groups, `${edge.from}\n${edge.to}\n${edge.job}`, edge);
+    for (const edge of surestFirst(edges)) push(groups, `${edge.from}\n${edge.to}\n${edge.job}`, edge);
     const items = this.listed(`${title} (${groups.size})`, [...groups.values()].slice(0, MOST_EDGES * 20), (group) => this.edgeItem(group));
     return items.length ? items : [el("h3", {}, title), el("p", {}, "nothing that an event tells")];
   }
@@ -211,17 +215,11 @@ class Panel {
     const [first] = edges;
     const every = this.lineage.datasets.has(first.to) ? " (every row)" : "";
     const item = el("li", { class: "edge-item" }, this.link(first.from), " → ", this.link(first.to), every);
-    for (const edge of edges) {
-      const tone = isDoubtful(edge) ? "tag doubt" : "tag";
-      const line = el("div", {}, el("span", { class: tone, title: HOW[edge.type] || "" }, edge.type));
-      if (edge.change) line.append(el("span", { class: `tag ${edge.change}` }, edge.change));
-      const own = [edge.openlineage?.type, edge.openlineage?.subtype].filter(Boolean).join(" ");
-      line.append(el("small", {}, shown(own, 60) + (edge.masking ? ", masked" : "")));
-      item.append(line);
-      if (edge.was) item.append(el("code", { class: "went" }, shownLines(edge.was, 4000)));
-      if (edge.expression) item.append(el("code", {}, shownLines(edge.expression, 4000)));
-      if (edge.operatorPath?.length) item.append(el("small", {}, shown(edge.operatorPath.join(" > "), 1000)));
-      if (isDoubtful(edge)) item.append(el("div", { class: "doubt" }, `confidence ${edge.confidence}: ${shown(edge.reason, 500)}`));
+    const [surest, rest] = parted(edges);
+    for (const edge of surest) item.append(...this.edgeLines(edge));
+    if (rest.length) {
+      const lines = rest.flatMap((edge) => this.edgeLines(edge));
+      item.append(el("details", { class: "rest" }, el("summary", {}, `${rest.length} less certain`), ...lines));
     }
     const job = first.job ? this.lineage.jobs.get(first.job) : undefined;
     if (job) {
@@ -230,6 +228,52 @@ class Panel {
     }
     return item;
   }
+
+  /**
+   * Return what is known of one edge: its kind, its expression, its way and how sure it is.
+   * @param {Edge} edge
+   */
+  edgeLines(edge) {
+    const tone = isDoubtful(edge) ? "tag doubt" : "tag";
+    const line = el("div", {}, el("span", { class: tone, title: HOW[edge.type] || "" }, edge.type));
+    if (edge.change) line.append(el("span", { class: `tag ${edge.change}` }, edge.change));
+    const own = [edge.openlineage?.type, edge.openlineage?.subtype].filter(Boolean).join(" ");
+    line.append(el("small", {}, shown(own, 60) + (edge.masking ? ", masked" : "")));
+    const lines = [line];
+    if (edge.was) lines.push(el("code", { class: "went" }, shownLines(edge.was, 4000)));
+    if (edge.expression) lines.push(el("code", {}, shownLines(edge.expression, 4000)));
+    const sure = `confidence ${edge.confidence}: ${shown(edge.reason, 500)}`;
+    if (edge.operatorPath?.length) lines.push(this.wayOf(edge, sure));
+    if (isDoubtful(edge)) lines.push(el("div", { class: "doubt" }, sure));
+    return lines;
+  }
+
+  /**
+   * Return the operators that an edge passes, and on demand what each of them does.
+   * @param {Edge} edge
+   * @param {string} sure How sure the edge is.
+   */
+  wayOf(edge, sure) {
+    const path = shown((edge.operatorPath || []).join(" > "), 1000);
+    const steps = (edge.steps || []).slice(0, MOST_LISTED).map((step) => {
+      const item = el("li", {}, el("span", { class: step.certainty ? "doubt" : "" }, shown(step.operator, 100)));
+      if (step.certainty) item.append(el("span", { class: "tag doubt" }, shown(step.certainty, 20)));
+      if (step.callSite) item.append(el("small", {}, ` ${shown(step.callSite, 300)}`));
+      if (step.expression) item.append(el("code", {}, shownLines(step.expression, 4000)));
+      return item;
+    });
+    const list = steps.length ? [el("ol", {}, ...steps)] : [];
+    return el("details", { class: "way" }, el("summary", {}, el("small", {}, path)), el("small", {}, sure), ...list);
+  }
+}
+
+/**
+ * Return the edges that are as sure as the surest, and the others.
+ * @param {Edge[]} edges
+ */
+function parted(edges) {
+  const most = Math.max(...edges.map((edge) => edge.confidence));
+  return [edges.filter((edge) => edge.confidence === most), edges.filter((edge) => edge.confidence < most)];
 }
 
 /** @param {number} number @param {string} noun */

@@ -9,6 +9,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const FAR = 0.4;
 const MARKS = { good: "✓", bad: "✕", open: "…" };
+const PARTS = { CTE: "CTE", VIEW: "View", SUBQUERY: "Subquery" };
 const STATES = { good: "complete", bad: "failed", open: "not finished" };
 
 /**
@@ -112,10 +113,12 @@ class Scene {
     known?.g.remove();
     const job = this.lineage.jobs.get(box.id);
     const dataset = this.lineage.datasets.get(box.id);
+    const part = this.lineage.parts.get(box.id);
     const thing = job || dataset;
-    if (!thing || !this.isShown(thing.change)) return;
+    if (!part && (!thing || !this.isShown(thing.change))) return;
     const g = svg("g", { transform: `translate(${box.x},${box.y})` });
     if (job) this.drawJob(g, job);
+    else if (part) this.drawPart(g, part);
     else if (dataset) this.drawDataset(g, box, dataset, box.rows.length <= 60 ? 0 : first, box.rows.length <= 60 ? box.rows.length : last);
     this.boxes.appendChild(g);
     this.drawn.set(box.id, { g, first, last });
@@ -136,6 +139,23 @@ class Scene {
     svg("text", { x: 24, y: 17, "clip-path": `url(#${this.canvas.id}-clip)` }, g, shown(shortName(job.name), 21));
     if (job.warnings.length) svg("text", { x: JOB_WIDTH - 14, y: 17, class: "doubt" }, g, "!");
     svg("title", {}, g, shown(job.name, 300) + said + warned);
+  }
+
+  /**
+   * @param {SVGElement} g
+   * @param {Part} part
+   */
+  drawPart(g, part) {
+    const what = PARTS[part.role] || "";
+    const name = `${what} ${shown(this.lineage.label(part.id), 200)}`;
+    g.setAttribute("class", this.classes("part", part.id, ""));
+    g.setAttribute("role", "img");
+    g.setAttribute("aria-label", name);
+    svg("rect", { width: JOB_WIDTH, height: HEAD, rx: 4 }, g);
+    const text = svg("text", { x: 8, y: 17, "clip-path": `url(#${this.canvas.id}-clip)` }, g);
+    svg("tspan", { class: "type" }, text, `${what} `);
+    svg("tspan", {}, text, shown(this.lineage.label(part.id), 20));
+    svg("title", {}, g, name);
   }
 
   /**
@@ -219,7 +239,7 @@ class Scene {
     const byColumns = routes.length > 0 && routes.length <= MOST_ROUTES && (view.scale >= FAR || all);
     const bare = new Set(routes.map(({ edge }) => edge.job));
     for (const flow of flows) {
-      const hasRoutes = byColumns && flow.ends.some((end) => bare.has(end));
+      const hasRoutes = byColumns && (flow.told || flow.ends.some((end) => bare.has(end)));
       this.drawPath(flow, !hasRoutes && (all || crosses(flow.curve, frame)), () => this.flowClasses(flow), this.lines);
     }
     for (const route of routes) {

@@ -5,33 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from openlineage_pyspark.graph.model import (
-    NOT_SAID_HOW,
-    PREFERENCE,
     READ_FROM_PLAN,
     STATED,
     ColumnNode,
     DatasetNode,
     Graph,
     GraphEdge,
-    GraphWarning,
     JobNode,
     Kind,
     RunNode,
     column_id,
-    in_part,
     kind_of,
     node_id,
 )
-from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.store.ids import id_lists
 from openlineage_pyspark.store.names import datasets, find, whole_name
 from openlineage_pyspark.store.reach import Direction, Limits, holding_since, reach
-from openlineage_pyspark.store.rows import InvalidEventError, parse_event, remarks_of
+from openlineage_pyspark.store.rows import identity
 from openlineage_pyspark.store.times import known_time
+from openlineage_pyspark.store.told import call_sites_of, explained, operators_of, told_by, warnings_of
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.graph.model import Confidence, Node
+    from openlineage_pyspark.graph.model import Node
     from openlineage_pyspark.store.names import DatasetName, Tables
+    from openlineage_pyspark.store.reached import Answer
 
 RUNS_OF_A_JOB = 5
 """How many of the latest runs of each job are nodes."""
@@ -52,6 +51,39 @@ def whole_graph(tables: Tables, limits: Limits, around: str = "") -> Graph:
         StoreError: nothing is called so, or several things are.
     """
     return _Builder(tables, limits).build(_around(tables, limits, around) if around else None)
+
+
+def graph_of_answer(tables: Tables, limits: Limits, answer: Answer) -> Graph:
+    """
+    Return an answer as a graph, with all that the store knows of its nodes and edges.
+
+    Args:
+        tables: the store.
+        limits: those that the question had.
+        answer: the answer. One with versions or runs is given as it is.
+    """
+    base = answer.graph()
+    if any(node.kind in ("version", "run") for node in answer.all_nodes):
+        return base
+    wanted = {identity("dataset", node.namespace, node.name) for node in answer.all_nodes if node.dataset}
+    every = _Builder(tables, limits).build(wanted)
+    pairs = {(edge.source, edge.target, edge.job) for edge in base.edges}
+    edges = tuple(edge for edge in every.edges if (edge.source, edge.target, edge.job) in pairs)
+    ids = {node.id for node in base.nodes}
+    operators = {node.id for node in operators_of(edges)}
+    nodes = [
+        node
+        for node in every.nodes
+        if (node.job in ids if isinstance(node, RunNode) else node.id in ids or node.id in operators)
+    ]
+    known = {node.id for node in nodes}
+    found = {(edge.source, edge.target, edge.job) for edge in edges}
+    return Graph(
+        (*nodes, *(node for node in base.nodes if node.id not in known)),
+        (*edges, *(edge for edge in base.edges if (edge.source, edge.target, edge.job) not in found)),
+        tuple(warning for warning in every.warnings if warning.job in ids),
+        every.time,
+    )
 
 
 def _around(tables: Tables, limits: Limits, around: str) -> set[int]:
@@ -77,24 +109,26 @@ class _Builder:
         Args:
             only: the datasets that it has; None for all.
         """
-        flows = [flow for flow in self._flows() if only is None or flow[1] in only]
-        derived = [row for row in self._derived() if only is None or {row[0], row[2]} <= only]
+        name_ids = None if only is None else self._name_ids(only)
+        flows = self._flows(name_ids)
+        derived = [row for row in self._derived(name_ids) if only is None or row[0] in only]
         ids = {flow[1] for flow in flows} | {row[place] for row in derived for place in (0, 2)}
         named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
         jobs = self._jobs({flow[0] for flow in flows} | {row[4] for row in derived}, every=only is None)
         runs = self._runs(jobs)
-        remarks = self._remarks({run.run_id for run in runs} | {row[9] for row in derived if row[9]})
+        sites = call_sites_of(self._tables, (run.run_id for run in runs), self._limits.time)
+        runs = [attrs.evolve(run, call_site=sites.get(run.run_id, "")) for run in runs]
+        told = told_by(
+            self._tables, {run.run_id for run in runs} | {row[9] for row in derived if row[9]}, self._limits.time
+        )
         nodes: list[Node] = list(self._datasets(named))
         columns = self._columns(named, derived)
         job_of_run = {run.run_id: run.job for run in runs}
-        warnings = tuple(
-            GraphWarning(message, operator, job_of_run.get(run, ""), node_id("run", run))
-            for run in sorted(remarks)
-            for operator, message in remarks[run]
-        )
-        edges = [*self._flow_edges(flows, named, jobs), *_column_edges(derived, named, jobs, remarks)]
+        edges = explained(_column_edges(derived, named, jobs), told)
+        nodes += [*columns, *jobs.values(), *runs, *operators_of(edges)]
+        every_edge = (*self._flow_edges(flows, named, jobs), *edges)
         time = "" if self._limits.as_of is None else _text_of(self._limits.as_of)
-        return Graph((*nodes, *columns, *jobs.values(), *runs), tuple(edges), warnings, time)
+        return Graph(tuple(nodes), every_edge, warnings_of(told, job_of_run), time)
 
     def _every_dataset(self) -> set[int]:
         sql = (
@@ -102,27 +136,44 @@ class _Builder:
         )
         return {row[0] for row in self._tables.query(sql, (self._limits.time,))}
 
-    def _flows(self) -> list[tuple[int, int, bool]]:
+    def _name_ids(self, only: set[int]) -> set[int]:
+        """Return the ids of all names of some datasets."""
+        found: set[int] = set()
+        for listed in id_lists(only):
+            sql = f"SELECT name_id FROM dataset_identity WHERE dataset_id IN ({listed})"  # noqa: S608 (numbers alone)
+            found |= {row[0] for row in self._tables.query(sql)}
+        return found
+
+    def _flows(self, name_ids: set[int] | None) -> list[tuple[int, int, bool]]:
         """Return which job reads or writes which dataset, as job, dataset, and whether it writes."""
         found: dict[tuple[int, int, bool], None] = {}
         for table, writes in (("source_job_lineage", False), ("sink_job_lineage", True)):
-            rows = self._tables.query(
+            sql = (
                 "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names alone)
-                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id ORDER BY 1, 2"
+                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id"
             )
+            rows = sorted(self._among(sql, "l.name_id", name_ids))
             found |= {(job, dataset, writes): None for job, dataset, *_ in self._holding(rows, job=0)}
         return list(found)
 
-    def _derived(self) -> list[tuple[Any, ...]]:
+    def _derived(self, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
         """Return the rows of column lineage that hold: source, column, target, column, job, words, text, run."""
-        rows = self._tables.query(
+        sql = (
             "SELECT s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, "
             "c.masking, c.expression, c.last_run, c.first_time, c.last_time FROM column_lineage c "
-            "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id "
-            "ORDER BY c.last_time"
+            "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
         )
+        rows = sorted(self._among(sql, "c.output_id", name_ids), key=lambda row: row[-1])
         latest = {row[:8]: row for row in self._holding(rows, job=4) if not self._limits.direct or row[5] != "INDIRECT"}
         return list(latest.values())
+
+    def _among(self, sql: str, column: str, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, or those of them that have one of some ids in a column."""
+        if name_ids is None:
+            return self._tables.query(sql)
+        return [
+            row for listed in id_lists(name_ids) for row in self._tables.query(f"{sql} WHERE {column} IN ({listed})")
+        ]
 
     def _holding(self, rows: list[tuple[Any, ...]], job: int) -> Iterator[tuple[Any, ...]]:
         """Return those rows that hold at the time asked for; their last two columns are the first and the last time."""
@@ -205,22 +256,6 @@ class _Builder:
                 )
         return found
 
-    def _remarks(self, runs: set[str]) -> dict[str, list[tuple[str, str]]]:
-        """Return what runs did not understand: for each run, operators with messages."""
-        found: dict[str, dict[tuple[str, str], None]] = {}
-        every = sorted(runs)
-        for begin in range(0, len(every), MOST_IN_A_LIST):
-            part = every[begin : begin + MOST_IN_A_LIST]
-            marks = ", ".join("?" * len(part))
-            rows = self._tables.query(
-                f"SELECT run_id, json FROM event WHERE run_id IN ({marks}) AND time <= ? "  # noqa: S608 (marks alone)
-                "AND json LIKE '%\"extractionError\"%'",
-                (*part, self._limits.time),
-            )
-            for run, text in rows:
-                found.setdefault(run, {}).update(dict.fromkeys(_remarks_of(text)))
-        return {run: list(remarks) for run, remarks in found.items() if remarks}
-
     def _flow_edges(
         self, flows: Sequence[tuple[int, int, bool]], named: dict[int, DatasetName], jobs: dict[int, JobNode]
     ) -> Iterator[GraphEdge]:
@@ -231,20 +266,15 @@ class _Builder:
 
 
 def _column_edges(
-    derived: Iterable[tuple[Any, ...]],
-    named: dict[int, DatasetName],
-    jobs: dict[int, JobNode],
-    remarks: dict[str, list[tuple[str, str]]],
-) -> list[GraphEdge]:
+    derived: Iterable[tuple[Any, ...]], named: dict[int, DatasetName], jobs: dict[int, JobNode]
+) -> Iterator[GraphEdge]:
     ids = {dataset: _dataset_id(name) for dataset, name in named.items()}
-    found = []
     for source, read, target, written, job, type_, subtype, masking, text, run, *_ in derived:
-        kind = kind_of(type_, subtype)
-        edge = GraphEdge(
+        yield GraphEdge(
             column_id(ids[source], read),
             column_id(ids[target], written),
-            kind,
-            _confidence(kind, remarks.get(run)),
+            kind_of(type_, subtype),
+            READ_FROM_PLAN,
             type_,
             subtype,
             masking=bool(masking),
@@ -252,24 +282,6 @@ def _column_edges(
             job=jobs[job].id,
             last_run=node_id("run", run) if run else "",
         )
-        found.append(edge)
-    return sorted(found, key=lambda each: (each.target, each.source, PREFERENCE[each.kind], each.job))
-
-
-def _confidence(kind: Kind, remarks: list[tuple[str, str]] | None) -> Confidence:
-    if kind is Kind.UNKNOWN:
-        return NOT_SAID_HOW
-    if remarks:
-        operators = dict.fromkeys(operator or message for operator, message in remarks)
-        return in_part(", ".join(operators))
-    return READ_FROM_PLAN
-
-
-def _remarks_of(text: str) -> Iterator[tuple[str, str]]:
-    try:
-        yield from remarks_of(parse_event(text))
-    except InvalidEventError:
-        return
 
 
 def _dataset_id(dataset: DatasetName) -> str:

@@ -13,6 +13,8 @@ from openlineage_pyspark.store.reach import Direction
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from openlineage_pyspark.graph.model import Graph
+
 
 class Grain(enum.Enum):
     """What the nodes of an answer are."""
@@ -144,6 +146,27 @@ class Answer:
                 for link in self.links
             ],
         }
+
+    def graph(self) -> Graph:
+        """Return the answer as a graph. A version stands as a column of its dataset, and a run as its job."""
+        from openlineage_pyspark.store.answer_graph import graph_of
+
+        return graph_of(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the graph, and the edges as a table."""
+        from openlineage_pyspark.graph.figure import Table, figure
+        from openlineage_pyspark.store.answer_graph import id_of
+
+        columns, rows = self.table()
+        told = [at for at in range(len(columns)) if any(row[at] not in (None, "") for row in rows)]
+        cells = [["" if row[at] is None else str(row[at]) for at in told] for row in rows]
+        headings = [columns[at].replace("_", " ") for at in told]
+        caption = f"{self.question} of {self.start.label}" if self.question != "between" else "from one to the other"
+        remarks = () if rows else (f"nothing in the store is {self.question} of {self.start.label}",)
+        return figure(
+            self.graph(), [Table(headings, cells, caption)] if rows else [], around=id_of(self.start), remarks=remarks
+        )
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str | int | bool | None, ...]]]:
         """Return the edges as a table: the names of its columns, and its rows."""

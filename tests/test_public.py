@@ -18,6 +18,7 @@ CLASSES_AND_FUNCTIONS = [
     "Event",
     "FacetProvider",
     "Field",
+    "FinishedRun",
     "Handle",
     "Identifier",
     "Lineage",
@@ -67,7 +68,7 @@ def test_the_functions_take_these_arguments() -> None:
     signatures = {name: str(inspect.signature(getattr(openlineage_pyspark, name))) for name in ("lineage", "register")}
 
     assert signatures == {
-        "lineage": "(spark: 'SparkSession', query: 'DataFrame | str') -> 'Lineage'",
+        "lineage": "(spark: 'SparkSession', query: 'DataFrame | str', *, from_text: 'bool' = True) -> 'Lineage'",
         "register": "(spark: 'SparkSession', options: 'Mapping[str, str] | None' = None) -> 'Handle'",
     }
 
@@ -75,9 +76,10 @@ def test_the_functions_take_these_arguments() -> None:
 def test_a_handle_can_be_closed_flushed_and_asked() -> None:
     handle = openlineage_pyspark.Handle
 
-    assert public(handle) == ["close", "flush", "is_open", "metrics"]
+    assert public(handle) == ["close", "flush", "is_open", "last_run", "metrics"]
     assert str(inspect.signature(handle.close)) == "(self) -> 'bool'"
     assert str(inspect.signature(handle.flush)) == "(self, timeout_seconds: 'float' = 10.0) -> 'bool'"
+    assert str(inspect.signature(handle.last_run)) == "(self, timeout_seconds: 'float' = 10.0) -> 'FinishedRun | None'"
     assert str(inspect.signature(handle.metrics)) == "(self) -> 'Metrics'"
     assert isinstance(handle.is_open, property)
 
@@ -88,6 +90,7 @@ def test_the_values_have_these_fields() -> None:
         for kind in (
             openlineage_pyspark.CustomFacets,
             openlineage_pyspark.Event,
+            openlineage_pyspark.FinishedRun,
             openlineage_pyspark.Identifier,
             openlineage_pyspark.Lineage,
             openlineage_pyspark.LineageEdge,
@@ -100,8 +103,9 @@ def test_the_values_have_these_fields() -> None:
     assert fields == {
         "CustomFacets": ["run", "job", "inputs", "outputs"],
         "Event": ["run_id", "event_type", "body", "parent_run_id", "id", "reads", "writes"],
+        "FinishedRun": ["job", "job_namespace", "run_id", "state", "ended", "error", "lineage"],
         "Identifier": ["namespace", "name"],
-        "Lineage": ["inputs", "outputs", "gaps", "plan"],
+        "Lineage": ["inputs", "outputs", "gaps", "plan", "operators"],
         "LineageEdge": [
             "source",
             "source_namespace",

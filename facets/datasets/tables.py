@@ -71,11 +71,12 @@ def catalog_table(table: Described, session: Session, fields: tuple[Field, ...] 
 
 @reads(
     {
+        "org.apache.spark.sql.catalyst.AliasIdentifier": {"name": "name"},
         "org.apache.spark.sql.catalyst.TableIdentifier": {
             "table": "table",
             "database": "database",
             "catalog": "catalog",
-        }
+        },
     }
 )
 def table_name(identifier: object, *, case_sensitive: bool = False) -> str | None:

@@ -25,6 +25,7 @@ from openlineage_pyspark.listener.start.strict import STRICT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from openlineage_pyspark.listener.finished_run import FinishedRun
     from openlineage_pyspark.listener.metrics import Metrics
     from openlineage_pyspark.listener.worker import Worker
     from pyspark.sql import SparkSession
@@ -109,6 +110,27 @@ class Handle:
         if os.getpid() != self._pid or self._made_worker is None:
             return Metrics()
         return self._made_worker.metrics()
+
+    def last_run(self, timeout_seconds: float = 10.0) -> FinishedRun | None:
+        """
+        Return the run that has ended last, with its lineage; a notebook shows it as a graph.
+
+        Args:
+            timeout_seconds: the longest time to wait for what Spark has not told yet.
+
+        Returns:
+            The run; None if none has ended, and in a forked process.
+        """
+        from openlineage_pyspark.listener.finished_run import finished_run
+
+        if self.is_open:
+            end = time.monotonic() + timeout_seconds
+            self._guard.run("waiting for Spark's events", self._settle, timeout_seconds)
+            if self._worker is not None:
+                self._worker.handle(max(0.0, end - time.monotonic()))
+        if os.getpid() != self._pid or self._made_worker is None or self._made_worker.last is None:
+            return None
+        return finished_run(self._made_worker.last)
 
     @property
     def _worker(self) -> Worker | None:
@@ -252,13 +274,14 @@ def finish() -> None:
     STRICT.judge(outcome)
 
 
-def _handle_of(context: Any) -> Handle | None:
+def handle_of(context: Any) -> Handle | None:
+    """Return the listener that is attached to a context; None without one."""
     return next((handle for handle in _HANDLES if handle._context is context), None)
 
 
 def stopped(context: Any) -> None:
     """Tell the listener of a context, if there is one, that the context has stopped."""
-    handle = _handle_of(context)
+    handle = handle_of(context)
     if handle is not None:
         Guard().run("stopping", handle._stopped)
 
@@ -288,7 +311,7 @@ def register(spark: SparkSession, options: Mapping[str, str] | None = None) -> H
             conf = {**dict(context.getConf().getAll()), **_with_prefix(options or {})}
     except ProbeError as problem:
         raise RegistrationError(str(problem)) from problem
-    known = _handle_of(context)
+    known = handle_of(context)
     if known is not None:
         ignored = "; the new settings are ignored, close() it first to change them" if options else ""
         LOG.warning("openlineage: a listener is already registered, its handle is returned%s", ignored)

@@ -82,7 +82,7 @@ def test_edges_say_how_a_column_is_made_in_plain_words_and_in_openlineages(first
     )
     assert (total.confidence.value, total.confidence.reason) == (
         1.0,
-        "The run states it, as it was read from the plan.",
+        "It was read from the plan.",
     )
 
 
@@ -209,12 +209,12 @@ def test_names_with_the_sign_between_names_never_give_the_same_id() -> None:
 def test_an_operator_and_a_path_of_operators_have_their_place_in_the_json() -> None:
     operator = OperatorNode("", 3, "Aggregate")
     source, target = DatasetNode("n", "a", "a"), DatasetNode("n", "b", "b")
-    edge = GraphEdge(source.id, target.id, Kind.DIRECT, in_part("X"), operator_path=("Relation", "Aggregate"))
+    edge = GraphEdge(source.id, target.id, Kind.DIRECT, in_part("X"), operator_path=("Relation#4", "Aggregate#3"))
     document = Graph((source, target, operator), (edge,)).to_dict()
 
     jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
-    assert document["nodes"][2] == {"id": "operator||3", "type": "operator", "index": 3, "name": "Aggregate"}
-    assert document["edges"][0]["operatorPath"] == ["Relation", "Aggregate"]
+    assert document["nodes"][2] == {"id": "operator||Aggregate#3", "type": "operator", "index": 3, "name": "Aggregate"}
+    assert document["edges"][0]["operatorPath"] == ["Relation#4", "Aggregate#3"]
 
 
 def test_what_events_say_of_errors_in_another_shape_is_left_out(tmp_path: Path) -> None:

@@ -341,3 +341,18 @@ def test_code_that_can_not_be_read_is_counted_once_for_each_run_that_has_ended()
     assert dict(found.pipeline.code) == {}
     found.take(end(1), start(3, **written), end(3))
     assert dict(found.pipeline.code) == {"pythonFunctions": 2}
+
+
+def test_the_last_state_of_the_run_that_ended_last_is_kept_as_its_event_says_it() -> None:
+    """The application's own run is none of them."""
+    found = way(options=EventOptions(redaction=Redaction(known=(CANARY,))))
+    assert found.pipeline.last is None
+    sql = f"INSERT INTO t SELECT '{CANARY}' AS password"
+    found.take(start(1, **save("/out"), sql=sql), end(1), start(2, **save("/later")))
+    kept = found.pipeline.last
+
+    assert kept is not None
+    assert (kept.event_type, kept.run_id) == ("COMPLETE", found.submitted.bodies[-2]["run"]["runId"])
+    assert CANARY not in repr(kept)
+    found.pipeline.ship(attrs.evolve(kept, run_id=RUN.run_id))
+    assert found.pipeline.last is kept

@@ -16,6 +16,8 @@ from openlineage_pyspark.graph.model import (
     GraphEdge,
     JobNode,
     Kind,
+    OperatorNode,
+    Step,
 )
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -341,22 +343,24 @@ def hostile() -> Graph:
         source, target = DatasetNode(name, f"s{number}{name}", name), DatasetNode(name, f"t{number}{name}", name)
         job = JobNode(name, f"{number}{name}", name, name, name)
         columns = [ColumnNode(each.id, name, name) for each in (source, target)]
-        nodes += [source, target, job, *columns]
+        part = OperatorNode(job.id, number, name, "CTE", name)
+        nodes += [source, target, job, *columns, part]
         edges += [
             GraphEdge(source.id, job.id, Kind.READ, STATED, job=job.id),
             GraphEdge(job.id, target.id, Kind.WRITE, STATED, job=job.id),
             GraphEdge(
                 *(columns[0].id, columns[1].id, Kind.DERIVED, READ_FROM_PLAN, name, name),
                 expression=name,
-                operator_path=(name,),
+                operator_path=(name, part.text),
                 job=job.id,
+                steps=(Step(name, name, name, name),),
             ),
         ]
     return Graph(tuple(nodes), tuple(edges))
 
 
 def test_hostile_names_do_no_harm(seen):
-    seen.open(hostile())
+    seen.open(hostile(), "#parts=1")
     kinds = "return [...new Set([...document.querySelectorAll('#canvas *, #panel *')].map((each) => each.localName))]"
     boxes = seen.script("return document.querySelectorAll('#canvas .box').length")
     names = seen.script("return [...document.querySelectorAll('#canvas .name')].map((each) => each.textContent)")

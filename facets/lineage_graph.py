@@ -1,0 +1,196 @@
+"""The lineage of one plan as a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.facets.model.plan import (
+    CTE_DEFINITION,
+    SUBQUERY_ALIAS,
+    VIEW,
+    Described,
+    OperatorRef,
+    references,
+)
+from openlineage_pyspark.graph.model import (
+    ColumnNode,
+    DatasetNode,
+    Graph,
+    GraphEdge,
+    GraphWarning,
+    OperatorNode,
+    Step,
+    column_id,
+    kind_of,
+    node_id,
+    preferred,
+    sure,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge
+    from openlineage_pyspark.facets.model.plan import Operator, Plan
+    from openlineage_pyspark.facets.model.run import Gap
+
+    Outputs = Sequence[tuple[Dataset | None, ColumnLineage]]
+
+_QUERY = "(query)"
+"""The name of what a query gives that writes nothing."""
+_MADE_UP = "__auto_generated_subquery_name"
+_NOT_READ = {
+    "opaque": "can't be read: its result is taken to depend on all of its arguments",
+    "unknown": "was taken from the text of the statement, which was not analyzed",
+}
+
+
+def graph_of(
+    inputs: Sequence[Dataset],
+    outputs: Outputs,
+    gaps: Iterable[Gap],
+    operators: Iterable[OperatorNode],
+    label: Callable[[Identifier], str],
+) -> Graph:
+    """
+    Return the lineage of a plan as a graph.
+
+    Args:
+        inputs: the datasets that it reads.
+        outputs: the datasets that it writes, each with its lineage; for a query, one entry with None.
+        gaps: what no rule covers.
+        operators: the operators of the plan.
+        label: gives a dataset's name as people know it.
+    """
+    edges = tuple(edge for dataset, lineage in outputs for edge in _edges(_output_id(dataset), lineage))
+    written = [dataset for dataset, _ in outputs if dataset is not None]
+    datasets = {_id(each.identifier): _dataset(each, label) for each in (*inputs, *written)}
+    if any(dataset is None for dataset, _ in outputs):
+        datasets[_output_id(None)] = DatasetNode("", _QUERY, _QUERY)
+    for _, lineage in outputs:
+        for edge in lineage.edges:
+            node = DatasetNode(edge.dataset.namespace, edge.dataset.name, label(edge.dataset))
+            datasets.setdefault(node.id, node)
+    columns: dict[str, ColumnNode] = {}
+    for column in _columns((*inputs, *written), outputs):
+        columns.setdefault(column.id, column)
+    warnings = dict.fromkeys((*(GraphWarning(gap.message, gap.task) for gap in gaps), *_unread(edges)))
+    return Graph((*datasets.values(), *columns.values(), *operators), edges, tuple(warnings))
+
+
+def operators_of(plan: Plan) -> tuple[OperatorNode, ...]:
+    """Return the operators of a plan; those whose rows are a view, a subquery or a CTE of the statement say so."""
+    defined = {at.children[0] for at in plan.operators if at.class_name == CTE_DEFINITION and at.children}
+    held = {
+        reference.index
+        for expression in plan.expressions
+        for value in expression.arguments.values()
+        for reference in references(value)
+        if isinstance(reference, OperatorRef)
+    }
+    found = []
+    for index, operator in enumerate(plan.operators):
+        role, name = _role(plan, index, defined)
+        if not role and index in held:
+            role = "SUBQUERY"
+        found.append(OperatorNode("", index, operator.name, role, name))
+    return tuple(found)
+
+
+def _name(operator: Operator, argument: str) -> str:
+    """Return the name of a view or an alias; empty for one that Spark made up."""
+    said = operator.described(argument)
+    if said is None:
+        return ""
+    table = said.values.get("identifier")
+    if isinstance(table, Described):
+        parts = [table.text(part) for part in ("catalog", "database", "table")]
+        return ".".join(part for part in parts if part and part != "spark_catalog")
+    name = said.text("name") or ""
+    return "" if name.startswith(_MADE_UP) else name
+
+
+def _role(plan: Plan, index: int, defined: set[int]) -> tuple[str, str]:
+    """Return `CTE`, `VIEW` or `SUBQUERY` with its name for an operator that gives its rows; else two empty texts."""
+    operator = plan.operators[index]
+    if operator.class_name == VIEW:
+        return "VIEW", _name(operator, "desc")
+    if operator.class_name != SUBQUERY_ALIAS:
+        return "", ""
+    name = _name(operator, "identifier")
+    if index in defined:
+        return "CTE", name
+    below = plan.operators[operator.children[0]] if operator.children else None
+    # An alias of a table, a view or a CTE is another name for that, and no subquery.
+    is_other_name = below is None or not below.children or below.class_name in (SUBQUERY_ALIAS, VIEW)
+    return ("", "") if is_other_name else ("SUBQUERY", name)
+
+
+def _dataset(dataset: Dataset, label: Callable[[Identifier], str]) -> DatasetNode:
+    others = tuple(f"{link.namespace}/{link.name}" for link in dataset.symlinks)
+    stored = dataset.storage_layer if dataset.storage_layer not in (None, "default") else dataset.file_format
+    at = dataset.identifier
+    return DatasetNode(at.namespace, at.name, label(at), others, stored or "")
+
+
+def _columns(datasets: Iterable[Dataset], outputs: Outputs) -> Iterator[ColumnNode]:
+    """Yield the columns of the schemas in their order, then those that edges alone name."""
+    for dataset in datasets:
+        yield from _fields(_id(dataset.identifier), "", dataset.fields)
+    for output, lineage in outputs:
+        for column in lineage.columns:
+            yield ColumnNode(_output_id(output), column.name)
+        for edge in lineage.edges:
+            yield ColumnNode(_id(edge.dataset), edge.field)
+
+
+def _fields(dataset: str, prefix: str, fields: Iterable[Field]) -> Iterator[ColumnNode]:
+    for field in fields:
+        yield ColumnNode(dataset, prefix + field.name, field.type)
+        if field.type == "struct":
+            yield from _fields(dataset, f"{prefix}{field.name}.", field.fields)
+
+
+def _edges(output: str, lineage: ColumnLineage) -> Iterator[GraphEdge]:
+    """Yield the edges of an output, those of its columns in order, then those on all rows; preferred kinds first."""
+    for column, edges in (*((column.name, column.edges) for column in lineage.columns), ("", lineage.dataset)):
+        target = column_id(output, column)
+        yield from sorted((made for edge in edges for made in _made(edge, target)), key=preferred)
+
+
+def _made(edge: Edge, target: str) -> Iterator[GraphEdge]:
+    for each in edge.transformations:
+        certainty = each.way.certainty.word
+        steps = tuple(
+            Step(step.operator, step.expression, step.certainty.word, step.call_site) for step in each.way.steps
+        )
+        yield GraphEdge(
+            column_id(_id(edge.dataset), edge.field),
+            target,
+            kind_of(each.type, each.subtype, certainty),
+            sure(certainty, steps),
+            each.type,
+            each.subtype,
+            each.masking,
+            expression=each.description,
+            operator_path=each.way.operators,
+            steps=steps,
+        )
+
+
+def _unread(edges: Iterable[GraphEdge]) -> Iterator[GraphWarning]:
+    """Yield what is not read on the ways of edges, each once. Operators without a rule are gaps of the plan already."""
+    for edge in edges:
+        for step in edge.steps:
+            if step.certainty in _NOT_READ:
+                what = " ".join(step.expression.split()) or step.operator
+                yield GraphWarning(f"{what} {_NOT_READ[step.certainty]}", step.operator)
+
+
+def _output_id(dataset: Dataset | None) -> str:
+    return node_id("dataset", "", _QUERY) if dataset is None else _id(dataset.identifier)
+
+
+def _id(dataset: Identifier) -> str:
+    return node_id("dataset", dataset.namespace, dataset.name)

@@ -1,0 +1,90 @@
+"""
+Shows a graph in a notebook: its picture, small, with a table beneath it.
+
+It is plain HTML with the SVG inside: Jupyter, VS Code and nbconvert show it without an extension and without a script.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.graph.svg import Bounds, shown, svg
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from openlineage_pyspark.graph.model import Graph
+
+_BOUNDS = Bounds(boxes=40, rows=12, lines=600)
+_MOST_ROWS = 500
+_LONGEST_CELL = 2000
+_FRAME = "overflow:auto;max-height:{}px;margin:4px 0"
+_CELL = "text-align:left;vertical-align:top;overflow-wrap:anywhere"
+
+
+@attrs.frozen
+class Table:
+    """
+    A table beneath a picture.
+
+    Args:
+        headings: the names of its columns. The column `expression` is shown as code.
+        rows: its rows. Only the first 500 are shown, and the rest is counted.
+        caption: its title; empty for none.
+        remarks: sentences above it.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+    remarks: Sequence[str] = ()
+
+
+def figure(
+    graph: Graph, tables: Iterable[Table] = (), *, title: str = "", around: str = "", remarks: Iterable[str] = ()
+) -> str:
+    """
+    Return a graph and tables as a part of an HTML page.
+
+    Args:
+        graph: the graph.
+        tables: the tables.
+        title: a sentence above the picture; empty for none.
+        around: the id of the node that the picture is about.
+        remarks: sentences below the tables.
+    """
+    frame = f'role="region" aria-label="Lineage graph" tabindex="0" style="{_FRAME.format(460)}"'
+    picture = f"<div {frame}>{svg(graph, around=around, bounds=_BOUNDS)}</div>"
+    above = _paragraph(title) if title else ""
+    return f"<div>{above}{picture}{''.join(map(_table, tables))}{''.join(map(_paragraph, remarks))}</div>"
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col" style="{_CELL}">{_text(name)}</th>' for name in table.headings)
+    code = [name == "expression" for name in table.headings]
+    body = "".join(
+        f"<tr>{''.join(_cell(cell, code=is_code) for cell, is_code in zip(row, code, strict=True))}</tr>"
+        for row in table.rows[:_MOST_ROWS]
+    )
+    more = len(table.rows) - _MOST_ROWS
+    above = "".join(map(_paragraph, table.remarks))
+    below = _paragraph(f"{more:,} more rows are not shown") if more > 0 else ""
+    caption = f'<caption style="text-align:left">{_text(table.caption)}</caption>' if table.caption else ""
+    inner = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'{above}<div style="{_FRAME.format(400)}">{inner}</div>{below}'
+
+
+def _cell(text: str, *, code: bool) -> str:
+    # Between these tags the direction of a name changes nothing around it.
+    inner = f"<code>{_text(text)}</code>" if code and text else f"<bdi>{_text(text)}</bdi>" if text else ""
+    return f'<td style="{_CELL}">{inner}</td>'
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{_text(text)}</p>"
+
+
+def _text(text: str) -> str:
+    return html.escape(shown(" ".join(text.split()), _LONGEST_CELL), quote=False)

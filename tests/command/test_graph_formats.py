@@ -1,0 +1,114 @@
+"""The commands that give lineage as a graph, as people type them."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from openlineage_pyspark.graph.model import schema
+from support.lineage_events import text_of
+from support.shop import later, shop
+
+BEGINS = {
+    "json": '{"version"',
+    "mermaid": "flowchart LR\n",
+    "dot": "digraph lineage {\n",
+    "html": "<!doctype",
+    "svg": "<svg",
+}
+
+
+@pytest.fixture
+def events(tmp_path):
+    path = tmp_path / "events.ndjson"
+    path.write_text(text_of(shop()))
+    return str(path)
+
+
+@pytest.fixture
+def store(tmp_path, run):
+    path = tmp_path / "both.ndjson"
+    path.write_text(text_of([*shop(), *later()]))
+    stored = str(tmp_path / "lineage.db")
+    assert run("ingest", str(path), "--store", stored)[0] == 0
+    return stored
+
+
+@pytest.mark.parametrize("format_", BEGINS)
+def test_each_command_prints_the_graph_in_each_format(events, store, run, format_):
+    for command in (
+        ("view", events, "-o", "-"),
+        ("show", events),
+        ("show", events, "--output", "daily", "--column", "total"),
+        ("upstream", "daily.total", "--store", store),
+        ("downstream", "clean", "--store", store),
+        ("between", "clean", "guessed", "--store", store),
+    ):
+        code, shown, errors = run(*command, "--format", format_)
+        assert (code, errors) == (0, "")
+        if format_ != "json":
+            assert shown.startswith(BEGINS[format_]), command
+            continue
+        jsonschema.validate(json.loads(shown), schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_the_json_of_an_answer_is_the_graph_of_what_it_names(store, run):
+    document = json.loads(run("upstream", "guessed.score", "--store", store, "--format", "json")[1])
+
+    assert (document["question"], document["start"]) == ("upstream", "column|lake|guessed|score")
+    edges = [(edge["from"], edge["to"], edge["type"], edge["confidence"]) for edge in document["edges"]]
+    assert edges == [
+        ("column|file|/lake/orders|amount", "column|lake|clean|amount", "DIRECT", 1.0),
+        ("column|lake|clean|amount", "column|lake|daily|total", "AGG", 1.0),
+        ("column|lake|daily|total", "column|lake|guessed|score", "DERIVED", 0.5),
+    ]
+    assert [warning["operator"] for warning in document["warnings"]] == ["MapInPandas"]
+    assert {node["name"] for node in document["nodes"] if node["type"] == "job"} == {
+        *("shop.clean", "shop.daily", "shop.guess"),
+    }
+
+
+def test_an_answer_of_tables_has_the_jobs_between_them(store, run):
+    document = json.loads(run("downstream", "daily", "--depth", "1", "--store", store, "--format", "json")[1])
+
+    assert {(edge["from"], edge["to"]) for edge in document["edges"] if edge["type"] == "READ"} == {
+        ("dataset|lake|daily", f"job|jobs|shop.{name}") for name in ("guess", "late", "new", "report")
+    }
+    assert {edge["type"] for edge in document["edges"]} == {"READ", "WRITE"}
+
+
+@pytest.mark.parametrize("by", ["snapshot", "job"])
+def test_the_json_of_versions_and_of_jobs_is_the_answer_itself(store, run, by):
+    document = json.loads(run("upstream", "daily", "--by", by, "--store", store, "--format", "json")[1])
+
+    assert {"question", "start", "nodes", "edges"} == document.keys()
+
+
+def test_what_changed_is_drawn(tmp_path, events, run):
+    after = tmp_path / "after.ndjson"
+    after.write_text(text_of([*shop(), *later()]))
+    code, shown, _ = run("diff", events, str(after), "--format", "mermaid")
+
+    assert code == 1
+    labels = sorted(line.split("|")[1] for line in shown.splitlines() if "|" in line)
+    assert labels == [
+        *['"+ DIRECT"'] * 2,
+        '"- DIRECT"',
+        '"- DIRECT"',
+        '"- GROUP_BY GROUP_BY of day"',
+        '"~ AGG sum(net)"',
+    ]
+    assert run("diff", events, str(after), "--format", "html")[1].count(' id="before">{"version"') == 1
+    assert run("diff", events, str(after), "--format", "dot")[1].count(" -> ") == shown.count(">|")
+
+
+def test_what_can_not_be_drawn_is_said(events, store, run):
+    assert run("diff", "run:r1", "run:r2", "--store", store, "--format", "dot") == (
+        *(2, ""),
+        "openlineage-pyspark: two runs can be compared as text, json, markdown\n",
+    )
+    assert run("show", events, "--format", "dot", "--json")[0] == 2
+    assert run("show", events, "--format", "dot", "--column", "total")[0] == 2
+    assert run("show", events, "--format", "dot", "--output", "nowhere")[0] == 1
+    assert run("view", events, "--format", "dot", "--compare", "2d")[0] == 2

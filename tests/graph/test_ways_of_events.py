@@ -1,0 +1,129 @@
+"""The graph of a store: the operators, the steps and the certainty that events tell of their edges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from openlineage_pyspark.graph.model import Graph, GraphEdge, Kind, OperatorNode, RunNode, Step, in_part, schema, sure
+from openlineage_pyspark.store.answers import Store
+from support.lineage_events import dataset, lineage, run_event, symlink, taken
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOB = "job|jobs|load"
+OPERATORS = ["LogicalRelation#3", "View#2", "Project#1", "Insert#0"]
+
+
+def told(field: str, certainty: str, subtype: str = "TRANSFORMATION", **more: Any) -> dict[str, Any]:
+    """Return an edge of the facet, all of whose operators are named."""
+    opaque = {"operator": 2, "expression": 0, "certainty": certainty, "callSite": "etl/load.py:12"}
+    steps = [opaque] if certainty != "exact" else [{"operator": 2}]
+    return {
+        "namespace": "lake",
+        "name": "s",
+        "field": field,
+        "type": "DIRECT",
+        "subtype": subtype,
+        "masking": False,
+        "certainty": certainty,
+        "operators": [0, 1, 2, 3],
+        "steps": steps,
+        **more,
+    }
+
+
+def graph_of(path: Path, facet: Any, **facets: Any) -> Graph:
+    """Return the graph of a run that makes x of the columns a, b and c, and y of a."""
+    edges = lineage(
+        x=[("s", "a", "TRANSFORMATION"), ("s", "b", "TRANSFORMATION"), ("s", "c", "IDENTITY")],
+        y=[("s", "a", "")],
+    )
+    made = dataset("t", columnLineage=edges, pyspark_lineage_steps=facet)
+    read = dataset("s", symlinks=symlink("db.s"))
+    taken(path / "a.db", [run_event("load", "COMPLETE", 1, run="r", inputs=(read,), outputs=(made,), **facets)])
+    with Store.open(path / "a.db") as store:
+        return store.graph()
+
+
+def facet(*edges: dict[str, Any]) -> dict[str, Any]:
+    return {"operators": OPERATORS, "expressions": ["f(a)"], "columns": {"x": list(edges)}, "rows": []}
+
+
+def to_x(graph: Graph) -> list[GraphEdge]:
+    return [edge for edge in graph.edges if edge.target == "column|lake|t|x"]
+
+
+def test_edges_name_their_operators_and_steps_and_the_preferred_kind_comes_first(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, facet(told("a", "opaque"), told("b", "exact")))
+
+    shown = [(edge.source[-1], edge.kind, edge.operator_path, edge.steps, edge.confidence) for edge in to_x(graph)]
+    opaque, exact = Step("Project#1", "f(a)", "opaque", "etl/load.py:12"), Step("Project#1")
+    assert shown == [
+        ("c", Kind.DIRECT, (), (), sure("exact")),
+        ("b", Kind.DERIVED, tuple(OPERATORS), (exact,), sure("exact")),
+        ("a", Kind.EXTERNAL, tuple(OPERATORS), (opaque,), sure("opaque", [opaque])),
+    ]
+    assert [node for node in graph.nodes if isinstance(node, OperatorNode)] == [
+        OperatorNode(JOB, 3, "LogicalRelation"),
+        OperatorNode(JOB, 2, "View", "VIEW"),
+        OperatorNode(JOB, 1, "Project"),
+        OperatorNode(JOB, 0, "Insert"),
+    ]
+    jsonschema.validate(graph.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+
+
+@pytest.mark.parametrize(
+    ("certainty", "kind", "value", "reason"),
+    [
+        ("opaque", Kind.EXTERNAL, 0.7, "It passes code that can't be read: Project#1."),
+        ("guessed", Kind.UNKNOWN, 0.5, "It passes an operator that is not understood: Project#1."),
+        (
+            *("unknown", Kind.DERIVED, 0.1),
+            "It was taken from the text of the statement, which was not analyzed: Project#1.",
+        ),
+    ],
+)
+def test_each_certainty_has_its_confidence_and_reason(
+    tmp_path: Path, certainty: str, kind: Kind, value: float, reason: str
+) -> None:
+    (edge,) = [each for each in to_x(graph_of(tmp_path, facet(told("a", certainty)))) if each.source[-1] == "a"]
+
+    assert (edge.kind, edge.confidence.value, edge.confidence.reason) == (kind, value, reason)
+
+
+def test_a_run_with_a_remark_makes_its_other_edges_doubtful(tmp_path: Path) -> None:
+    gap = {"errors": [{"task": "Their", "errorMessage": "no rule"}]}
+    graph = graph_of(tmp_path, facet(told("a", "guessed"), told("b", "exact")), extractionError=gap)
+
+    assert {edge.source[-1]: edge.confidence for edge in to_x(graph)} == {
+        "a": sure("guessed", [Step("Project#1", certainty="guessed")]),
+        "b": in_part("Their"),
+        "c": in_part("Their"),
+    }
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        *(7, {}, {**facet(), "columns": 7}, {**facet(), "rows": None}, facet({"field": "a"})),
+        *(facet(told("a", "opaque", operators=[9])), facet(told("a", "opaque", steps=7))),
+    ],
+)
+def test_a_facet_of_another_shape_is_left_out(tmp_path: Path, strange: Any) -> None:
+    assert {edge.confidence for edge in to_x(graph_of(tmp_path, strange))} == {sure("exact")}
+
+
+def test_a_run_has_the_line_of_python_that_ran_it(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, facet(), pyspark_call_site={"file": "etl/load.py", "line": 30, "function": "sql"})
+
+    assert [node.call_site for node in graph.nodes if isinstance(node, RunNode)] == ["etl/load.py:30"]
+
+
+@pytest.mark.parametrize("strange", [7, {}, {"file": "a", "line": "b"}])
+def test_a_line_in_another_shape_is_left_out(tmp_path: Path, strange: Any) -> None:
+    graph = graph_of(tmp_path, facet(), pyspark_call_site=strange)
+
+    assert [node.call_site for node in graph.nodes if isinstance(node, RunNode)] == [""]
