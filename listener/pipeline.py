@@ -91,7 +91,12 @@ class Pipeline:
         self._nested = NestedRecordBuffer()
         self._messages: dict[str, str] = {}
         self._analyses = Analyses(
-            application.metastore, guard, application.trimming, views=application.views, paths=options.steps == "all"
+            application.metastore,
+            guard,
+            application.trimming,
+            views=application.views,
+            paths=options.steps == "all",
+            composed=options.descriptions == "composed",
         )
         self._runs = Runs(application)
 

@@ -57,7 +57,7 @@ def lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
         encoded = probe.encode(analyzed_plan(spark, query), spark._jsparkSession)
     plan = decode_plan(encoded)
     session = session_of(plan, facts.metastore, settings.trimming, views=settings.views_enabled)
-    return lineage_of(lineage_of_plan(plan, session, paths=True), plan)
+    return lineage_of(lineage_of_plan(plan, session, paths=True, composed=settings.descriptions == "composed"), plan)
 
 
 def _facts(context: Any) -> ContextFacts:
