@@ -23,6 +23,7 @@ from openlineage_pyspark.facets.model.lineage import (
     Edge,
     Kind,
     OutputColumn,
+    Step,
     Transformation,
     Way,
     compose,
@@ -31,9 +32,11 @@ from openlineage_pyspark.facets.model.lineage import (
 from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, AttributeRef, Operator, Plan, Value
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
+from openlineage_pyspark.facets.trace.composed import Composer
 from openlineage_pyspark.facets.trace.expressions import Code, called_code
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Sources, Trace
+from openlineage_pyspark.facets.trace.source_names import quoted_name, readable_names
 from openlineage_pyspark.facets.trace.struct_fields import Path
 
 SourceField = tuple[Identifier, str]
@@ -68,6 +71,7 @@ class PlanLineage:
         scanned: exprId of a leaf's attribute -> its dataset; the row counts of scans are assigned with it.
         results: exprId of the plan's own output -> its source columns, and ROWS -> the influences on all rows; later
             plans may read rows under these ids.
+        texts: exprId of the plan's own output -> its composed text; empty if texts are not composed.
         columns: the lineage of the plan's own output; None unless it is a query.
         gaps: operators, commands and relations without a rule, and parts that were cut.
         operators: the number of operators in the plan.
@@ -82,6 +86,7 @@ class PlanLineage:
     outputs: tuple[WrittenDataset, ...] = ()
     scanned: Mapping[int, Identifier] = attrs.Factory(dict)
     results: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
+    texts: Mapping[int, str] = attrs.Factory(dict)
     columns: ColumnLineage | None = None
     gaps: tuple[Gap, ...] = ()
     operators: int = 0
@@ -100,15 +105,23 @@ class Memory:
         datasets: exprId -> the datasets that its plan read.
         sources: exprId -> its source columns.
         rows: exprId -> the influences on all rows of its plan.
+        texts: exprId -> its composed text.
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
     sources: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
     rows: Mapping[int, Mapping[SourceField, Mapping[Kind, Way]]] = attrs.Factory(dict)
+    texts: Mapping[int, str] = attrs.Factory(dict)
 
 
 def lineage_of_plan(
-    plan: Plan, session: Session, memory: Memory | None = None, *, is_command: bool = False, paths: bool = False
+    plan: Plan,
+    session: Session,
+    memory: Memory | None = None,
+    *,
+    is_command: bool = False,
+    paths: bool = False,
+    composed: bool = True,
 ) -> PlanLineage:
     """
     Return what a plan reads, what it writes, and the lineage between them.
@@ -120,20 +133,25 @@ def lineage_of_plan(
         is_command: whether Spark reports the plan's top as a command; it may be one without a rule.
         paths: whether each influence says which operators it passes (`Way.operators`), and not only those that are not
             certain.
+        composed: whether descriptions are in terms of the columns of sources, and not of the last step.
 
     Returns:
         The lineage; `gaps` names everything without a rule, and what was assumed instead.
     """
-    return _Analysis(plan, session, memory or Memory(), paths=paths).plan_lineage(is_command=is_command)
+    analysis = _Analysis(plan, session, memory or Memory(), paths=paths, composed=composed)
+    return analysis.plan_lineage(is_command=is_command)
 
 
 class _Analysis:
-    def __init__(self, plan: Plan, session: Session, memory: Memory, *, paths: bool) -> None:
+    def __init__(self, plan: Plan, session: Session, memory: Memory, *, paths: bool, composed: bool) -> None:
         self.plan = plan
         self.paths = paths
         self.session = session
         self.memory = memory
         self.trace = Trace(plan)
+        self._composer = Composer(self.trace, self._source_name) if composed else None
+        self._names: dict[Identifier, str] | None = None
+        self._remembered_texts: dict[int, str] = {}
         self.datasets: dict[Identifier, Dataset] = {}
         self.remarks: dict[Gap, None] = {}
         self._relations: dict[int, Relation] = {}
@@ -191,6 +209,7 @@ class _Analysis:
             outputs=outputs,
             scanned=self._scanned(reached),
             results=results,
+            texts=self._texts(query if streamed is None else streamed),
             columns=columns,
             gaps=tuple(self.remarks),
             operators=len(plan.operators),
@@ -310,6 +329,31 @@ class _Analysis:
             found[ROWS] = self._rows((query,))
         return found
 
+    def _text(self, kind: Kind, last: Step | None, origin: Origin) -> str | None:
+        """Return the composed text of a way; empty for a plain copy, and None if texts are not composed."""
+        if self._composer is None:
+            return None
+        return "" if kind is Kind.IDENTITY else self._composer.step(last, origin)
+
+    def _texts(self, query: int | None) -> dict[int, str]:
+        if query is None or self._composer is None:
+            return {}
+        return {output.id: self._composer.column(query, output.id) for output in self.plan.operators[query].output}
+
+    def _source_name(self, origin: Origin) -> str:
+        """Return the text for a column of a leaf: the name of its table and its own name."""
+        relation = self._relation(origin.operator)
+        if origin.id in self._remembered_texts:
+            return self._remembered_texts[origin.id]
+        columns = relation.columns.get(origin.id, ())
+        if len(columns) != 1 or not columns[0].identity:
+            known = self.plan.attributes.get(origin.id)
+            return quoted_name(known.name) if known is not None else "?"
+        if self._names is None:
+            self._names = readable_names(self.datasets.values())
+        dataset, name = columns[0].dataset, quoted_name(columns[0].name)
+        return f"{self._names[dataset]}.{name}" if dataset in self._names else name
+
     def _read(self, reached: list[int]) -> None:
         broken = {name.partition(": ")[0] for name in self.plan.broken}
         for at in reached:
@@ -373,6 +417,8 @@ class _Analysis:
         datasets = {d.identifier: d for i in ids for d in self.memory.datasets[i]}
         for output, id_ in zip(operator.output, ids, strict=True):
             self._remembered[output.id] = {k: dict(v) for k, v in self.memory.sources.get(id_, {}).items()}
+            if id_ in self.memory.texts:
+                self._remembered_texts[output.id] = self.memory.texts[id_]
             self._remembered_rows.update((k, dict(v)) for k, v in self.memory.rows.get(id_, {}).items())
         return Relation(tuple(datasets.values()))
 
@@ -399,7 +445,13 @@ class _Analysis:
                 if relation.opaque:
                     certainty = min(certainty, Certainty.OPAQUE)
                 wanted = self.paths or certainty is not Certainty.EXACT
-                way = Way(self.trace.path(origin, last) if wanted else (), last, certainty)
+                way = Way(
+                    self.trace.path(origin, last) if wanted else (),
+                    last,
+                    certainty,
+                    self._text(kind, last, origin),
+                    last is not None and last.secret,
+                )
                 for column in relation.columns.get(origin.id, ()):
                     self._put(found, column, kind, way)
                 for field, earlier in self._remembered.get(origin.id, {}).items():

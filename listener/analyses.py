@@ -64,6 +64,7 @@ class Analyses:
         views: bool = True,
         paths: bool = False,
         place: Callable[[str], str] = lambda _site: "",
+        composed: bool = True,
     ) -> None:
         """
         Start with nothing remembered.
@@ -75,10 +76,12 @@ class Analyses:
             views: whether permanent views that are read count as inputs.
             paths: whether each influence says which operators it passes.
             place: shortens the line of Python that made an expression; by default it is left out.
+            composed: whether descriptions are in terms of the columns of sources.
         """
         self._place = place
         self._metastore = metastore
         self._paths = paths
+        self._composed = composed
         self._trimming = trimming
         self._views = views
         self._guard = guard
@@ -87,6 +90,7 @@ class Analyses:
         self._datasets: dict[int, tuple[Dataset, ...]] = {}
         self._sources: dict[int, Any] = {}
         self._rows: dict[int, Any] = {}
+        self._texts: dict[int, str] = {}
         self._tables: dict[str, Dataset] = {}
 
     def of(self, step: Step, *, wanted: bool) -> PlanLineage | None:
@@ -131,10 +135,10 @@ class Analyses:
 
     def _lineage(self, encoded: EncodedPlan, *, is_command: bool) -> PlanLineage:
         plan = encoded.decode(self._place)
-        memory = Memory(self._datasets, self._sources, self._rows)
+        memory = Memory(self._datasets, self._sources, self._rows, self._texts)
         session = session_of(plan, self._metastore, self._trimming, views=self._views)
         session = attrs.evolve(session, tables=self._tables)
-        return lineage_of_plan(plan, session, memory, is_command=is_command, paths=self._paths)
+        return lineage_of_plan(plan, session, memory, is_command=is_command, paths=self._paths, composed=self._composed)
 
     def _learn(self, plan_lineage: PlanLineage) -> None:
         """Remember the tables that a plan has used: a catalog may have forgotten them when it is asked."""
@@ -178,6 +182,8 @@ class Analyses:
             self._datasets[id_] = plan_lineage.inputs
             self._sources[id_] = sources
             self._rows[id_] = rows
-        for table in (self._datasets, self._sources, self._rows):
+        self._texts.update(plan_lineage.texts)
+        tables: tuple[dict[int, Any], ...] = (self._datasets, self._sources, self._rows, self._texts)
+        for table in tables:
             while len(table) > _MOST_REMEMBERED:
                 del table[next(iter(table))]

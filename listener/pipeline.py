@@ -108,6 +108,7 @@ class Pipeline:
             views=application.views,
             paths=options.steps == "all",
             place=self._place,
+            composed=options.descriptions == "composed",
         )
         self._runs = Runs(application)
 

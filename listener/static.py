@@ -46,18 +46,20 @@ class EncodedQuery:
         metastore: `hive.metastore.uris`, wherever it is configured.
         trimming: what is left out of the names of datasets.
         views: whether permanent views that are read count as inputs.
+        composed: whether descriptions are in terms of the columns of sources.
     """
 
     plan: str
     metastore: str | None = None
     trimming: Trimming = DEFAULT_TRIMMING
     views: bool = True
+    composed: bool = True
 
     def lineage(self) -> Lineage:
         """Return the lineage of the query. Nothing of Spark is needed for this."""
         plan = decode_plan(self.plan)
         session = session_of(plan, self.metastore, self.trimming, views=self.views)
-        return lineage_of(lineage_of_plan(plan, session, paths=True), plan)
+        return lineage_of(lineage_of_plan(plan, session, paths=True, composed=self.composed), plan)
 
 
 def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = True) -> Lineage:
@@ -114,7 +116,8 @@ def encoded_query(spark: SparkSession, plan: Any) -> EncodedQuery:
         settings = load(facts.conf, os.environ, default_search())
         probe = _probe(context._gateway, cached=settings.class_cache_enabled)
         encoded = probe.encode(plan, spark._jsparkSession)
-    return EncodedQuery(encoded, facts.metastore, settings.trimming, settings.views_enabled)
+    composed = settings.descriptions == "composed"
+    return EncodedQuery(encoded, facts.metastore, settings.trimming, settings.views_enabled, composed)
 
 
 def _lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:

@@ -46,6 +46,7 @@ class EventOptions:
         dataset_lineage_enabled: whether FILTER, JOIN, GROUP_BY and SORT are listed once, in the facet's `dataset`; if
             not, they are repeated in every column, as older readers expect.
         descriptions_enabled: whether transformations carry the SQL text of their expression.
+        descriptions: whether that text is `composed`, in terms of the columns of sources, or that of the `last` step.
         steps: of which edges the operators and steps are told (`pyspark_lineage_steps`): `all`, `unsure` or `none`.
         schema_size_limit: the number of output columns above which `columnLineage` is left out.
         owners: the owners of the job.
@@ -59,6 +60,7 @@ class EventOptions:
     disabled: frozenset[str] = frozenset()
     dataset_lineage_enabled: bool = True
     descriptions_enabled: bool = True
+    descriptions: str = "composed"
     steps: str = "unsure"
     schema_size_limit: int = 1000
     owners: tuple[Owner, ...] = ()

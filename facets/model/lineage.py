@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.model.plan import Value
 
 
 class Kind(enum.IntEnum):
@@ -105,6 +106,24 @@ class Certainty(enum.IntEnum):
         return self.name.lower()
 
 
+@attrs.frozen
+class Computation:
+    """
+    Where a plan computes a value.
+
+    Args:
+        operator: the index of the operator.
+        id: the exprId of the attribute that gets the value; a negative number if none does.
+        scope: the indices of the operators whose output the expression reads.
+        value: the expression.
+    """
+
+    operator: int
+    id: int
+    scope: tuple[int, ...]
+    value: Value
+
+
 @attrs.frozen(eq=False)
 class Step:
     """
@@ -120,6 +139,8 @@ class Step:
         jumps: where the way leaves the tree of operators, the nearest to the source first: from an operator's index to
             that of a reference to it (a CTE), or of one that reads its columns from inside a subquery.
         call_site: the line of Python that made the expression, as `etl.py:12`; empty if it is not known.
+        computation: where its plan computes the value; None if it only passes the value on.
+        secret: whether this step, or one before it, computes a column whose name says that it is a secret.
         shown: the text of the expression that is nearest to the sink and not empty.
         least: the certainty of the way so far.
     """
@@ -130,6 +151,8 @@ class Step:
     before: Step | None = attrs.field(default=None, repr=False)
     jumps: tuple[tuple[int, int], ...] = ()
     call_site: str = ""
+    computation: Computation | None = attrs.field(default=None, repr=False)
+    secret: bool = attrs.field(default=False, repr=False)
     shown: str = attrs.field(init=False, repr=False)
     least: Certainty = attrs.field(init=False, repr=False)
 
@@ -173,11 +196,16 @@ class Way:
         operators: the operators that it passes, from the source to the sink, as `Step.operator` names them.
         last: the step that is nearest to the sink; None if every operator only passes the value on.
         certainty: how sure the influence is.
+        composed: the text of the expression that is nearest to the sink, in terms of the columns of sources; None if
+            it was not composed.
+        secret: whether it passes a column whose name says that it is a secret.
     """
 
     operators: tuple[str, ...] = ()
     last: Step | None = attrs.field(default=None, repr=False)
     certainty: Certainty = Certainty.EXACT
+    composed: str | None = attrs.field(default=None, repr=False)
+    secret: bool = attrs.field(default=False, repr=False)
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -194,7 +222,9 @@ class Way:
         last = self.last
         for step in later.steps:
             last = attrs.evolve(step, before=last)
-        return Way(self.operators + later.operators, last, min(self.certainty, later.certainty))
+        composed = later.composed or self.composed
+        secret = self.secret or later.secret
+        return Way(self.operators + later.operators, last, min(self.certainty, later.certainty), composed, secret)
 
 
 @attrs.frozen(order=True)
@@ -205,7 +235,8 @@ class Transformation:
     Args:
         type: DIRECT or INDIRECT.
         subtype: IDENTITY, TRANSFORMATION, AGGREGATION; or FILTER, JOIN, GROUP_BY, SORT, WINDOW, CONDITIONAL.
-        description: the SQL text of the expression; empty if there is none.
+        description: the SQL text of the expression, in terms of the columns of sources or as it is in the last step
+            alone; empty if there is none, and of a plain copy.
         masking: whether the source's value can't be read back, as after a hash or a count.
         way: how it gets there. Two transformations that differ in it alone are equal, and the first one found stays.
     """
@@ -219,14 +250,16 @@ class Transformation:
 
 def transformation(kind: Kind, way: Way) -> Transformation:
     """
-    Return a kind as a transformation, described by the expression that is nearest to the sink.
+    Return a kind as a transformation, described by the expression that is nearest to the sink: composed if it was.
 
     Args:
         kind: the kind.
         way: how the influence gets there. If it names no operators, nobody asked for its steps, and they are left out.
     """
-    told = way if way.operators else Way(certainty=way.certainty)
-    return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, way.shown, kind.masking, told)
+    told = way if way.operators else Way(certainty=way.certainty, secret=way.secret)
+    text = way.shown if way.composed is None else way.composed
+    shown = "" if kind is Kind.IDENTITY else text
+    return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, shown, kind.masking, told)
 
 
 @attrs.frozen(order=True)

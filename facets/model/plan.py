@@ -119,6 +119,30 @@ Value = None | bool | int | str | OperatorRef | ExpressionRef | AttributeRef | D
 
 
 @attrs.frozen
+class Mention:
+    """
+    An attribute within the SQL of an expression.
+
+    Args:
+        id: its exprId.
+        text: how Spark writes it there, with its qualifier: `o.amount`.
+    """
+
+    id: int
+    text: str
+
+
+class SubqueryText(str):
+    """The text of a subquery within the SQL of an expression, as the user wrote it, with the words before it."""
+
+    __slots__ = ()
+
+
+Sql = tuple["str | Mention", ...]
+"""The SQL of an expression in parts: texts, subqueries and attributes."""
+
+
+@attrs.frozen
 class Attribute:
     """The name, type and comment that belong to an exprId; a complex type is in JSON."""
 
@@ -138,7 +162,8 @@ class Expression:
         id: the exprId of a named expression.
         column: the name that a named expression gives to its column.
         type: the data type of a named expression.
-        sql: the SQL text, if the expression is at the top of an operator's argument.
+        sql: the SQL, if the expression is at the top of an operator's argument: in parts, or as a text in which
+            attributes can't be told from the rest.
         call_site: the line of Python that made it, as `etl.py:12`; empty if it is not known.
     """
 
@@ -147,7 +172,7 @@ class Expression:
     id: int | None = None
     column: str | None = None
     type: str | None = None
-    sql: str | None = None
+    sql: str | Sql | None = None
     call_site: str = ""
 
     def sequence(self, name: str) -> tuple[Value, ...]:

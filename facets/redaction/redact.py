@@ -249,6 +249,8 @@ class _Expressions:
 
     def shown(self, given: Transformation, *, secret: bool) -> Transformation:
         """Return a transformation whose expressions are redacted."""
+        # A secret that one column of the way holds may be in the texts of the columns above it.
+        secret = secret or given.way.secret
         text, way = self._text(given.description, secret=secret), self._way(given.way, secret=secret)
         same = text == given.description and way is given.way
         return given if same else attrs.evolve(given, description=text, way=way)

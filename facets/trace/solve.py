@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import attrs
-from openlineage_pyspark.facets.model.lineage import Certainty, Kind, Step, compose
+from openlineage_pyspark.facets.model.lineage import Certainty, Computation, Kind, Step, compose
 from openlineage_pyspark.facets.model.plan import (
     WITH_CTE,
     ExpressionRef,
@@ -22,10 +22,11 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
     references,
 )
-from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.expressions import Reach, Use, uses
 from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage, Passed, operator_lineage
 from openlineage_pyspark.facets.trace.struct_fields import renamed
+from openlineage_pyspark.facets.trace.texts import own_text
 
 ROWS = -1
 """Takes the place of an exprId, for the dataset-level, INDIRECT influences on an operator's rows."""
@@ -61,6 +62,7 @@ class _Hop(NamedTuple):
         operator: the index of the operator.
         certainty: how sure it is.
         jumps: where the way above that leaves the tree of operators, as `Step.jumps`.
+        computation: where it is computed; None if the text is empty.
     """
 
     cell: _Cell
@@ -69,6 +71,7 @@ class _Hop(NamedTuple):
     operator: int
     certainty: Certainty = Certainty.EXACT
     jumps: _Jumps = ()
+    computation: Computation | None = None
 
 
 class Trace:
@@ -117,8 +120,9 @@ class Trace:
             command: the index of the command.
         """
         text = self._text(value)
+        computation = Computation(command, ROWS, scope, value)
         hops = [
-            hop._replace(operator=command)
+            hop._replace(operator=command, computation=computation if hop.text else None)
             for use in uses(self.plan, value, kind)
             for hop in self._use(scope[0], use, "" if use.kind is Kind.IDENTITY else text, scope)
         ]
@@ -250,7 +254,7 @@ class Trace:
 
     def _value(self, cell: _Cell, hops: list[_Hop], values: Mapping[_Cell, Sources]) -> Sources:
         operator, id_, path = cell
-        if id_ != ROWS and not hops and self._is_origin(operator, id_):
+        if id_ != ROWS and not hops and self.is_origin(operator, id_):
             return {Origin(operator, id_): {Kind.TRANSFORMATION if path else Kind.IDENTITY: None}}
         return self._merge(hops, values)
 
@@ -276,8 +280,18 @@ class Trace:
 
     def _step(self, hop: _Hop, before: Step | None) -> Step:
         jumps = (*before.jumps, *hop.jumps) if before is not None else hop.jumps
-        site = self._call_site(hop.operator, hop.text)
-        return Step(self.label(hop.operator), hop.text, hop.certainty, before, jumps, site)
+        made = self.plan.attributes.get(hop.computation.id) if hop.computation is not None else None
+        secret = (before is not None and before.secret) or (made is not None and is_secret(made.name))
+        return Step(
+            self.label(hop.operator),
+            hop.text,
+            hop.certainty,
+            before,
+            jumps,
+            self._call_site(hop.operator, hop.text),
+            hop.computation,
+            secret,
+        )
 
     def _call_site(self, operator: int, text: str) -> str:
         """Return the line of Python that made an expression of an operator; empty if it is not known."""
@@ -290,6 +304,39 @@ class Trace:
             known = self._call_sites[operator] = {self._text(r): self.plan.expressions[r.index].call_site for r in made}
         return known.get(text, "")
 
+    def read(self, operator: int, id_: int, scope: tuple[int, ...]) -> tuple[int, int] | None:
+        """
+        Return where the attribute comes from that an expression reads: an operator that does not only pass it through.
+
+        Args:
+            operator: the index of the operator whose expression it is.
+            id_: the exprId of the attribute.
+            scope: the indices of the operators whose output the expression reads.
+
+        Returns:
+            The index of the operator that computes it, or of a leaf, and its exprId there; None if nothing has it.
+        """
+        below = next((child for child in scope if id_ in self._output(child)), None)
+        if below is None:
+            below = self._outer(operator, id_)
+        if below is None:
+            return None
+        found, at, _ = self._follow((below, id_, ()))
+        return found, at
+
+    def scope(self, operator: int) -> tuple[int, ...]:
+        """Return the indices of the operators whose output an operator's expressions read."""
+        here = self.lineage_of(operator)
+        if here.inputs is not None:
+            return here.inputs
+        children = self.plan.operators[operator].children
+        return children[:1] if self.plan.operators[operator].class_name == WITH_CTE else children
+
+    def is_origin(self, operator: int, id_: int) -> bool:
+        """Return whether an attribute is a column of a leaf."""
+        at = self.lineage_of(operator)
+        return not at.passes_through and not at.computes and id_ in self._output(operator)
+
     def _refers_to(self, operator: int) -> int | None:
         """Return the index of the definition that an operator refers to; None if it is no reference to a CTE."""
         inputs = self.lineage_of(operator).inputs
@@ -300,10 +347,6 @@ class Trace:
         """Return the jump from a CTE to an operator that refers to it; none for any other operator."""
         definition = self._refers_to(operator)
         return ((definition, operator),) if definition is not None else ()
-
-    def _is_origin(self, operator: int, id_: int) -> bool:
-        at = self.lineage_of(operator)
-        return not at.passes_through and not at.computes and id_ in self._output(operator)
 
     def _output(self, operator: int) -> frozenset[int]:
         known = self._outputs.get(operator)
@@ -344,9 +387,7 @@ class Trace:
         hops: list[_Hop] = []
         for definition in here.computes.get(id_, ()):
             if isinstance(definition, Computed):
-                text = self._text(definition.value)
-                for use in uses(self.plan, definition.value, definition.kind, path):
-                    hops += self._use(operator, use, "" if use.kind is Kind.IDENTITY else text, self._scope(operator))
+                hops += self._computed_hops(cell, definition)
             elif definition.kind is Kind.IDENTITY:
                 below = renamed(self.plan, id_, definition.id, path)
                 branches = self._branches(definition, below)
@@ -356,6 +397,19 @@ class Trace:
                 passed = self._follow((definition.operator, definition.id, path))
                 hops.append(_Hop(passed, definition.kind, "", operator, here.certainty))
         return list(dict.fromkeys(hops))
+
+    def _computed_hops(self, cell: _Cell, definition: Computed) -> Iterator[_Hop]:
+        operator, id_, path = cell
+        node = self.plan.operators[operator]
+        shown = node.arguments.get("generator") if node.name == "Generate" else definition.value
+        scope = self.scope(operator)
+        computation = Computation(operator, id_, scope, shown)
+        text = self._text(shown)
+        for use in uses(self.plan, definition.value, definition.kind, path):
+            # Taking a field out of a struct is a step too, and so is taking a value out of a subquery.
+            copies = use.kind is Kind.IDENTITY and use.path == path and use.reach is not Reach.RESULT
+            for hop in self._use(operator, use, "" if copies else text, scope):
+                yield hop._replace(computation=computation) if hop.text else hop
 
     def _branches(self, first: Passed, path: tuple[str, ...]) -> list[_Cell]:
         """Return the cells that an attribute is passed on from, below unions of unions."""
@@ -389,23 +443,17 @@ class Trace:
             here = self.lineage_of(operator)
             for value, kind in here.influences:
                 for item in value if isinstance(value, tuple) else (value,):
-                    text = self._text(item)
+                    text, scope = self._text(item), self.scope(operator)
+                    computation = Computation(operator, ROWS, scope, item) if text else None
                     for use in uses(self.plan, item, kind):
-                        made = self._use(operator, use, text, self._scope(operator))
+                        made = self._use(operator, use, text, scope)
                         if here.rows_certainty is not Certainty.EXACT:
                             made = [hop._replace(certainty=min(hop.certainty, here.rows_certainty)) for hop in made]
-                        hops += [hop._replace(jumps=hop.jumps + jumps) for hop in made] if jumps else made
-            below = here.inputs if here.inputs is not None else self._scope(operator)
+                        hops += [hop._replace(jumps=hop.jumps + jumps, computation=computation) for hop in made]
+            below = here.inputs if here.inputs is not None else self.scope(operator)
             above = self._jumps(operator) + jumps
             stack.extend((each, above) for each in reversed(below))
         return hops
-
-    def _scope(self, operator: int) -> tuple[int, ...]:
-        here = self.lineage_of(operator)
-        if here.inputs is not None:
-            return here.inputs
-        children = self.plan.operators[operator].children
-        return children[:1] if self.plan.operators[operator].class_name == WITH_CTE else children
 
     def _use(self, operator: int, use: Use, text: str, scope: Iterable[int]) -> list[_Hop]:
         """Return the hop to what an expression of an operator reads; none if nothing below has it."""
@@ -419,16 +467,16 @@ class Trace:
             children = tuple(scope)
             below = children if len(children) == 1 else [c for c in children if use.id in self._output(c)][:1]
             cell = self._follow((below[0], use.id, use.path)) if below else None
-        if cell is None and (child := self._outer(operator, use)) is not None:
+        if cell is None and (child := self._outer(operator, use.id)) is not None:
             cell, jumps = self._follow((child, use.id, use.path)), ((child, operator),)
         return [_Hop(cell, use.kind, text, operator, use.certainty, jumps)] if cell is not None else []
 
-    def _outer(self, operator: int, use: Use) -> int | None:
+    def _outer(self, operator: int, id_: int) -> int | None:
         """Return the operator that an outer reference reads: the nearest operator around the subquery binds it."""
         holder = self._holder(operator)
         while holder is not None:
-            for child in self._scope(holder):
-                if use.id in self._output(child) and child != operator:
+            for child in self.scope(holder):
+                if id_ in self._output(child) and child != operator:
                     return child
             holder = self._holder(holder)
         return None
@@ -449,7 +497,7 @@ class Trace:
         return self._holders.get(operator)
 
     def _text(self, value: Value) -> str:
-        text = without_ids(self.plan.expressions[value.index].sql or "") if isinstance(value, ExpressionRef) else ""
+        text = own_text(self.plan.expressions[value.index].sql) if isinstance(value, ExpressionRef) else ""
         # PIVOT wraps the user's aggregate in expressions of its own.
         return "" if text.startswith(("`__pivot_", "pivotfirst(")) else text
 
@@ -460,20 +508,3 @@ def _kinds(values: Mapping[_Cell, Sources]) -> dict[_Cell, dict[Origin, dict[Kin
         cell: {o: {kind: step.shown if step else "" for kind, step in kinds.items()} for o, kinds in sources.items()}
         for cell, sources in values.items()
     }
-
-
-def without_ids(text: str) -> str:
-    """
-    Return an expression's text without exprIds, which differ from run to run: `words(name)` for `words(name#24)`.
-
-    Spark writes them where an expression has no SQL, such as a Python function's.
-    """
-    if "#" not in text:
-        return text
-    found: list[str] = []
-    for token in tokens(text):
-        if token.kind is TokenKind.NUMBER and found and found[-1] == "#":
-            found.pop()
-        else:
-            found.append(token.text)
-    return "".join(found)

@@ -4,9 +4,11 @@ import java.io.IOException;
 import java.lang.reflect.Method;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -181,10 +183,11 @@ final class Encoder {
     node.writeEndArray();
     node.writeStartObject();
     if (tree instanceof NamedExpression && ((Expression) tree).resolved()) name((NamedExpression) tree);
-    String sql = wanted.containsKey(tree) ? sql((Expression) tree) : null;
-    if (sql != null) node.writeStringField("s", sql);
-    String site = sql == null ? null : callSite((Expression) tree);
-    if (site != null) node.writeStringField("c", site);
+    if (wanted.containsKey(tree)) {
+      sql((Expression) tree);
+      String site = callSite((Expression) tree);
+      if (site != null) node.writeStringField("c", site);
+    }
     if (unread != null) node.writeStringField("broken", unread.getClass().getName());
     readings(node, tree, inPlan, 0);
     node.writeEndObject();
@@ -216,10 +219,32 @@ final class Encoder {
     if (type >= 0) node.writeNumberField("t", type);
   }
 
-  private String sql(Expression expression) {
+  private void sql(Expression expression) throws IOException {
+    Expression shown = expression instanceof Alias ? ((Alias) expression).child() : expression;
+    List parts = parts(shown);
+    if (parts == null) return;
+    node.writeFieldName("s");
+    ExpressionText.write(node, parts, LONGEST_SQL);
+  }
+
+  /** Returns the parts of an expression's SQL; null if it has none. */
+  private List parts(Expression expression) {
     try {
-      Expression shown = expression instanceof Alias ? ((Alias) expression).child() : expression;
-      return JsonText.cut(shown.sql(), LONGEST_SQL);
+      return ExpressionText.of(expression);
+    } catch (Exception unmarked) {
+      return plain(expression);
+    } catch (StackOverflowError tooDeep) {
+      overflowed = true;
+      return plain(expression);
+    } catch (LinkageError unmarked) {
+      return plain(expression);
+    }
+  }
+
+  /** Returns the SQL as one part, in which attributes can't be told from the rest. */
+  private List plain(Expression expression) {
+    try {
+      return Collections.singletonList(new StringBuilder(expression.sql()));
     } catch (Exception unprintable) {
       return null;
     } catch (StackOverflowError tooDeep) {

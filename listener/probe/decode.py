@@ -18,10 +18,13 @@ from openlineage_pyspark.facets.model.plan import (
     ExpressionRef,
     FrozenMap,
     Keys,
+    Mention,
     Operator,
     OperatorRef,
     Output,
     Plan,
+    Sql,
+    SubqueryText,
     Value,
     common_id,
     expression_name,
@@ -140,7 +143,7 @@ class _Decoding:
             extra.get("id"),
             extra.get("n"),
             None if type_ is None else self._types[type_],
-            extra.get("s"),
+            _sql(extra.get("s")),
             self._place(extra["c"]) if "c" in extra else "",
         )
 
@@ -183,6 +186,16 @@ class _Decoding:
                 here = operators[index]
                 operators[index] = Operator(here.name, here.class_name, here.arguments, output, here.children)
                 self._same_as_child.discard(index)
+
+
+def _sql(raw: str | list[Any] | None) -> str | Sql | None:
+    """Return the SQL of an expression: a text; or parts, which are texts, `[text]` and `[exprId, text]`."""
+    if not isinstance(raw, list):
+        return raw
+    return tuple(
+        part if isinstance(part, str) else SubqueryText(part[0]) if len(part) == 1 else Mention(part[0], part[1])
+        for part in raw
+    )
 
 
 def _ctes(operators: list[Operator]) -> dict[tuple[str, int], int]:

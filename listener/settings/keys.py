@@ -244,6 +244,13 @@ class Settings:
         default=_EVENT.descriptions_enabled,
         text="Adds the SQL text of the expression to each column lineage edge (`false` in the Java integration).",
     )
+    descriptions: str = key(
+        "columnLineage.descriptions",
+        one_of("composed", "last"),
+        default=_EVENT.descriptions,
+        text="Says what that text is: `composed` of all steps, in terms of the columns of the sources, or that of the"
+        " `last` step alone.",
+    )
     steps: str = key(
         "columnLineage.steps",
         one_of("unsure", "all", "none"),

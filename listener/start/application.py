@@ -69,6 +69,7 @@ def event_options(settings: Settings, redaction: Redaction) -> EventOptions:
         disabled=settings.disabled_facets,
         dataset_lineage_enabled=settings.dataset_lineage_enabled,
         descriptions_enabled=settings.descriptions_enabled,
+        descriptions=settings.descriptions,
         steps=settings.steps,
         schema_size_limit=settings.schema_size_limit,
         owners=tuple(Owner(redaction.text(name), type_) for type_, name in settings.job_owners),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.facets.trace.solve import without_ids
+from openlineage_pyspark.facets.trace.texts import without_ids
 
 
 @pytest.mark.parametrize(

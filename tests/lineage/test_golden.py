@@ -9,6 +9,7 @@ The cases stand in cases/*.yaml, one list a theme, over the tables of tables.yam
   python: in its place, a snippet that leaves a DataFrame or a statement in `query`; it has `spark`, `F`, `Window`
   columns: every output column in its order, each with all its edges, "table.column KIND" and "masked" behind it
   rows: the edges that decide about all rows
+  texts: the composed texts of columns, and of "(every row)"; those of the steps are not told
   reads: datasets that are read without an edge
   output: the dataset that is written; absent for a query
   outputs: in place of columns, rows and output: several datasets that are written, each with its columns and rows

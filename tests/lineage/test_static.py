@@ -123,7 +123,7 @@ def test_it_prints_as_a_table(session):
         "(query)",
         "  column       from                 how",
         "  dept_id      default.emp.dept_id  IDENTITY",
-        "  total        default.emp.salary   AGGREGATION  sum(spark_catalog.default.emp.salary)",
+        "  total        default.emp.salary   AGGREGATION  sum(emp.salary)",
         "  one          -                    no source column",
         "  (every row)  default.emp.dept_id  GROUP_BY",
     ]
@@ -158,8 +158,8 @@ def test_it_is_plain_lists_and_dicts_on_demand(session):
 def test_each_edge_tells_the_text_of_its_expression(session):
     found = lineage(session, "SELECT upper(name) AS n, id FROM emp WHERE salary > 3 ORDER BY hired")
     assert {(e.column, e.source_column): e.expression for e in found.edges} == {
-        ("n", "name"): "upper(spark_catalog.default.emp.name)",
+        ("n", "name"): "upper(emp.name)",
         ("id", "id"): "",
-        (None, "salary"): "(spark_catalog.default.emp.salary > 3)",
-        (None, "hired"): "spark_catalog.default.emp.hired ASC NULLS FIRST",
+        (None, "salary"): "(emp.salary > 3)",
+        (None, "hired"): "emp.hired ASC NULLS FIRST",
     }

@@ -17,6 +17,7 @@ except ImportError:
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.report import Lineage, LineageEdge
 
+EVERY_ROW = "(every row)"
 FOLDER = Path(__file__).parents[1] / "lineage"
 
 
@@ -104,6 +105,15 @@ def comparable(lineage: Lineage) -> dict[str, Any]:
         "inputs": sorted(_short(dataset.identifier.name) for dataset in lineage.inputs),
         "gaps": [f"{gap.task}: {gap.message}" for gap in lineage.gaps],
     }
+
+
+def texts(lineage: Lineage) -> dict[str, list[str]]:
+    """Return the texts of each column's edges, and of those of all rows, each once; none for a plain copy."""
+    found: dict[str, set[str]] = {}
+    for edge in lineage.edges:
+        if edge.expression:
+            found.setdefault(edge.column or EVERY_ROW, set()).add(edge.expression)
+    return {name: sorted(known) for name, known in found.items()}
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -83,6 +83,11 @@ def normalised(encoded: str) -> Plan:
     return _Normalising(raw).plan()
 
 
+def shifted(plan: Plan, by: int) -> Plan:
+    """Return a plan as a session would send it whose counter of exprIds stands higher."""
+    return _Shifting(plan, by).plan()
+
+
 class _Normalising:
     def __init__(self, raw: Plan) -> None:
         self._raw = raw
@@ -157,3 +162,12 @@ class _Normalising:
 
     def _frame(self, match: re.Match[str]) -> str:
         return f"_pyspark_{self._number('frame', match[0])}"
+
+
+class _Shifting(_Normalising):
+    def __init__(self, raw: Plan, by: int) -> None:
+        super().__init__(raw)
+        self._by = by
+
+    def _number(self, _counter: str, value: Any) -> int:
+        return int(value) + self._by

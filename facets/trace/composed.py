@@ -1,0 +1,274 @@
+"""
+Compose the text of an expression from the columns of sources: `abs(sum(orders.amount))` for `abs(total)`.
+
+Each attribute in the text of an expression is replaced by the text of the expression that computes it, down to the
+columns of sources, which are called by the names of their tables. A text has at most `LONGEST` characters; what is left
+out of it, the innermost first, is shown as `...`. Nothing recurses, and the work is limited by the length of the text.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from openlineage_pyspark.facets.model.lineage import Computation, Kind, Step
+from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, ExpressionRef, Mention, Value
+from openlineage_pyspark.facets.redaction.names import is_secret
+from openlineage_pyspark.facets.trace.expressions import uses
+from openlineage_pyspark.facets.trace.operators import Computed, Definition, Passed
+from openlineage_pyspark.facets.trace.solve import Origin, Trace
+from openlineage_pyspark.facets.trace.source_names import quoted_name
+from openlineage_pyspark.facets.trace.texts import plain
+
+LONGEST = 2_000
+MOST_REPLACED = 200_000
+"""The most attributes that are replaced in the texts of one plan, which takes a few seconds; all others are cut."""
+CUT = "..."
+
+_PIVOTED = "__pivot_"
+
+
+class _Hole(NamedTuple):
+    """
+    An attribute in a text.
+
+    Args:
+        id: its exprId.
+        operator: the index of the operator whose expression it is in.
+        scope: the indices of the operators whose output that expression reads.
+        name: its name there.
+    """
+
+    id: int
+    operator: int
+    scope: tuple[int, ...]
+    name: str
+
+
+_Parts = list["str | _Hole"]
+
+
+class _Draft:
+    """A text that is being composed: parts, of which some are drafts themselves, and how long it is."""
+
+    def __init__(self, parts: Iterable[str | _Hole]) -> None:
+        self.root: list[object] = []
+        self.length = 0
+        self._open: deque[tuple[list[object], int, _Hole]] = deque()
+        self._put(self.root, parts)
+
+    def next(self) -> tuple[list[object], int, _Hole] | None:
+        """Return the place of the next attribute to compose, the outermost first; None if there is none."""
+        return self._open.popleft() if self._open else None
+
+    def fill(self, place: tuple[list[object], int, _Hole], parts: _Parts) -> None:
+        """Put parts in the place of an attribute if the text does not become too long; otherwise `...`."""
+        at, index, _ = place
+        more = sum(len(part) if isinstance(part, str) else len(CUT) for part in parts)
+        if self.length - len(CUT) + more > LONGEST:
+            at[index] = CUT
+            return
+        self.length -= len(CUT)
+        inner: list[object] = []
+        at[index] = inner
+        self._put(inner, parts)
+
+    def text(self) -> str:
+        """Return the text."""
+        found: list[str] = []
+        stack: list[object] = [self.root]
+        while stack:
+            part = stack.pop()
+            if isinstance(part, list):
+                stack.extend(reversed(part))
+            else:
+                found.append(str(part))
+        return "".join(found)
+
+    def _put(self, where: list[object], parts: Iterable[str | _Hole]) -> None:
+        for part in parts:
+            if isinstance(part, _Hole):
+                self._open.append((where, len(where), part))
+            self.length += len(part) if isinstance(part, str) else len(CUT)
+            where.append(part)
+
+
+class Composer:
+    """Composes the texts of one plan's expressions, on demand."""
+
+    def __init__(self, trace: Trace, name_of: Callable[[Origin], str]) -> None:
+        """
+        Prepare a composer; nothing is composed yet.
+
+        Args:
+            trace: the trace of the plan.
+            name_of: returns the text for a column of a leaf.
+        """
+        self._trace = trace
+        self._plan = trace.plan
+        self._name_of = name_of
+        self._texts: dict[tuple[Computation, Origin | None], str] = {}
+        self._chosen = False
+        self._left = MOST_REPLACED
+
+    def step(self, step: Step | None, origin: Origin) -> str:
+        """
+        Return the composed text of the expression that is nearest to the sink of a way; empty if there is none.
+
+        Args:
+            step: the last step of the way.
+            origin: where the way begins. It chooses between the branches of a union.
+        """
+        while step is not None and not step.expression:
+            step = step.before
+        if step is None or step.computation is None:
+            return step.expression if step is not None else ""
+        computation = step.computation
+        for key in ((computation, None), (computation, origin)):
+            if key in self._texts:
+                return self._texts[key]
+        self._chosen = False
+        parts = self._computed(computation)
+        text = self._text([step.expression] if parts is None else parts, origin)
+        self._texts[computation, origin if self._chosen else None] = text
+        return text
+
+    def column(self, operator: int, id_: int) -> str:
+        """Return the composed text of a column of an operator."""
+        return self._text([_Hole(id_, operator, (operator,), self._plain_name(id_))], None)
+
+    def _text(self, parts: _Parts, origin: Origin | None) -> str:
+        draft = _Draft(parts)
+        while (place := draft.next()) is not None:
+            self._left -= 1
+            draft.fill(place, self._expanded(place[2], origin) if self._left >= 0 else [CUT])
+        return draft.text()
+
+    def _expanded(self, hole: _Hole, origin: Origin | None) -> _Parts:
+        """Return what an attribute is computed from; its name if that is not known, or must not be shown."""
+        seen: set[tuple[int, int]] = set()
+        name = hole.name
+        is_shown = not any(map(_is_sensitive, (hole.name, self._plain_name(hole.id))))
+        while True:
+            cell = self._trace.read(hole.operator, hole.id, hole.scope)
+            if cell is None or cell in seen:
+                return [name]
+            seen.add(cell)
+            operator, id_ = cell
+            is_shown = is_shown and not _is_sensitive(self._plain_name(id_))
+            if self._trace.is_origin(operator, id_):
+                column = self._name_of(Origin(operator, id_))
+                return [column if is_shown or _is_sensitive(column) else name]
+            parts = self._definition(operator, id_, origin)
+            if parts is None:
+                return [name]
+            if len(parts) == 1 and isinstance(parts[0], _Hole):
+                hole = parts[0]
+                is_shown = is_shown and not _is_sensitive(hole.name)
+                continue
+            return parts if is_shown else [name]
+
+    def _definition(self, operator: int, id_: int, origin: Origin | None) -> _Parts | None:
+        """Return the parts of the definition of an attribute, of several the one that an origin comes through."""
+        node = self._plan.operators[operator]
+        if node.name == "UnionLoopRef":
+            return None
+        lineage = self._trace.lineage_of(operator)
+        found: list[tuple[Definition, _Parts]] = []
+        for definition in lineage.computes.get(id_, ()):
+            if node.name == "Generate":
+                value = node.arguments.get("generator")
+            elif definition.kind is Kind.CONDITIONAL:
+                continue
+            elif definition.kind is not Kind.IDENTITY:
+                return None
+            else:
+                value = definition.value if isinstance(definition, Computed) else None
+            if isinstance(definition, Passed):
+                own = self._plain_name(definition.id)
+                parts: _Parts | None = [_Hole(definition.id, operator, (definition.operator,), own)]
+            else:
+                parts = self._computed(Computation(operator, id_, self._trace.scope(operator), value))
+            if parts is not None and all(parts != known for _, known in found):
+                found.append((definition, parts))
+        if len(found) > 1:
+            self._chosen = True
+            return self._through(operator, found, origin)
+        return found[0][1] if found else None
+
+    def _through(self, operator: int, found: list[tuple[Definition, _Parts]], origin: Origin | None) -> _Parts | None:
+        """Return the parts of the definition that reads an origin, or at least its leaf; None if none does."""
+        if origin is None:
+            return None
+        read = [self._origins(operator, definition) for definition, _ in found]
+        for (_, parts), origins in zip(found, read, strict=True):
+            if origin in origins:
+                return parts
+        for (_, parts), origins in zip(found, read, strict=True):
+            if any(each.operator == origin.operator for each in origins):
+                return parts
+        return None
+
+    def _origins(self, operator: int, definition: Definition) -> set[Origin]:
+        if isinstance(definition, Passed):
+            return set(self._trace.column(definition.operator, definition.id))
+        found: set[Origin] = set()
+        for use in uses(self._plan, definition.value):
+            cell = self._trace.read(operator, use.id, self._trace.scope(operator))
+            found.update(self._trace.column(*cell) if cell is not None else ())
+        return found
+
+    def _computed(self, computation: Computation) -> _Parts | None:
+        """Return the parts of the text of an expression; None if it has none."""
+        value = self._pivoted(computation.value)
+        if isinstance(value, AttributeRef):
+            return [self._hole(value.id, computation, self._plain_name(value.id))]
+        expression = self._expression(value)
+        if expression is None or not expression.sql:
+            return None
+        sql = (expression.sql,) if isinstance(expression.sql, str) else expression.sql
+        parts: _Parts = [
+            self._hole(part.id, computation, part.text) if isinstance(part, Mention) else plain(part) for part in sql
+        ]
+        return [*parts, *self._of_generator(computation)]
+
+    def _hole(self, id_: int, computation: Computation, name: str) -> _Hole:
+        return _Hole(id_, computation.operator, computation.scope, name)
+
+    def _of_generator(self, computation: Computation) -> list[str]:
+        """Return the field of a generator's row that a column is, if the row has several."""
+        operator = self._plan.operators[computation.operator]
+        made = operator.sequence("generatorOutput") if operator.name == "Generate" else ()
+        several = len(made) > 1 and AttributeRef(computation.id) in made
+        return [f".{self._plain_name(computation.id)}"] if several else []
+
+    def _pivoted(self, value: Value) -> Value:
+        """Return the user's aggregate in place of the expressions that Spark puts around it for PIVOT."""
+        expression = self._expression(value)
+        if expression is not None and expression.name == "Alias":
+            expression = self._expression(expression.arguments.get("child"))
+        if expression is None:
+            return value
+        if expression.name == "GetArrayItem":
+            array = expression.arguments.get("child")
+            return array if isinstance(array, AttributeRef) and self._name(array.id).startswith(_PIVOTED) else value
+        function = self._expression(expression.arguments.get("aggregateFunction"))
+        return (
+            function.arguments.get("valueColumn") if function is not None and function.name == "PivotFirst" else value
+        )
+
+    def _expression(self, value: Value) -> Expression | None:
+        return self._plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
+
+    def _name(self, id_: int) -> str:
+        known = self._plan.attributes.get(id_)
+        return known.name if known is not None else ""
+
+    def _plain_name(self, id_: int) -> str:
+        return quoted_name(self._name(id_)) or CUT
+
+
+def _is_sensitive(name: str) -> bool:
+    """Return whether the last part of a name says that it is a secret."""
+    return is_secret(name.rpartition(".")[2].strip("`"))

@@ -1,0 +1,54 @@
+"""The SQL text of an expression as Spark writes it, without what differs from run to run."""
+
+from __future__ import annotations
+
+from openlineage_pyspark.facets.model.plan import Mention, Sql, SubqueryText
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+
+
+def own_text(sql: str | Sql | None) -> str:
+    """Return the text of an expression, with its attributes as Spark names them there."""
+    if sql is None or isinstance(sql, str):
+        return without_ids(sql or "")
+    return "".join(part.text if isinstance(part, Mention) else plain(part) for part in sql)
+
+
+def plain(part: str) -> str:
+    """Return a text or a subquery within the SQL of an expression as it is shown."""
+    return subquery_text(part) if isinstance(part, SubqueryText) else without_ids(part)
+
+
+def subquery_text(text: str) -> str:
+    """
+    Return the text of a subquery on one line, in parentheses: without comments, and without the words before it.
+
+    Args:
+        text: what the user wrote, such as `NOT IN (SELECT ...)`: Spark's text around it has such words itself.
+    """
+    found: list[str] = []
+    for token in tokens(text):
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            if found and found[-1] not in (" ", "("):
+                found.append(" ")
+        elif found or token.text == "(":
+            if token.text == ")" and found[-1] == " ":
+                found.pop()
+            found.append(token.text)
+    return "".join(found) or "(SELECT ...)"
+
+
+def without_ids(text: str) -> str:
+    """
+    Return an expression's text without exprIds, which differ from run to run: `words(name)` for `words(name#24)`.
+
+    Spark writes them where an expression has no SQL, such as a Python function's.
+    """
+    if "#" not in text:
+        return text
+    found: list[str] = []
+    for token in tokens(text):
+        if token.kind is TokenKind.NUMBER and found and found[-1] == "#":
+            found.pop()
+        else:
+            found.append(token.text)
+    return "".join(found)

@@ -1,0 +1,188 @@
+"""The text of an edge in terms of the columns of sources: bounded, and never a way around the hiding of secrets."""
+
+from __future__ import annotations
+
+import datetime
+
+import attrs
+import pytest
+from openlineage_pyspark.facets.datasets.source import Session
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlink
+from openlineage_pyspark.facets.model.lineage import Kind, Transformation, Way
+from openlineage_pyspark.facets.model.plan import (
+    Attribute,
+    AttributeRef,
+    Expression,
+    ExpressionRef,
+    Mention,
+    Operator,
+    OperatorRef,
+    Output,
+    Plan,
+    Sql,
+    SubqueryText,
+    Value,
+)
+from openlineage_pyspark.facets.model.run import Engine, Job, RunOutput, RunState
+from openlineage_pyspark.facets.plan_lineage import Memory, lineage_of_plan
+from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
+from openlineage_pyspark.facets.trace.composed import LONGEST
+from openlineage_pyspark.facets.trace.source_names import readable_names
+from openlineage_pyspark.facets.trace.texts import own_text, subquery_text
+
+LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
+SESSION = Session("file:/w", None, "in-memory")
+LEAF = "org.apache.spark.sql.execution.LogicalRDD"
+
+
+def projections(*levels: tuple[str, Sql, tuple[int, ...]]) -> Plan:
+    """
+    Return a plan of projections over a leaf with the columns `a` (1) and `b` (2), which an earlier plan has computed.
+
+    Args:
+        levels: from the leaf to the top, a column: its name, its text, and the exprIds that it reads. The columns have
+            the exprIds 3, 4 and so on, and each may read the one below it.
+    """
+    leaf = Operator("LogicalRDD", LEAF, {}, (Output(1, "a"), Output(2, "b")))
+    operators, expressions = [leaf], []
+    attributes = {1: Attribute("a", "int"), 2: Attribute("b", "int")}
+    for at, (name, sql, reads) in enumerate(levels):
+        expressions.append(Expression("Add", {"children": tuple(map(AttributeRef, reads))}))
+        added = Expression("Alias", {"child": ExpressionRef(2 * at)}, at + 3, name, "int", sql)
+        expressions.append(added)
+        attributes[at + 3] = Attribute(name, "int")
+        kept = tuple(Output(id_, attributes[id_].name) for id_ in (1, 2, at + 3))
+        arguments: dict[str, Value] = {"projectList": (ExpressionRef(2 * at + 1),), "child": OperatorRef(at)}
+        operators.append(Operator("Project", f"{LOGICAL}Project", arguments, kept))
+    return Plan(tuple(operators), tuple(expressions), attributes, root=len(operators) - 1)
+
+
+def memory() -> Memory:
+    """Return an earlier plan that has read `a` and `b` from a table `t`."""
+    table = Dataset(Identifier("file", "/lake/t"))
+    sources = {id_: {(table.identifier, name): {Kind.IDENTITY: Way()}} for id_, name in ((1, "a"), (2, "b"))}
+    return Memory({1: (table,), 2: (table,)}, sources, {}, {1: "t.a", 2: "t.b"})
+
+
+def last_column(plan: Plan, *, composed: bool = True) -> tuple[Transformation, ...]:
+    """Return how sources reach the last column of a plan."""
+    found = lineage_of_plan(plan, SESSION, memory(), composed=composed)
+    assert found.columns is not None
+    return tuple(each for edge in found.columns.columns[-1].edges for each in edge.transformations)
+
+
+def text(plan: Plan) -> str:
+    """Return the one text of the last column."""
+    (found,) = {each.description for each in last_column(plan)}
+    return found
+
+
+def test_an_attribute_is_replaced_by_what_computes_it() -> None:
+    plan = projections(
+        ("total", ("sum(", Mention(1, "x.a"), " + ", Mention(2, "x.b"), ")"), (1, 2)),
+        ("top", ("abs(", Mention(3, "q.total"), ")"), (3,)),
+    )
+    assert text(plan) == "abs(sum(t.a + t.b))"
+    assert {each.description for each in last_column(plan, composed=False)} == {"abs(q.total)"}
+
+
+def test_the_text_of_a_column_that_an_earlier_plan_has_computed_goes_on() -> None:
+    plan = projections(("top", ("abs(", Mention(1, "a"), ")"), (1,)))
+    before = memory()
+    found = lineage_of_plan(plan, SESSION, attrs.evolve(before, texts={1: "upper(t.a)"})).texts
+    assert found[3] == "abs(upper(t.a))"
+
+
+def test_a_column_that_is_used_twice_at_each_of_fifty_levels_gives_a_text_of_limited_length() -> None:
+    levels = [(f"v{at}", ("(", Mention(at, "v"), " + ", Mention(at, "v"), ")"), (at,)) for at in range(2, 52)]
+    found = text(projections(("v", (Mention(1, "a"),), (1,)), *((n, s, r) for n, s, r in levels[1:])))
+    assert len(found) <= LONGEST
+    assert found.startswith("((((")
+    assert "..." in found
+    assert found.count("(") == found.count(")")
+
+
+def test_a_text_of_five_thousand_steps_is_composed_without_recursion() -> None:
+    levels = [("v", ("f(", Mention(at, "v"), ")"), (at,)) for at in (1, *range(3, 5002))]
+    found = text(projections(*levels))
+    assert len(found) <= LONGEST
+    assert found.startswith("f(f(f(")
+    assert found.endswith(")))")
+
+
+@pytest.mark.parametrize("name", ["password", "api_key"])
+def test_the_text_behind_the_name_of_a_secret_is_not_shown(name: str) -> None:
+    plan = projections(
+        (name, ("concat('hunter2', ", Mention(1, "a"), ")"), (1,)),
+        ("y", ("upper(", Mention(3, name), ")"), (3,)),
+    )
+    assert text(plan) == f"upper({name})"
+
+
+def test_a_column_that_is_called_a_secret_keeps_that_name() -> None:
+    """Otherwise nothing would tell that the literal beside it is a secret."""
+    plan = projections(
+        ("password", (Mention(1, "a"),), (1,)), ("y", ("(", Mention(3, "password"), " = 'hunter2')"), (3,))
+    )
+    assert text(plan) == "(password = 'hunter2')"
+
+
+def test_what_was_a_secret_on_its_way_is_redacted_under_any_name() -> None:
+    plan = projections(
+        ("password", ("concat('hunter2', ", Mention(1, "a"), ")"), (1,)), ("y", (Mention(3, "password"),), (3,))
+    )
+    copied = attrs.evolve(plan.expressions[3], arguments={"child": AttributeRef(3)})
+    plan = attrs.evolve(plan, expressions=(*plan.expressions[:3], copied))
+    lineage = lineage_of_plan(plan, SESSION, memory()).columns
+    assert lineage is not None
+    output = RunOutput(Dataset(Identifier("file", "/lake/y")), None, lineage=lineage)
+    when = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
+    state = RunState(
+        "COMPLETE", when, "0190a000-0000-7000-8000-000000000002", Job("n", "j", "SQL_JOB"), Engine("4.3.0")
+    )
+    shown = redacted(attrs.evolve(state, outputs=(output,)), Redaction()).outputs[0].lineage
+    assert "hunter2" not in repr(shown)
+
+
+def test_an_own_text_has_the_names_that_spark_writes() -> None:
+    sql = ("f(", Mention(7, "x.`a b`"), ", '#7', g#12L, ", SubqueryText("IN (SELECT 1)"), ")")
+    assert own_text(sql) == "f(x.`a b`, '#7', g, (SELECT 1))"
+    assert own_text(None) == own_text("") == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("( SELECT  max(a)\n FROM t )", "(SELECT max(a) FROM t)"),
+        ("NOT IN (SELECT a -- ids\n FROM t /* all */ WHERE b = ' x  y ')", "(SELECT a FROM t WHERE b = ' x  y ')"),
+        ("EXISTS(SELECT 1)", "(SELECT 1)"),
+        ("t", "(SELECT ...)"),
+    ],
+)
+def test_a_subquery_is_on_one_line(given: str, shown: str) -> None:
+    assert subquery_text(given) == shown
+
+
+def table(path: str, name: str | None = None, type_: str | None = None, namespace: str = "file") -> Dataset:
+    links = (Symlink("file:/w", name),) if name else ()
+    return Dataset(Identifier(namespace, path), symlinks=links, type=type_)
+
+
+def test_a_source_has_the_shortest_name_that_tells_it_from_the_others() -> None:
+    given = [
+        table("/w/a.db/orders", "a.orders"),
+        table("/w/b.db/orders", "b.orders"),
+        table("/w/people", "default.people"),
+        table("/landing/2026/raw files"),
+        table("public.items", namespace="postgres://db"),
+        table("shop.orders.v1", type_="TOPIC", namespace="kafka://k"),
+    ]
+    names = readable_names(given)
+    assert [names[each.identifier] for each in given] == [
+        "a.orders",
+        "b.orders",
+        "people",
+        "`raw files`",
+        "items",
+        "`shop.orders.v1`",
+    ]
