@@ -81,6 +81,7 @@ def test_each_logger_is_one_that_the_filter_is_put_on() -> None:
     assert elsewhere == {
         ("command/doctor_delivery.py", "'openlineage_pyspark.transport'"),
         ("facets/datasets/jdbc.py", "'sqlglot'"),
+        ("facets/statement_text.py", "'sqlglot'"),
         ("listener/guard.py", "'openlineage_pyspark'"),
         ("listener/start/hook.py", "'openlineage_pyspark'"),
     }

@@ -201,7 +201,9 @@ class Sending:
             transport = {"type": "composite"}
             for name, part in parts.items():
                 transport |= {f"transports.{name}.{option}": value for option, value in part.items()}
-        own = {"namespace": namespace, "spool.path": "spool", **(conf or {})}
+        # A busy server takes its time for a thousand columns.
+        patience = {"flush.timeoutInMillis": "60000"}
+        own = {"namespace": namespace, "spool.path": "spool", **patience, **(conf or {})}
         own |= {f"transport.{option}": value for option, value in transport.items()}
         prefixed = {f"spark.openlineage.{key}": value for key, value in own.items()}
         return self.jobs.start(script, lineage=False, conf=prefixed)

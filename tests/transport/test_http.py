@@ -524,7 +524,7 @@ LARGE = Event("r", "START", b'"' + b"x" * 10_000_000 + b'"')
 @pytest.mark.slow
 def test_a_large_event_gets_over_a_slow_line_whatever_the_limit_on_connecting() -> None:
     slow = Slow(0.01)
-    open_transport("http", {"url": slow.url, "timeout": 1}).send(LARGE)
+    open_transport("http", {"url": slow.url, "timeout": 2}).send(LARGE)
     assert slow.read == len(LARGE.body)
 
 
