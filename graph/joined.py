@@ -18,7 +18,7 @@ from openlineage_pyspark.graph.model import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openlineage_pyspark.graph.model import JobNode, Node
+    from openlineage_pyspark.graph.model import GraphWarning, JobNode, Node
 
 _NO_NAMESPACE = ""
 
@@ -32,7 +32,7 @@ def joined(parts: Iterable[tuple[JobNode, Graph]]) -> Graph:
     """
     nodes: dict[str, Node] = {}
     edges: list[GraphEdge] = []
-    warnings = []
+    warnings: list[GraphWarning] = []
     for job, graph in parts:
         own = _of_job(job, graph)
         for node in own.nodes:

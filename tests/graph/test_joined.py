@@ -26,7 +26,7 @@ SOURCE, QUERY = DatasetNode("n", "s", "s"), DatasetNode("", "(query)", "(query)"
 def statement(expression: str, data_type: str = "") -> Graph:
     """Return the graph of a query that makes x of s.a."""
     columns = ColumnNode(SOURCE.id, "a", data_type), ColumnNode(QUERY.id, "x")
-    edge = GraphEdge(*(each.id for each in columns), Kind.DERIVED, sure("exact"), expression=expression)
+    edge = GraphEdge(columns[0].id, columns[1].id, Kind.DERIVED, sure("exact"), expression=expression)
     return Graph((SOURCE, QUERY, *columns, OperatorNode("", 0, "Project")), (edge,), (GraphWarning(expression),))
 
 
