@@ -124,7 +124,7 @@ class BuildWithHook(build_py):
 
 
 # The repository's root is the package `openlineage_pyspark` itself.
-ROOMS = ("command", "facets", "graph", "listener", "page", "store", "transport")
+ROOMS = ("command", "facets", "files", "graph", "listener", "page", "store", "transport")
 PACKAGES = find_packages(include=[pattern for room in ROOMS for pattern in (room, f"{room}.*")])
 
 setup(

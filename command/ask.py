@@ -88,7 +88,7 @@ def _print(store: Store, answer: Answer, options: argparse.Namespace) -> int:
     elif options.format == "json" and not _is_graph(answer, options):
         Screen().json(answer.to_dict())
     else:
-        graph = store.graph_of(answer, as_of=options.as_of, ever=options.ever)
+        graph = store.graph_of(answer, direct=options.direct, as_of=options.as_of, ever=options.ever)
         if options.format == "json":
             Screen().json({"question": answer.question, "start": id_of(answer.start), **graph.to_dict()})
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.stores import add_store, opened
-from openlineage_pyspark.command.view import opened_any
+from openlineage_pyspark.command.view import opened_from
 from openlineage_pyspark.graph.difference import difference
 from openlineage_pyspark.page.formats import text_of as text_of_graph
 from openlineage_pyspark.page.html import page_of
@@ -75,7 +75,7 @@ def _graph(options: argparse.Namespace) -> str:
         problems: list[str] = []
         sides = []
         for file in files:
-            with opened_any([file], problems) as store:
+            with opened_from([file], problems) as store:
                 sides.append(store.graph())
     else:
         with opened(options) as store:

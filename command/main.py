@@ -15,6 +15,7 @@ from openlineage_pyspark.command import (
     diff,
     doctor,
     ingest,
+    lineage,
     recover,
     replay,
     send,
@@ -48,6 +49,7 @@ _COMMANDS = (
     checkpoint,
     view,
     diff,
+    lineage,
 )
 _INTERRUPTED = 130
 

@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         return _WRONG
     problems: list[str] = []
     try:
-        with opened_any(options.paths, problems) as store:
+        with opened_from(options.paths, problems) as store:
             graph = _graph(store, options, options.as_of)
             before = _before(store, options, problems) if options.compare else None
         page = options.format == "html"
@@ -102,7 +102,7 @@ def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> G
     other = Path(options.compare)
     if not other.exists():
         return _graph(store, options, options.compare)
-    with opened_any([other], problems) as opened:
+    with opened_from([other], problems) as opened:
         return opened.graph(ever=options.ever)
 
 
@@ -123,16 +123,19 @@ def _write(text: str, graph: Graph, options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def opened_any(paths: list[Path], problems: list[str]) -> Iterator[Store]:
+def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
     """
     Open the store at a path, or one that is made of event files and thrown away.
 
     Args:
-        paths: event files and folders of them, or one store; none for the store that the environment names.
-        problems: takes what is wrong with lines that are no events.
+        paths: a store's file, or event files and folders of them; if empty, what the environment names.
+        problems: gets a line for each line that is no event.
 
     Raises:
-        StoreError: there is nothing to open.
+        StoreError: there is none.
+        OSError: one can't be read.
+        EOFError: one is compressed, and its end is missing.
+        zlib.error: one is compressed, and damaged.
     """
     if not paths and os.environ.get(VARIABLE):
         paths = [Path(os.environ[VARIABLE])]

@@ -13,6 +13,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.report import lineage_of
+from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.ingest import lines_of, take
@@ -20,6 +24,7 @@ from openlineage_pyspark.store.sqlite import Database
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from support import recorded_plans
 from support.browser import started
 from support.large_graph import large_graph
 from support.lineage_events import taken
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 _SCORECARD = "#focus=default.carrier_scorecard&depth=all&lit=default.carrier_scorecard.mean_arrival_delay"
 _FRAMES = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
+_OPEN = "document.querySelectorAll('#panel details').forEach((each) => { each.open = true; })"
 _CELLS = {
     "begin": """
 from pyspark.sql import SparkSession
@@ -85,8 +91,15 @@ def pictures(events: Path) -> dict[str, tuple[str, str, bool]]:
         "tables": (demo, "#level=tables&lit=default.daily_operations.worst_delay", True),
         "states": (page_of(first), "", False),
         "compared": (page_of(second, before=first), "", False),
+        "ways": (page_of(statement()), "#lit=%28query%29.max_ts&parts=1", False),
         "large": (page_of(large_graph(2000)), "#focus=db20.table_100&depth=1", False),
     }
+
+
+def statement() -> Graph:
+    """Return the graph of a statement with a CTE and a function of Python, from its recorded plan."""
+    plan = decode_plan(recorded_plans.read("4.3", "graph")["cte-grouped-function"])
+    return lineage_of(lineage_of_plan(plan, session_of(plan, None), paths=True), plan).graph()
 
 
 def notebook() -> str:
@@ -116,6 +129,8 @@ def main() -> None:
                     path.write_text(page, encoding="utf-8")
                     browser.get(path.as_uri() + address)
                     browser.execute_async_script(_FRAMES)
+                    if name == "ways":
+                        browser.execute_script(_OPEN)
                     browser.save_screenshot(str(options.output / f"{name}.png"))
                     sys.stdout.write(f"{options.output / name}.png\n")
 

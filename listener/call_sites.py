@@ -29,6 +29,7 @@ _DEEPEST_CALL = 16
 _DEEPEST_STACK = 1000
 _MOST_KEPT = 1000
 _OWN = f"{Path(__file__).parents[1]}{os.sep}"
+_PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 _LIBRARIES = tuple(f"{sysconfig.get_paths()[name]}{os.sep}" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
@@ -79,7 +80,9 @@ def _waiting() -> Iterator[tuple[str, CallSite | None]]:
         call = _py4j_call(frame) if thread != own else None
         if call is None:
             continue
-        method = getattr(call.f_locals.get("self"), "name", None)
+        # Attributes of py4j's other objects would be looked up in the JVM.
+        member = call.f_locals.get("self")
+        method = vars(member).get("name") if type(member).__name__ == "JavaMember" else None
         if isinstance(method, str):
             yield method, _users_line(call, method)
 
@@ -106,7 +109,7 @@ def _users_line(call: FrameType, method: str) -> CallSite | None:
         if not file.startswith(inner):
             if nearest is None:
                 nearest = at
-            if not file.startswith(_LIBRARIES):
+            if not file.startswith(_LIBRARIES) and not _PACKAGES.search(file):
                 return _site(at, method)
         at, depth = at.f_back, depth + 1
     return None if nearest is None else _site(nearest, method)

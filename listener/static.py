@@ -3,45 +3,83 @@
 from __future__ import annotations
 
 import os
+import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
+import attrs
+from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import Lineage, lineage_of
+from openlineage_pyspark.facets.statement_text import lineage_of_text, unknown_table
 from openlineage_pyspark.listener.analyses import session_of
 from openlineage_pyspark.listener.probe.client import (
     ContextFacts,
     Probe,
+    Refusal,
+    analysis_errors,
     analyzed_plan,
     as_probe_error,
     context_facts,
     context_of,
+    refusal_of,
 )
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.settings.settings import default_search, load
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.facets.model.dataset import Dataset
     from pyspark.sql import DataFrame, SparkSession
 
 _PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
 _FACTS: weakref.WeakKeyDictionary[Any, ContextFacts] = weakref.WeakKeyDictionary()
 
 
-def lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
+@attrs.frozen
+class EncodedQuery:
+    """
+    The analyzed plan of a query, and the settings under which its lineage is told. It can be kept.
+
+    Args:
+        plan: the plan, as the probe encodes it.
+        metastore: `hive.metastore.uris`, wherever it is configured.
+        trimming: what is left out of the names of datasets.
+        views: whether permanent views that are read count as inputs.
+    """
+
+    plan: str
+    metastore: str | None = None
+    trimming: Trimming = DEFAULT_TRIMMING
+    views: bool = True
+
+    def lineage(self) -> Lineage:
+        """Return the lineage of the query. Nothing of Spark is needed for this."""
+        plan = decode_plan(self.plan)
+        session = session_of(plan, self.metastore, self.trimming, views=self.views)
+        return lineage_of(lineage_of_plan(plan, session, paths=True), plan)
+
+
+def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = True) -> Lineage:
     """
     Return the lineage of a DataFrame or of an SQL statement, without running it.
+
+    If Spark can't analyze a statement, because a table is not there or the syntax is new, its lineage is taken from its
+    text: the tables, and the columns where the text alone says where they come from. Such edges have the certainty
+    `unknown`, `Lineage.gaps` and a Python warning say why, and columns that the text does not tell are left out.
 
     Args:
         spark: the session whose tables and views the query names; not a Spark Connect session.
         query: a DataFrame, or the text of one statement: SELECT, INSERT, CREATE TABLE AS SELECT, MERGE and so on.
+        from_text: False to raise Spark's exception instead of reading the text.
 
     Returns:
         The lineage edges; `print`, a shell and a notebook show them as a table.
 
     Raises:
-        pyspark.errors.ParseException: the text is not valid SQL.
-        pyspark.errors.AnalysisException: the query names something that does not exist.
+        pyspark.errors.ParseException: the text is not valid SQL, for sqlglot neither.
+        pyspark.errors.AnalysisException: the query names something that does not exist, and `from_text` is False or
+            its text tells no table.
         ValueError: Spark would run the statement while analyzing it: CALL, EXECUTE IMMEDIATE, a script; or it is an
             EXPLAIN.
         TypeError: `spark` is not a session, or `query` is neither a DataFrame nor a str.
@@ -49,15 +87,54 @@ def lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
     """
     if isinstance(spark, str) or (hasattr(query, "createDataFrame") and not hasattr(spark, "createDataFrame")):
         raise TypeError("lineage(spark, query) takes the session first and the query second")
+    try:
+        return _lineage(spark, query)
+    except analysis_errors() as problem:
+        found = _told_by_text(spark, query, refusal_of(problem)) if from_text and isinstance(query, str) else None
+        if found is None:
+            raise
+    warnings.warn(found.gaps[0].message, stacklevel=2)
+    return found
+
+
+def encoded_query(spark: SparkSession, plan: Any) -> EncodedQuery:
+    """
+    Return a plan that was analyzed in a form that can be kept.
+
+    Args:
+        spark: the session that analyzed it.
+        plan: the plan in the JVM, which `analyzed_plan` gives.
+
+    Raises:
+        ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
+    """
     context = context_of(spark)
     with as_probe_error():
         facts = _facts(context)
         settings = load(facts.conf, os.environ, default_search())
         probe = _probe(context._gateway, cached=settings.class_cache_enabled)
-        encoded = probe.encode(analyzed_plan(spark, query), spark._jsparkSession)
-    plan = decode_plan(encoded)
-    session = session_of(plan, facts.metastore, settings.trimming, views=settings.views_enabled)
-    return lineage_of(lineage_of_plan(plan, session, paths=True), plan)
+        encoded = probe.encode(plan, spark._jsparkSession)
+    return EncodedQuery(encoded, facts.metastore, settings.trimming, settings.views_enabled)
+
+
+def _lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
+    context_of(spark)
+    with as_probe_error():
+        plan = analyzed_plan(spark, query)
+    return encoded_query(spark, plan).lineage()
+
+
+def _told_by_text(spark: SparkSession, statement: str, refusal: Refusal) -> Lineage | None:
+    """Return what the text of a statement tells that Spark can't analyze; None if it tells nothing."""
+
+    def named(name: str) -> Dataset:
+        try:
+            inputs = _lineage(spark, f"TABLE {name}").inputs
+        except analysis_errors():
+            inputs = ()
+        return inputs[0] if len(inputs) == 1 else unknown_table(name)
+
+    return lineage_of_text(statement, refusal.message, named)
 
 
 def _facts(context: Any) -> ContextFacts:

@@ -407,13 +407,13 @@ function degree(dataset) {
 }
 
 /**
- * Return edges with the surest first; those that are equally sure keep their order.
+ * Return edges of values and then those that decide, the surest first; those that are equally sure keep their order.
  * @template {Edge} E
  * @param {E[]} edges
  * @returns {E[]}
  */
 function surestFirst(edges) {
-  return [...edges].sort((a, b) => b.confidence - a.confidence);
+  return [...edges].sort((a, b) => Number(isInfluence(a)) - Number(isInfluence(b)) || b.confidence - a.confidence);
 }
 
 /**

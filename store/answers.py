@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.store.dialect import of_sqlite
-from openlineage_pyspark.store.diff import diff_of_runs, diff_of_times
+from openlineage_pyspark.store.diff import diff_of_runs, diff_of_times, downstream_of
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.graph import graph_of_answer, whole_graph
 from openlineage_pyspark.store.lists import dataset_lines, history, jobs, runs
@@ -20,11 +20,12 @@ from openlineage_pyspark.store.recovery_facts import Bad, read
 from openlineage_pyspark.store.spark_session import session_of
 from openlineage_pyspark.store.spark_tables import SparkTables, is_in_session_catalog, is_schema_name
 from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.store.table_schemas import table_schemas
 from openlineage_pyspark.store.things import find_run
 from openlineage_pyspark.store.times import micros_of_time, time_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
 
     from openlineage_pyspark.graph.model import Graph
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.names import Tables
     from openlineage_pyspark.store.reached import Answer
     from openlineage_pyspark.store.recovery.plan import Plan
+    from openlineage_pyspark.store.table_schemas import TableSchema
     from pyspark.sql import SparkSession
 
 
@@ -184,19 +186,20 @@ class Store:
         """
         return whole_graph(self._tables, limits(depth, as_of, direct=direct, ever=ever), around)
 
-    def graph_of(self, answer: Answer, *, as_of: str = "", ever: bool = False) -> Graph:
+    def graph_of(self, answer: Answer, *, direct: bool = False, as_of: str = "", ever: bool = False) -> Graph:
         """
         Return an answer as a graph, with the ways of its edges, how sure they are, and the runs of its jobs.
 
         Args:
             answer: what `upstream`, `downstream` or `between` returned; its own `graph` asks nothing, and says less.
+            direct: as it was asked.
             as_of: as it was asked.
             ever: as it was asked.
 
         Raises:
             StoreError: the time can't be read.
         """
-        return graph_of_answer(self._tables, limits(None, as_of, direct=False, ever=ever), answer)
+        return graph_of_answer(self._tables, limits(None, as_of, direct=direct, ever=ever), answer)
 
     def datasets(self, *, containing: str = "") -> list[DatasetLine]:
         """Return the datasets of which a name contains a text."""
@@ -283,6 +286,24 @@ class Store:
         if not isinstance(self._tables, Database):
             raise StoreError("this store is in tables of an engine: ask them there")
         return self._tables.ask(of_sqlite(query, dialect))
+
+    def downstream_of(
+        self, places: Mapping[tuple[str, str], int]
+    ) -> tuple[dict[tuple[str, str], int], tuple[str, ...]]:
+        """
+        Return what is made from columns that are known by their names.
+
+        Args:
+            places: the name of a dataset and a column, which is empty for the dataset -> how many jobs it is away.
+
+        Returns:
+            Each further dataset and column -> how many jobs it is away; and why some name could not be looked up.
+        """
+        return downstream_of(self._tables, places)
+
+    def table_schemas(self) -> tuple[TableSchema, ...]:
+        """Return each table that the store knows with its columns, under each of its names."""
+        return table_schemas(self._tables)
 
     def history(self, thing: str) -> list[Version]:
         """

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.store.ids import MOST_IN_A_LIST
 from openlineage_pyspark.store.ingest import files_of, lines_of, rows_of_events, take
-from openlineage_pyspark.store.names import datasets
+from openlineage_pyspark.store.names import datasets, find
 from openlineage_pyspark.store.reach import Direction, Limits, reach_all
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.things import runs_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.store.names import Tables
     from openlineage_pyspark.store.reach import Place
@@ -74,9 +74,9 @@ class Diff:
 
 
 @attrs.frozen
-class _State:
+class State:
     """
-    Lineage at one time, by dataset ids of the store that knows all names.
+    Lineage at one time. Datasets stand by a key: in a store by their ids.
 
     Args:
         columns: a dataset and a column -> its type.
@@ -84,9 +84,51 @@ class _State:
         tables: two datasets.
     """
 
-    columns: dict[Place, str]
-    edges: dict[tuple[Place, Place], str]
-    tables: dict[tuple[int, int], str]
+    columns: dict[tuple[Any, str], str]
+    edges: dict[tuple[tuple[Any, str], tuple[Any, str]], str]
+    tables: dict[tuple[Any, Any], str]
+
+
+@attrs.frozen
+class Differences:
+    """
+    What is different between two states.
+
+    Args:
+        changes: the differences, by their names.
+        columns: the columns that changed, or are made differently.
+        datasets: the datasets that are made of other ones.
+    """
+
+    changes: tuple[Change, ...]
+    columns: frozenset[tuple[Any, str]]
+    datasets: frozenset[Any]
+
+
+def differences(old: State, new: State, label: Callable[[Any], str]) -> Differences:
+    """
+    Return what is different between two states.
+
+    Args:
+        old: the earlier one.
+        new: the later one.
+        label: gives the name of a dataset, by its key.
+    """
+
+    def name(place: tuple[Any, str]) -> str:
+        return f"{label(place[0])}.{place[1]}" if place[1] else label(place[0])
+
+    columns = list(_changes(old.columns, new.columns))
+    edges = list(_changes(old.edges, new.edges))
+    between = list(_changes(old.tables, new.tables))
+    changes = [
+        *(Change("column", sign, name(place), *texts) for place, sign, *texts in columns),
+        *(Change("edge", sign, f"{name(ends[0])} -> {name(ends[1])}", *texts) for ends, sign, *texts in edges),
+        *(Change("table edge", sign, f"{label(a)} -> {label(b)}", *texts) for (a, b), sign, *texts in between),
+    ]
+    touched = {place for place, *_ in columns} | {ends[1] for ends, *_ in edges}
+    made = {ends[1] for ends, *_ in between}
+    return Differences(tuple(sorted(changes, key=_order)), frozenset(touched), frozenset(made))
 
 
 def diff_of_times(tables: Tables, before: int, after: int) -> Diff:
@@ -146,21 +188,45 @@ def _diff(tables: Tables, before: Iterable[str], after: Iterable[str]) -> Diff:
     ids |= {place[0] for state in (old, new) for edge in state.edges for place in edge}
     ids |= {each for state in (old, new) for edge in state.tables for each in edge}
     labels = {id_: dataset.label for id_, dataset in datasets(tables, ids).items()}
+    found = differences(old, new, labels.__getitem__)
+    return Diff(found.changes, _downstream(tables, set(found.columns), {(id_, "") for id_ in found.datasets}))
 
-    def name(place: Place) -> str:
-        return f"{labels[place[0]]}.{place[1]}" if place[1] else labels[place[0]]
 
-    columns = list(_changes(old.columns, new.columns))
-    edges = list(_changes(old.edges, new.edges))
-    between = list(_changes(old.tables, new.tables))
-    changes = [
-        *(Change("column", sign, name(place), *texts) for place, sign, *texts in columns),
-        *(Change("edge", sign, f"{name(ends[0])} -> {name(ends[1])}", *texts) for ends, sign, *texts in edges),
-        *(Change("table edge", sign, f"{labels[a]} -> {labels[b]}", *texts) for (a, b), sign, *texts in between),
-    ]
-    touched = {place for place, *_ in columns} | {ends[1] for ends, *_ in edges}
-    made = {(ends[1], "") for ends, *_ in between}
-    return Diff(tuple(sorted(changes, key=_order)), _downstream(tables, touched, made))
+def downstream_of(
+    tables: Tables, places: Mapping[tuple[str, str], int]
+) -> tuple[dict[tuple[str, str], int], tuple[str, ...]]:
+    """
+    Return what a store says is made from columns that are known by their names.
+
+    Args:
+        tables: the store.
+        places: the name of a dataset and a column, which is empty for the dataset -> how many jobs it is away.
+
+    Returns:
+        Each further dataset and column -> how many jobs it is away; and why some name could not be looked up. A name
+        that the store does not have at all is no problem: nothing is made from it there.
+    """
+    found: dict[tuple[str, str], int] = {}
+    doubts: dict[str, None] = {}
+    known: dict[str, int | None] = {}
+    for (name, column), away in sorted(places.items(), key=lambda each: (each[1], each[0])):
+        if name not in known:
+            try:
+                known[name] = find(tables, name).dataset.id
+            except NameNotFoundError as problem:
+                known[name] = None
+                if isinstance(problem, AmbiguousNameError):
+                    doubts[str(problem)] = None
+        id_ = known[name]
+        if id_ is None:
+            continue
+        depths = reach_all(tables, [(id_, column)], Direction.DOWNSTREAM, Limits(), by_columns=bool(column))[0]
+        labels = datasets(tables, (place[0] for place in depths))
+        for (below, field), depth in depths.items():
+            place = (labels[below].label, field)
+            if depth and place not in places:
+                found[place] = min(away + depth, found.get(place, away + depth))
+    return found, tuple(doubts)
 
 
 def _downstream(tables: Tables, columns: set[Place], made: set[Place]) -> tuple[tuple[str, int], ...]:
@@ -187,7 +253,7 @@ def _changes(old: dict[Any, str], new: dict[Any, str]) -> Iterator[tuple[Any, st
             yield key, "changed", old[key], new[key]
 
 
-def _state(tables: Tables, texts: Iterable[str]) -> _State:
+def _state(tables: Tables, texts: Iterable[str]) -> State:
     """Return what events say, with the datasets as the store knows them."""
     rows: Rows = {}
     for part in rows_of_events(texts):
@@ -220,7 +286,7 @@ def _state(tables: Tables, texts: Iterable[str]) -> _State:
         for row in _typed(rows.get("sink_job_lineage", ()))
         for source in reads.get(row[0], ())
     }
-    return _State(columns, {ends: "; ".join(sorted(texts)) for ends, texts in made.items()}, between)
+    return State(columns, {ends: "; ".join(sorted(texts)) for ends, texts in made.items()}, between)
 
 
 def _typed(rows: Iterable[Any]) -> Iterator[Any]:
@@ -248,13 +314,13 @@ def markdown_of(diff: Diff) -> str:
     if not diff.changes:
         return "No lineage changed.\n"
     rows = [
-        f"| {each.sign} | {each.what} | {_code(each.name)} | {_code(each.before)} | {_code(each.after)} |"
+        f"| {each.sign} | {each.what} | {code_of(each.name)} | {code_of(each.before)} | {code_of(each.after)} |"
         for each in diff.changes
     ]
     parts = ["| | what | name | before | after |\n|---|---|---|---|---|", *rows]
     text = "\n".join(parts) + "\n"
     if diff.downstream:
-        listed = "".join(f"- {_code(name)}\n" for name, _ in diff.downstream)
+        listed = "".join(f"- {code_of(name)}\n" for name, _ in diff.downstream)
         text += f"\n**Downstream of it** ({len(diff.downstream)}):\n\n{listed}"
     return text
 
@@ -266,7 +332,7 @@ def _how(change: Change) -> str:
     return f": {text}" if text else ""
 
 
-def _code(text: str) -> str:
+def code_of(text: str) -> str:
     """Return a text as code in a cell of a Markdown table."""
     plain = "".join(sign if sign.isprintable() else " " for sign in text)
     if not plain.strip():

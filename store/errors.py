@@ -8,4 +8,8 @@ class StoreError(Exception):
 
 
 class NameNotFoundError(StoreError):
-    """Nothing in the store, or more than one thing, has the name. The message lists what comes near."""
+    """Nothing in the store has the name. The message lists what comes near."""
+
+
+class AmbiguousNameError(NameNotFoundError):
+    """More than one thing in the store has the name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
-from openlineage_pyspark.store.errors import NameNotFoundError
+from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError
 from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _only(text: str, found: Sequence[DatasetName]) -> DatasetName:
         return found[0]
     listed = "".join(f"\n  {each}" for each in sorted(each.address for each in found)[:_SHOWN])
     rest = f"\n  and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    raise NameNotFoundError(f"{text!r} may be each of these; give more of its name:{listed}{rest}")
+    raise AmbiguousNameError(f"{text!r} may be each of these; give more of its name:{listed}{rest}")
 
 
 def _near(tables: Tables, text: str) -> str:

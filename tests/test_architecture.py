@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 PACKAGE = "openlineage_pyspark"
 PAGE = ROOT / "docs" / "architecture.md"
-FOLDERS = ("listener", "facets", "graph", "page", "store", "transport", "command")
+FOLDERS = ("listener", "facets", "files", "graph", "page", "store", "transport", "command")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if "launch" not in path.parts)
 LONGEST_FUNCTION = 60
 
@@ -50,7 +50,7 @@ def room_of(module: str) -> str:
     package = module if here.is_dir() else module.rpartition(".")[0].removesuffix(".__init__")
     return (
         package
-        if package in ("command", "graph", "page", "store") or "." in package or here.is_dir()
+        if package in ("command", "files", "graph", "page", "store") or "." in package or here.is_dir()
         else module.removesuffix(".__init__")
     )
 
@@ -90,9 +90,9 @@ def tops(path: Path) -> set[str]:
 
 
 def test_only_the_edges_to_the_jvm_import_py4j_or_pyspark() -> None:
-    """From there on everything is values; the store that lies in Spark's tables begins with its session."""
+    """From there on everything is values; the store in Spark's tables and the lineage of files have their sessions."""
     edges = [name_of(path) for path in MODULES if tops(path) & {"py4j", "pyspark"}]
-    assert sorted(edges) == ["listener/probe/client.py", "store/spark_session.py"]
+    assert sorted(edges) == ["files/session.py", "listener/probe/client.py", "store/spark_session.py"]
 
 
 def test_packages_import_what_the_architecture_page_allows_and_nothing_else() -> None:

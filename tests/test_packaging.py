@@ -29,7 +29,7 @@ NOT_OF_THE_TREE = (
     "demo-output",
     "vendor",
 )
-MODULES_OF_THE_ROOT = ("__init__.py", "__main__.py", "auto.py")
+MODULES_OF_THE_ROOT = ("__init__.py", "__main__.py", "auto.py", "testing.py")
 ACTIVATION = "openlineage_pyspark.listener.start.hook"
 HEAVY = {"pyspark", "py4j", "openlineage", "requests", "yaml", "attr", "attrs", "pandas"}
 
@@ -73,6 +73,7 @@ def shipped_by_the_tree() -> set[str]:
     data = [
         *(ROOT / "conf").iterdir(),
         *probe.glob("*.java"),
+        *(ROOT / "files").glob("*.java"),
         probe / "PROTOCOL.md",
         ROOT / "py.typed",
         *(ROOT / "graph").glob("*.json"),
@@ -183,7 +184,7 @@ def test_the_tests_see_the_installed_package_and_not_the_tree() -> None:
 
 def test_the_root_holds_no_stray_module() -> None:
     """The root folder is the package: each further module there would be shipped."""
-    assert sorted(path.name for path in ROOT.glob("*.py")) == [*MODULES_OF_THE_ROOT, "setup.py"]
+    assert sorted(path.name for path in ROOT.glob("*.py")) == sorted([*MODULES_OF_THE_ROOT, "setup.py"])
 
 
 @needs_wheel

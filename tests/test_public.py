@@ -68,7 +68,7 @@ def test_the_functions_take_these_arguments() -> None:
     signatures = {name: str(inspect.signature(getattr(openlineage_pyspark, name))) for name in ("lineage", "register")}
 
     assert signatures == {
-        "lineage": "(spark: 'SparkSession', query: 'DataFrame | str') -> 'Lineage'",
+        "lineage": "(spark: 'SparkSession', query: 'DataFrame | str', *, from_text: 'bool' = True) -> 'Lineage'",
         "register": "(spark: 'SparkSession', options: 'Mapping[str, str] | None' = None) -> 'Handle'",
     }
 

@@ -1,6 +1,7 @@
 package openlineage.pyspark;
 
 import java.io.IOException;
+import java.lang.reflect.Method;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Assignment;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
@@ -29,6 +31,7 @@ final class Encoder {
   private static final int LONGEST_SQL = 2000;
   private static final int MOST_KEYS = 200;
   private static final int CALL_SITE_DEPTH = 4;
+  private static final Method PYTHON_CONTEXT = pythonContextMethod();
   private final Vocabulary vocabulary;
   private final Object session;
   private final long began;
@@ -228,11 +231,10 @@ final class Encoder {
   /** Returns the line of Python that made an expression; null before Spark 4, and for what no Python function made. */
   private static String callSite(Expression expression) {
     // Spark may have put aliases and casts of its own around it.
-    for (int depth = 0; depth < CALL_SITE_DEPTH; depth++) {
-      Object said = Reflection.call(expression.origin(), "pysparkErrorContext");
-      if (!(said instanceof scala.Option)) return null;
-      if (!((scala.Option) said).isEmpty()) {
-        String site = String.valueOf(((scala.Tuple2) ((scala.Option) said).get())._2());
+    for (int depth = 0; PYTHON_CONTEXT != null && depth < CALL_SITE_DEPTH; depth++) {
+      scala.Option said = pythonContext(expression.origin());
+      if (said != null && !said.isEmpty()) {
+        String site = String.valueOf(((scala.Tuple2) said.get())._2());
         int end = site.indexOf('\n');
         return JsonText.cut(end < 0 ? site : site.substring(0, end), LONGEST_SQL);
       }
@@ -240,6 +242,22 @@ final class Encoder {
       expression = (Expression) expression.children().head();
     }
     return null;
+  }
+
+  private static scala.Option pythonContext(Origin origin) {
+    try {
+      return (scala.Option) PYTHON_CONTEXT.invoke(origin, new Object[0]);
+    } catch (Exception unreadable) {
+      return null;
+    }
+  }
+
+  private static Method pythonContextMethod() {
+    try {
+      return Origin.class.getMethod("pysparkErrorContext", new Class[0]);
+    } catch (NoSuchMethodException beforeSpark4) {
+      return null;
+    }
   }
 
   private void output(LogicalPlan plan) throws IOException {

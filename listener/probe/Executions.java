@@ -16,6 +16,7 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 final class Executions {
   private static final Pattern NAME = Pattern.compile("\\w{1,100}");
   private static final Pattern ACTION = Pattern.compile("\\w{1,100} at .{1,4000}\\.py:\\d{1,9}");
+  private static final int MOST_FRAMES = 200;
   private final Vocabulary vocabulary;
   private final boolean reads;
   private final Statements statements = new Statements();
@@ -45,14 +46,25 @@ final class Executions {
     return record.end();
   }
 
-  /** Writes the method of Spark that was called, and the line of Python from which it was if PySpark has said that. */
+  /** Writes the method that Python has called, and the line from which it did if PySpark has said that. */
   private static void callSite(JsonText record, SparkListenerSQLExecutionStart event) throws IOException {
-    String stack = event.details();
-    int open = stack == null ? -1 : stack.indexOf('(');
-    String method = open < 0 ? "" : stack.substring(stack.lastIndexOf('.', open) + 1, open);
+    String method = event.details() == null ? "" : calledFromPython(event.details().split("\n", MOST_FRAMES));
     if (NAME.matcher(method).matches()) record.writeStringField("call", method);
     String said = event.description();
     if (said != null && ACTION.matcher(said).matches()) record.writeStringField("site", said);
+  }
+
+  /** Returns the method that py4j has called in a stack, the innermost frame first; empty if it has called none. */
+  private static String calledFromPython(String[] stack) {
+    String called = "";
+    for (int i = 0; i < stack.length; i++) {
+      if (stack[i].startsWith("py4j.")) return called;
+      int open = stack[i].indexOf('(');
+      // Between the two stand the frames of Java's reflection.
+      if (open < 0 || stack[i].indexOf("reflect.") >= 0) continue;
+      called = stack[i].substring(stack[i].lastIndexOf('.', open) + 1, open);
+    }
+    return "";
   }
 
   /** Returns whether an execution has not ended yet. */

@@ -10,6 +10,7 @@ describes the protocol between the two.
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import threading
 import weakref
@@ -383,6 +384,51 @@ def analyzed_plan(spark: Any, query: Any) -> Any:
     if frame is None:
         raise TypeError(f"lineage() takes a DataFrame or the text of an SQL statement, not {_type_of(query)}")
     return frame.queryExecution().analyzed()
+
+
+@attrs.frozen
+class Refusal:
+    """
+    Why Spark can't parse or analyze a statement.
+
+    Args:
+        code: the class of the error, such as `TABLE_OR_VIEW_NOT_FOUND`; empty if it has none.
+        message: what is wrong, for people: one line, without a stack and without the statement.
+        parameters: what the error names, such as `relationName`.
+        line: the line within the statement, from 1; None if Spark does not say.
+        column: the place on that line, from 0.
+    """
+
+    code: str
+    message: str
+    parameters: Mapping[str, str] = attrs.field(factory=dict)
+    line: int | None = None
+    column: int | None = None
+
+
+def analysis_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions with which Spark refuses a statement: its parser's, and its analyzer's."""
+    from pyspark.errors import AnalysisException
+
+    # The parser's is a kind of it.
+    return (AnalysisException,)
+
+
+def refusal_of(problem: Exception) -> Refusal:
+    """Return what an exception of Spark's parser or analyzer says."""
+    java = getattr(problem, "_origin", None)
+    code = parameters = None
+    line = column = None
+    if java is not None:
+        code, parameters = java.getErrorClass(), java.getMessageParameters()
+        line, column = (found.get() if found.isDefined() else None for found in (java.line(), java.startPosition()))
+    text = _ENDING.split(str(problem).strip(), maxsplit=1)[0]
+    message = " ".join(text.removeprefix(f"[{code}]").split())
+    return Refusal(str(code or ""), message, dict(parameters or {}), line, column)
+
+
+# What follows the message: the error's class in SQL, the place, the statement, the plan.
+_ENDING = re.compile(r"[.;]? SQLSTATE: |; line \d+,? pos \d+|\s*\(line \d+, pos \d+\)|\n== SQL|;\n'|\nSearch path: ")
 
 
 def _type_of(value: object) -> str:

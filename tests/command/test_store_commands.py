@@ -79,7 +79,8 @@ def test_between_shows_the_way(store, run):
 
 def test_json_is_the_graph(store, run):
     code, shown, _ = run("downstream", "shop.orders", "--store", store, "--format", "json")
-    assert (code, [edge["to"] for edge in json.loads(shown)["edges"]]) == (0, ["lake/clean#", "lake/daily#"])
+    made = [edge["to"] for edge in json.loads(shown)["edges"] if edge["type"] == "WRITE"]
+    assert (code, made) == (0, ["dataset|lake|daily", "dataset|lake|clean"])
 
 
 def test_what_nothing_is_made_from_is_said(store, run):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from openlineage_pyspark.graph.model import Graph, GraphEdge, Kind, OperatorNode, Step, in_part, schema, sure
+from openlineage_pyspark.graph.model import Graph, GraphEdge, Kind, OperatorNode, RunNode, Step, in_part, schema, sure
 from openlineage_pyspark.store.answers import Store
 from support.lineage_events import dataset, lineage, run_event, symlink, taken
 
@@ -19,7 +19,8 @@ OPERATORS = ["LogicalRelation#3", "View#2", "Project#1", "Insert#0"]
 
 def told(field: str, certainty: str, subtype: str = "TRANSFORMATION", **more: Any) -> dict[str, Any]:
     """Return an edge of the facet, all of whose operators are named."""
-    steps = [{"operator": 2, "expression": 0, "certainty": certainty}] if certainty != "exact" else [{"operator": 2}]
+    opaque = {"operator": 2, "expression": 0, "certainty": certainty, "callSite": "etl/load.py:12"}
+    steps = [opaque] if certainty != "exact" else [{"operator": 2}]
     return {
         "namespace": "lake",
         "name": "s",
@@ -59,7 +60,7 @@ def test_edges_name_their_operators_and_steps_and_the_preferred_kind_comes_first
     graph = graph_of(tmp_path, facet(told("a", "opaque"), told("b", "exact")))
 
     shown = [(edge.source[-1], edge.kind, edge.operator_path, edge.steps, edge.confidence) for edge in to_x(graph)]
-    opaque, exact = Step("Project#1", "f(a)", "opaque"), Step("Project#1")
+    opaque, exact = Step("Project#1", "f(a)", "opaque", "etl/load.py:12"), Step("Project#1")
     assert shown == [
         ("c", Kind.DIRECT, (), (), sure("exact")),
         ("b", Kind.DERIVED, tuple(OPERATORS), (exact,), sure("exact")),
@@ -113,3 +114,16 @@ def test_a_run_with_a_remark_makes_its_other_edges_doubtful(tmp_path: Path) -> N
 )
 def test_a_facet_of_another_shape_is_left_out(tmp_path: Path, strange: Any) -> None:
     assert {edge.confidence for edge in to_x(graph_of(tmp_path, strange))} == {sure("exact")}
+
+
+def test_a_run_has_the_line_of_python_that_ran_it(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, facet(), pyspark_call_site={"file": "etl/load.py", "line": 30, "function": "sql"})
+
+    assert [node.call_site for node in graph.nodes if isinstance(node, RunNode)] == ["etl/load.py:30"]
+
+
+@pytest.mark.parametrize("strange", [7, {}, {"file": "a", "line": "b"}])
+def test_a_line_in_another_shape_is_left_out(tmp_path: Path, strange: Any) -> None:
+    graph = graph_of(tmp_path, facet(), pyspark_call_site=strange)
+
+    assert [node.call_site for node in graph.nodes if isinstance(node, RunNode)] == [""]

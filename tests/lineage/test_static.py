@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark import lineage
+from openlineage_pyspark.testing import assert_golden_lineage, assert_lineage
 
 
 def test_a_statement_is_not_run(session):
@@ -50,8 +51,42 @@ def test_a_text_that_is_no_sql_is_refused_as_running_it_would_be(session):
 def test_a_table_that_is_not_there_is_named(session):
     from pyspark.errors import AnalysisException
 
-    with pytest.raises(AnalysisException, match="no_such_table"):
-        lineage(session, "SELECT id FROM no_such_table")
+    for query, strict in (("SELECT id FROM no_such_table", False), ("SELECT no_such_column, 1", True)):
+        with pytest.raises(AnalysisException, match="no_such_"):
+            lineage(session, query, from_text=strict)
+
+
+def test_a_statement_that_does_not_analyze_is_told_by_its_text(session):
+    """What is there has its own identity; each edge is marked, and the warning says why."""
+    query = "INSERT INTO report SELECT n.id, e.name FROM no_such_table n JOIN emp e ON n.id = e.id"
+    with pytest.warns(UserWarning, match="no_such_table"):
+        found = lineage(session, query)
+    assert str(found).splitlines()[:4] == [
+        "default.report",
+        "  column  from                      how",
+        "  id      default.no_such_table.id  IDENTITY, unknown",
+        "  name    default.emp.name          IDENTITY, unknown",
+    ]
+    assert found.inputs[1].identifier == lineage(session, "TABLE emp").inputs[0].identifier
+
+
+def test_lineage_is_asserted_in_other_tests(session, tmp_path, monkeypatch):
+    frame = session.table("emp").where("bonus > 1").selectExpr("id", "upper(name) AS n", "if(id > 1, salary, 0) AS s")
+    values = {"id": ["default.emp.id"], "n": ["default.emp.name"], "s": ["default.emp.salary"]}
+    assert_lineage(frame, values, rows=["default.emp.bonus"])
+    kinds = {"s": ["default.emp.salary IDENTITY", "default.emp.id CONDITIONAL"]}
+    assert_lineage(frame, {**values, **kinds}, rows=["default.emp.bonus FILTER"])
+    with pytest.raises(AssertionError, match=r"(?m)^-  default\.emp\.dept_id$\n^\+  default\.emp\.name$"):
+        assert_lineage(frame, {**values, "n": ["default.emp.dept_id"]})
+    golden = tmp_path / "golden" / "frame.txt"
+    with pytest.raises(AssertionError, match="is not there: run the test once with OPENLINEAGE_PYSPARK_REGOLD=1"):
+        assert_golden_lineage(frame, golden)
+    monkeypatch.setenv("OPENLINEAGE_PYSPARK_REGOLD", "1")
+    assert_golden_lineage(frame, golden)
+    monkeypatch.delenv("OPENLINEAGE_PYSPARK_REGOLD")
+    assert_golden_lineage(frame, golden)
+    with pytest.raises(AssertionError, match=r"(?m)^-  id +default\.emp\.id +IDENTITY$"):
+        assert_golden_lineage(frame.drop("id"), golden)
 
 
 def test_what_is_neither_frame_nor_text_is_refused(session):

@@ -12,6 +12,7 @@ import pytest
 from openlineage.client.facet_v2 import documentation_job
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import CustomFacets, Provider
+from openlineage_pyspark.facets.model.call_site import CallSite
 from openlineage_pyspark.facets.model.run import Engine, Gap, RunReference, RunState
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.guard import Guard
@@ -292,6 +293,54 @@ def test_what_waits_for_a_root_that_never_ends_is_a_state_when_the_application_e
 
     assert found.submitted.events == []
     assert [state.event_type for state in found.pipeline.abandon(NOW)] == ["START", "COMPLETE"]
+
+
+SCRIPT = "file:///home/ann/jobs/etl.py"
+
+
+@pytest.mark.parametrize(
+    ("call_sites", "file", "line", "url"),
+    [
+        ("facet", "/home/ann/jobs/etl.py", {"file": "etl.py", "line": 7, "function": "save"}, SCRIPT),
+        ("url", "/home/ann/jobs/etl.py", {"file": "etl.py", "line": 7, "function": "save"}, f"{SCRIPT}#L7"),
+        ("url", "/home/ann/other.py", {"file": "other.py", "line": 7, "function": "save"}, SCRIPT),
+        ("none", "/home/ann/jobs/etl.py", None, SCRIPT),
+    ],
+)
+def test_a_run_tells_the_line_of_the_execution_around_it(
+    call_sites: str, file: str, line: dict[str, Any] | None, url: str
+) -> None:
+    found = way(source_location=SCRIPT, call_sites=call_sites)
+    sites = {1: CallSite(file, 7, "save")}
+    found.pipeline._call_site_of = sites.get
+    found.take(start(1, read=True), start(2, root=1, **save("/out")), end(2), end(1))
+
+    facets = [body["run"]["facets"].get("pyspark_call_site") for body in found.submitted.bodies]
+    told = [facet and {name: facet[name] for name in ("file", "line", "function")} for facet in facets]
+    assert told == [line, line]
+    urls = [body["job"]["facets"]["sourceCodeLocation"]["url"] for body in found.submitted.bodies]
+    assert urls == [url, url]
+
+
+def test_an_action_tells_the_line_that_pyspark_gives() -> None:
+    found = way(source_location=SCRIPT)
+    found.take(start(1, site="collect at /home/ann/jobs/lib/a.py:3", **save("/out")))
+
+    facet = found.submitted.bodies[0]["run"]["facets"]["pyspark_call_site"]
+    assert (facet["file"], facet["line"], facet["function"]) == ("lib/a.py", 3, "collect")
+
+
+def test_code_that_can_not_be_read_is_counted_once_for_each_run_that_has_ended() -> None:
+    written = save("/out")
+    written["plan"]["classes"].append(["org.apache.spark.sql.catalyst.expressions.PythonUDF", "E", ["name"]])
+    written["plan"]["nodes"][1][2].append({"r": 2})
+    written["plan"]["classes"][1][2].append("call")
+    written["plan"]["nodes"].append([2, None, ["f"], {}])
+    found = way()
+    found.take(start(1, **written))
+    assert dict(found.pipeline.code) == {}
+    found.take(end(1), start(3, **written), end(3))
+    assert dict(found.pipeline.code) == {"pythonFunctions": 2}
 
 
 def test_the_last_state_of_the_run_that_ended_last_is_kept_as_its_event_says_it() -> None:

@@ -1,0 +1,273 @@
+"""`lineage`: the lineage of files of SQL, which are not run, and what changed in it since a revision of git."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.command.screen import Screen, complain, printable
+from openlineage_pyspark.command.stores import pairs
+from openlineage_pyspark.command.view import opened_from
+from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.files import cache
+from openlineage_pyspark.files.compare import compared, name_of, state_of
+from openlineage_pyspark.files.declared import DeclaredTable
+from openlineage_pyspark.files.errors import FilesError
+from openlineage_pyspark.files.revisions import scripts_at, scripts_now
+from openlineage_pyspark.files.scripts import Problem, StatementLineage, answers_of, lineage_of_answers
+from openlineage_pyspark.graph.difference import difference
+from openlineage_pyspark.graph.joined import joined
+from openlineage_pyspark.graph.model import JobNode
+from openlineage_pyspark.page.formats import text_of as text_of_graph
+from openlineage_pyspark.page.html import page_of
+from openlineage_pyspark.store.diff import code_of, markdown_of, text_of
+from openlineage_pyspark.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from openlineage_pyspark.facets.report import LineageEdge
+    from openlineage_pyspark.files.scripts import Answer, Script
+    from openlineage_pyspark.graph.model import Graph
+
+_DESCRIPTION = """\
+Shows the lineage of each statement in files of SQL. Nothing is run: Spark's own analyzer reads them in a local session
+that knows no rows, no metastore and no network. Tables are those that --ddl declares, that --catalog knows, and that
+earlier statements make. With --diff it shows what changed since a revision of git, and what lies downstream."""
+_ENDS = """\
+exit codes: 0 all is well; 1 a statement can't be analyzed; 2 wrong command line, or nothing to read; with --diff also
+3 something downstream of a change is touched."""
+_FILES = "files of SQL, and folders of files that end with .sql, in the order in which they run"
+_DDL = "a file or a folder of SQL that declares tables; may be repeated"
+_CATALOG = "a store's file, event files, or a folder of them: their tables are known with the columns of the last run"
+_STORE = "with --diff: where to look for what is downstream: a store or event files; by default what --catalog names"
+_CACHE = "keep what Spark told in this folder: the same texts, tables and versions need no Spark again"
+_WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
+_WORDS = 60
+_PICTURES = ("mermaid", "dot", "html", "svg")
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "lineage", help="the lineage of files of SQL, without running them", description=_DESCRIPTION, epilog=_ENDS
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.sql", help=_FILES)
+    parser.add_argument("--ddl", action="append", default=[], type=Path, metavar="DDL.sql", help=_DDL)
+    parser.add_argument("--catalog", action="append", default=[], type=Path, metavar="STORE|EVENTS", help=_CATALOG)
+    parser.add_argument("--diff", metavar="BASE", help="show what changed since a revision of git, such as origin/main")
+    parser.add_argument("--store", type=Path, metavar="STORE|EVENTS", help=_STORE)
+    parser.add_argument("--cache", type=Path, metavar="DIR", help=_CACHE)
+    parser.add_argument("--format", choices=tuple(_WRITERS), default="text", help="default: text")
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", help="a property of Spark, such as a setting of SQL"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """
+    Show the lineage of files, or what changed in it.
+
+    Args:
+        options: those of the command line.
+
+    Returns:
+        The exit code: 1 if a statement can't be analyzed, 2 if there is nothing to read, 3 if something downstream of
+        a change is touched.
+    """
+    try:
+        tables = _tables(options.catalog)
+        now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files)]
+        base = None if options.diff is None else _base(options)
+        found = lineage_of_answers(_answers(now, tables, options), tables)
+        if base is not None:
+            return _diff(found, lineage_of_answers(_answers(base, tables, options), tables), options)
+    except (FilesError, StoreError, OSError, EOFError, zlib.error) as problem:
+        complain(str(problem))
+        return _WRONG
+    sys.stdout.write(_WRITERS[options.format](found))
+    return _told(found)
+
+
+def _base(options: argparse.Namespace) -> list[Script]:
+    """Return the files as they were in the revision to compare with."""
+    return [*scripts_at(options.diff, options.ddl, is_ddl=True), *scripts_at(options.diff, options.files)]
+
+
+def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage], options: argparse.Namespace) -> int:
+    """Show what changed since a revision of git."""
+    states = state_of(earlier), state_of(found)
+    paths = [options.store] if options.store is not None else options.catalog
+    if paths:
+        problems: list[str] = []
+        with opened_from(paths, problems) as store:
+            diff, doubts = compared(*states, store)
+        for each in (*problems, *doubts):
+            complain(each)
+    else:
+        diff, _ = compared(*states, None)
+    problems_now = [each.problem for each in found if each.problem is not None]
+    if options.format == "json":
+        Screen().json({**diff.to_dict(), "problems": [attrs.asdict(each) for each in problems_now]})
+    elif options.format in _PICTURES:
+        sys.stdout.write(_drawn_diff(earlier, found, options.format))
+    else:
+        sys.stdout.write(markdown_of(diff) if options.format == "markdown" else text_of(diff))
+        if problems_now and options.format == "markdown":
+            sys.stdout.write(_markdown_problems(problems_now))
+    return _DOWNSTREAM if not _told(found) and diff.downstream else _told_already(found)
+
+
+def _told(found: Iterable[StatementLineage]) -> int:
+    """Print the problems to standard error, and return the exit code for them."""
+    for each in found:
+        if each.problem is not None:
+            sys.stderr.write(f"{printable(str(each.problem))}\n")
+    return _told_already(found)
+
+
+def _told_already(found: Iterable[StatementLineage]) -> int:
+    return _PROBLEM if any(each.problem is not None for each in found) else 0
+
+
+def _answers(
+    scripts: Sequence[Script], tables: Sequence[DeclaredTable], options: argparse.Namespace
+) -> tuple[Answer, ...]:
+    """Return what Spark tells of scripts, from the cache if it is there."""
+    conf = pairs(options.conf)
+    if options.cache is None:
+        return answers_of(scripts, tables, conf)
+    key = cache.key_of(scripts, tables, conf)
+    kept = cache.read(options.cache, key)
+    if kept is None:
+        kept = answers_of(scripts, tables, conf)
+        cache.write(options.cache, key, kept)
+    return kept
+
+
+def _tables(paths: list[Path]) -> list[DeclaredTable]:
+    """Return the tables that a store or event files know."""
+    if not paths:
+        return []
+    problems: list[str] = []
+    with opened_from(paths, problems) as store:
+        found = [
+            DeclaredTable(each.parts, each.columns, identifier=Identifier(each.namespace, each.name))
+            for each in store.table_schemas()
+        ]
+    for problem in problems:
+        complain(problem)
+    return found
+
+
+def _text(found: Sequence[StatementLineage]) -> str:
+    return "\n".join(_text_parts(found))
+
+
+def _text_parts(found: Iterable[StatementLineage]) -> Iterator[str]:
+    """Yield a part for each statement that has a lineage: where it stands, and the table of its lineage."""
+    for each in found:
+        if each.lineage is not None:
+            statement = each.statement
+            head = f"{statement.file}:{statement.line}: {_beginning(statement.text)}"
+            lines = [head, *str(each.lineage).splitlines()]
+            yield "".join(f"{'  ' if at else ''}{printable(line)}\n" for at, line in enumerate(lines))
+
+
+def _json(found: Sequence[StatementLineage]) -> str:
+    import json
+
+    document = {
+        "statements": [
+            {
+                "file": each.statement.file,
+                "line": each.statement.line,
+                "column": each.statement.column,
+                "sql": each.statement.text,
+                "problem": None if each.problem is None else attrs.asdict(each.problem),
+                "lineage": None if each.lineage is None else each.lineage.to_dict(),
+            }
+            for each in found
+        ],
+    }
+    return f"{json.dumps(document, indent=2)}\n"
+
+
+def _markdown(found: Sequence[StatementLineage]) -> str:
+    parts = []
+    for each in found:
+        if each.lineage is None:
+            continue
+        place = f"{each.statement.file}:{each.statement.line}"
+        for dataset, lineage in each.lineage.outputs:
+            title = "query" if dataset is None else name_of(dataset)
+            edges = attrs.evolve(each.lineage, outputs=((dataset, lineage),)).edges
+            sources = {d.identifier: name_of(d) for d in each.lineage.inputs}
+            rows = [_markdown_row(edge, sources) for edge in edges]
+            with_edges = {edge.column for edge in edges}
+            rows += [f"| {code_of(c.name)} | | |" for c in lineage.columns if c.name not in with_edges]
+            table = ["| column | from | how |", "|---|---|---|", *rows] if rows else ["No column lineage."]
+            parts.append("\n".join([f"### {code_of(title)}", "", code_of(place), "", *table]) + "\n")
+    problems = [each.problem for each in found if each.problem is not None]
+    return "\n".join(parts) + (_markdown_problems(problems) if problems else "")
+
+
+def _markdown_row(edge: LineageEdge, names: dict[Identifier, str]) -> str:
+    source = names.get(Identifier(edge.source_namespace, edge.source), edge.source)
+    certainty = "" if edge.certainty == "exact" else f", {edge.certainty}"
+    masked = " (masked)" if edge.masking else ""
+    expression = f" {code_of(edge.expression)}" if edge.expression else ""
+    column = "every row" if edge.column is None else code_of(edge.column)
+    return f"| {column} | {code_of(f'{source}.{edge.source_column}')} | {edge.subtype}{masked}{certainty}{expression} |"
+
+
+def _markdown_problems(problems: Iterable[Problem]) -> str:
+    places = ((code_of(f"{each.file}:{each.line}:{each.column}"), code_of(each.message)) for each in problems)
+    listed = "".join(f"- {place} {message}\n" for place, message in places)
+    return f"\n**Not analyzed by Spark**:\n\n{listed}"
+
+
+def _beginning(text: str) -> str:
+    """Return the first words of a statement, on one line."""
+    line = " ".join(text[: 4 * _WORDS].split())
+    return line if len(line) <= _WORDS else f"{line[:_WORDS].rstrip()}..."
+
+
+def _drawn(format_: str) -> Callable[[Sequence[StatementLineage]], str]:
+    return lambda found: text_of_graph(_graph(found), format_)
+
+
+def _graph(found: Iterable[StatementLineage], *, by_file: bool = False) -> Graph:
+    """
+    Return the graph of statements.
+
+    Args:
+        found: the statements.
+        by_file: whether a file is one job, which stays the same when its lines move; else each statement is one.
+    """
+    parts = []
+    for each in found:
+        if each.lineage is not None:
+            at = each.statement
+            job = JobNode("", at.file) if by_file else JobNode("", f"{at.file}:{at.line}", kind="SQL", sql=at.text)
+            parts.append((job, each.lineage.graph()))
+    return joined(parts)
+
+
+def _drawn_diff(earlier: Iterable[StatementLineage], found: Iterable[StatementLineage], format_: str) -> str:
+    before, after = _graph(earlier, by_file=True), _graph(found, by_file=True)
+    return page_of(after, before=before) if format_ == "html" else text_of_graph(difference(before, after), format_)
+
+
+# Format -> what writes the statements.
+_WRITERS: dict[str, Callable[[Sequence[StatementLineage]], str]] = {
+    "text": _text,
+    "json": _json,
+    "markdown": _markdown,
+    **{format_: _drawn(format_) for format_ in _PICTURES},
+}

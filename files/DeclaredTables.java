@@ -1,0 +1,196 @@
+package openlineage.pyspark;
+
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.NamespaceChange;
+import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.SupportsWrite;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.expressions.Expressions;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * The tables that a script's session knows without their connectors: a name and a schema, and nothing to read.
+ *
+ * The classes in here are the catalogs that find them: one for each catalog that a script names, and one in front of
+ * Spark's own. Statements are only analyzed, so nothing ever asks for rows.
+ */
+public final class DeclaredTables {
+    private static final ConcurrentHashMap TABLES = new ConcurrentHashMap();
+
+    private DeclaredTables() {}
+
+    /** Makes a table known, in place of an earlier one of the same name. */
+    public static void put(String catalog, String[] namespace, String name, StructType schema, String[] partitions) {
+        Identifier identifier = Identifier.of(namespace, name);
+        TABLES.put(key(catalog, identifier), new DeclaredTable(catalog, identifier, schema, partitions));
+    }
+
+    /** Forgets a table, and says whether it was known. */
+    public static boolean drop(String catalog, String[] namespace, String name) {
+        return TABLES.remove(key(catalog, Identifier.of(namespace, name))) != null;
+    }
+
+    static Table find(String catalog, Identifier identifier) {
+        return (Table) TABLES.get(key(catalog, identifier));
+    }
+
+    private static String key(String catalog, Identifier identifier) {
+        return (catalog + "." + identifier.toString()).toLowerCase();
+    }
+
+    /** One declared table. */
+    public static final class DeclaredTable implements SupportsRead, SupportsWrite {
+        private final String name;
+        private final StructType schema;
+        private final String[] partitions;
+
+        DeclaredTable(String catalog, Identifier identifier, StructType schema, String[] partitions) {
+            this.name = catalog + "." + identifier.toString();
+            this.schema = schema;
+            this.partitions = partitions;
+        }
+
+        public String name() {
+            return name;
+        }
+
+        public StructType schema() {
+            return schema;
+        }
+
+        public Transform[] partitioning() {
+            Transform[] found = new Transform[partitions.length];
+            for (int at = 0; at < partitions.length; at++) {
+                found[at] = Expressions.identity(partitions[at]);
+            }
+            return found;
+        }
+
+        public Set capabilities() {
+            Set found = new HashSet();
+            found.add(TableCapability.BATCH_READ);
+            found.add(TableCapability.BATCH_WRITE);
+            found.add(TableCapability.MICRO_BATCH_READ);
+            found.add(TableCapability.TRUNCATE);
+            found.add(TableCapability.OVERWRITE_BY_FILTER);
+            found.add(TableCapability.OVERWRITE_DYNAMIC);
+            return found;
+        }
+
+        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+            throw new UnsupportedOperationException(name + " is declared alone: there is nothing to read");
+        }
+
+        public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+            throw new UnsupportedOperationException(name + " is declared alone: nothing can be written");
+        }
+    }
+
+    /** A catalog that a script names: every namespace is there, and every declared table. */
+    public static class Named implements TableCatalog, SupportsNamespaces {
+        private String name;
+
+        public void initialize(String name, CaseInsensitiveStringMap options) {
+            this.name = name;
+        }
+
+        public String name() {
+            return name;
+        }
+
+        public Identifier[] listTables(String[] namespace) {
+            return new Identifier[0];
+        }
+
+        public Table loadTable(Identifier identifier) throws NoSuchTableException {
+            Table found = DeclaredTables.find(name, identifier);
+            if (found == null) {
+                throw new NoSuchTableException(identifier);
+            }
+            return found;
+        }
+
+        public Table loadTable(Identifier identifier, String version) throws NoSuchTableException {
+            return loadTable(identifier);
+        }
+
+        public Table loadTable(Identifier identifier, long timestamp) throws NoSuchTableException {
+            return loadTable(identifier);
+        }
+
+        public Table createTable(Identifier identifier, StructType schema, Transform[] partitions, Map properties) {
+            throw new UnsupportedOperationException("createTable");
+        }
+
+        public Table alterTable(Identifier identifier, TableChange[] changes) {
+            throw new UnsupportedOperationException("alterTable");
+        }
+
+        public boolean dropTable(Identifier identifier) {
+            throw new UnsupportedOperationException("dropTable");
+        }
+
+        public void renameTable(Identifier from, Identifier to) {
+            throw new UnsupportedOperationException("renameTable");
+        }
+
+        public boolean namespaceExists(String[] namespace) {
+            return true;
+        }
+
+        public String[][] listNamespaces() {
+            return new String[0][];
+        }
+
+        public String[][] listNamespaces(String[] namespace) {
+            return new String[0][];
+        }
+
+        public Map loadNamespaceMetadata(String[] namespace) {
+            return new ConcurrentHashMap();
+        }
+
+        public void createNamespace(String[] namespace, Map metadata) {}
+
+        public void alterNamespace(String[] namespace, NamespaceChange[] changes) {}
+
+        public boolean dropNamespace(String[] namespace, boolean cascade) {
+            return true;
+        }
+    }
+
+    /** Spark's own catalog, with the declared tables before those that it has. */
+    public static class InFront extends DelegatingCatalogExtension {
+        public Table loadTable(Identifier identifier) throws NoSuchTableException {
+            Table found = DeclaredTables.find("spark_catalog", identifier);
+            return found == null ? super.loadTable(identifier) : found;
+        }
+
+        public Table loadTable(Identifier identifier, String version) throws NoSuchTableException {
+            return loadTable(identifier);
+        }
+
+        public Table loadTable(Identifier identifier, long timestamp) throws NoSuchTableException {
+            return loadTable(identifier);
+        }
+
+        public boolean tableExists(Identifier identifier) {
+            return DeclaredTables.find("spark_catalog", identifier) != null || super.tableExists(identifier);
+        }
+    }
+}

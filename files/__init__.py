@@ -1,0 +1,1 @@
+"""The lineage of files of SQL, which are not run."""

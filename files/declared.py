@@ -1,0 +1,114 @@
+"""The tables that a script can read and write: declared by DDL, made by earlier statements, or known from a store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from openlineage_pyspark.facets.model.dataset import Identifier
+
+SPARK_CATALOG = "spark_catalog"
+"""The name of Spark's own catalog."""
+
+Parts = tuple[str, ...]
+"""The name of a table: its catalog, its database and its own name."""
+
+
+@attrs.frozen
+class DeclaredTable:
+    """
+    A table of which the columns are known.
+
+    Args:
+        parts: its catalog, the parts of its database, and its name.
+        columns: its columns in order: each name with its type, as DDL has it.
+        partitions: the columns by which it is partitioned.
+        identifier: its identity in the store that knows it; None without one.
+    """
+
+    parts: Parts
+    columns: tuple[tuple[str, str], ...]
+    partitions: tuple[str, ...] = ()
+    identifier: Identifier | None = None
+
+    @property
+    def ddl(self) -> str:
+        """Return the columns as DDL has them between its parentheses."""
+        return ", ".join(f"{quoted(name)} {type_}" for name, type_ in self.columns)
+
+    @property
+    def key(self) -> Parts:
+        """Return its name in lower case: Spark tells no tables apart by case."""
+        return key_of(self.parts)
+
+    def with_columns(self, added: Iterable[tuple[str, str]]) -> DeclaredTable:
+        """Return the table with further columns."""
+        return attrs.evolve(self, columns=(*self.columns, *added))
+
+    def without_columns(self, dropped: Iterable[str]) -> DeclaredTable:
+        """Return the table without some columns."""
+        gone = {name.lower() for name in dropped}
+        return attrs.evolve(self, columns=tuple(each for each in self.columns if each[0].lower() not in gone))
+
+    def with_renamed_column(self, old: str, new: str) -> DeclaredTable:
+        """Return the table with another name for one column."""
+        columns = tuple((new if name.lower() == old.lower() else name, type_) for name, type_ in self.columns)
+        return attrs.evolve(self, columns=columns)
+
+
+class DeclaredTables:
+    """
+    Tables by their names. A name that stands in a store may lack its catalog or its database.
+
+    Args:
+        tables: those that are known before any statement.
+    """
+
+    def __init__(self, tables: Iterable[DeclaredTable] = ()) -> None:
+        self._tables: dict[Parts, DeclaredTable] = {}
+        self._ends: dict[str, list[Parts]] = {}
+        for table in tables:
+            self.put(table)
+
+    def __iter__(self) -> Iterable[DeclaredTable]:
+        """Yield the tables."""
+        return iter(self._tables.values())
+
+    def put(self, table: DeclaredTable) -> None:
+        """Make a table known, in place of an earlier one of this name."""
+        if table.key not in self._tables:
+            self._ends.setdefault(table.key[-1], []).append(table.key)
+        self._tables[table.key] = table
+
+    def drop(self, parts: Parts) -> None:
+        """Forget a table."""
+        if self._tables.pop(key_of(parts), None) is not None:
+            self._ends[parts[-1].lower()].remove(key_of(parts))
+
+    def get(self, parts: Parts) -> DeclaredTable | None:
+        """
+        Return the table that a whole name means; None if there is none.
+
+        The name in a store may have fewer parts: one such table is meant if no other ends so.
+        """
+        key = key_of(parts)
+        if key in self._tables:
+            return self._tables[key]
+        ends = [each for each in self._ends.get(key[-1], ()) if key[-len(each) :] == each and len(each) < len(key)]
+        longest = max(map(len, ends), default=0)
+        found = [each for each in ends if len(each) == longest]
+        return self._tables[found[0]] if len(found) == 1 else None
+
+
+def key_of(parts: Parts) -> Parts:
+    """Return a name in lower case."""
+    return tuple(part.lower() for part in parts)
+
+
+def quoted(name: str) -> str:
+    """Return a name in backticks."""
+    return f"`{name.replace('`', '``')}`"

@@ -1,0 +1,77 @@
+"""What a CREATE TABLE ... AS says of how the table is stored, which lineage does not need and the analyzer may lack."""
+
+from __future__ import annotations
+
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+
+_QUERY = frozenset({"AS", "SELECT", "VALUES", "FROM", "MAP", "REDUCE"})
+_FIRST = frozenset({"CREATE", "REPLACE"})
+_NO_QUERY = frozenset({"SERDEPROPERTIES", "DBPROPERTIES"})
+_BEFORE_NAME = frozenset({"CREATE", "OR", "REPLACE", "EXTERNAL", "TABLE", "IF", "NOT", "EXISTS", "TEMPORARY", "TEMP"})
+
+
+def without_storage(text: str) -> str:
+    """
+    Return a statement without what stands between the name of the table and the query that fills it.
+
+    A provider may need a connector that is not there, or Hive. Blanks stand in its place, so that every position in
+    the statement stays what it was.
+
+    Args:
+        text: a CREATE TABLE ... AS, or a REPLACE TABLE ... AS. Any other text is returned as it is.
+    """
+    begin = _end_of_name(text)
+    end = None if begin is None else _start_of_query(text, begin)
+    if begin is None or end is None:
+        return text
+    return text[:begin] + "".join(sign if sign.isspace() else " " for sign in text[begin:end]) + text[end:]
+
+
+def _end_of_name(text: str) -> int | None:
+    """Return the place behind the table's name; None if there is none."""
+    at, begun, named, dot = 0, False, None, False
+    for token in tokens(text):
+        kind, end = token.kind, at + len(token.text)
+        at = end
+        if kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            continue
+        word = token.text.upper() if kind is TokenKind.WORD else ""
+        if not begun:
+            if word not in _FIRST:
+                return None
+            begun = True
+        elif named is None:
+            if word in _BEFORE_NAME:
+                continue
+            if kind not in (TokenKind.WORD, TokenKind.NAME):
+                return None
+            named = end
+        elif token.text == ".":
+            dot = True
+        elif dot:
+            named, dot = end, False
+        else:
+            return named
+    return None
+
+
+def _start_of_query(text: str, begin: int) -> int | None:
+    """Return the place at which the query or its AS begins; None if there is none."""
+    at, depth, last, pending = begin, 0, "", None
+    for token in tokens(text[begin:]):
+        start = at
+        at += len(token.text)
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            continue
+        word = token.text.upper() if token.kind is TokenKind.WORD else token.text
+        if pending is not None:
+            if word not in _NO_QUERY:
+                return pending
+            pending = None
+        elif word == "WITH" and not depth:
+            pending = start
+        elif word in _QUERY and not depth and last != "STORED":
+            return start
+        depth += (word == "(") - (word == ")")
+        last = word
+    return None

@@ -1,0 +1,212 @@
+"""
+The lineage of the statements of scripts, as if they ran one after the other, file after file.
+
+Spark's session (`session.py`) analyzes each statement once. What it tells is kept as values that need no Spark any more
+(`Answer`), so they can come from a cache as well; the lineage is made of them here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
+from openlineage_pyspark.facets.statement_text import lineage_of_text, read_statement, unknown_table
+from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables
+from openlineage_pyspark.files.session import Analyzed, ScriptSession, names_in, throw_away_session
+from openlineage_pyspark.files.statements import Statement, statements_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from openlineage_pyspark.facets.model.dataset import Dataset
+    from openlineage_pyspark.facets.model.lineage import Edge
+    from openlineage_pyspark.facets.report import Lineage
+    from openlineage_pyspark.listener.probe.client import Refusal
+
+_UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+_TEXT_TYPE = "STRING"
+_MADE_OF_QUERY = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"})
+# Their queries are analyzed by themselves.
+_NO_PLACE = "CacheTableAsSelect"
+
+
+@attrs.frozen
+class Script:
+    """
+    A file of statements.
+
+    Args:
+        name: its name, for people.
+        text: its content.
+        is_ddl: whether it only declares tables: its lineage is not told.
+    """
+
+    name: str
+    text: str
+    is_ddl: bool = False
+
+
+@attrs.frozen
+class Answer:
+    """
+    What Spark told of a statement.
+
+    Args:
+        statement: the statement.
+        analyzed: what Spark told.
+        is_ddl: whether it stands in a file that only declares tables.
+    """
+
+    statement: Statement
+    analyzed: Analyzed
+    is_ddl: bool = False
+
+
+@attrs.frozen
+class Problem:
+    """
+    A statement that Spark can't analyze.
+
+    Args:
+        file: the file.
+        line: the line in it, from 1.
+        column: the place on the line, from 1.
+        code: the class of the error, such as `TABLE_OR_VIEW_NOT_FOUND`; empty if it has none.
+        message: what is wrong, or missing.
+    """
+
+    file: str
+    line: int
+    column: int
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        """Return it as compilers write it."""
+        return f"{self.file}:{self.line}:{self.column}: {self.message}"
+
+
+@attrs.frozen
+class StatementLineage:
+    """
+    The lineage of a statement.
+
+    Args:
+        statement: the statement.
+        lineage: its lineage; None if it has none, or nothing could be told.
+        problem: why Spark can't analyze it; None if it can. The lineage is then that of its text.
+    """
+
+    statement: Statement
+    lineage: Lineage | None = None
+    problem: Problem | None = None
+
+
+def answers_of(
+    scripts: Sequence[Script], tables: Iterable[DeclaredTable], conf: Mapping[str, str]
+) -> tuple[Answer, ...]:
+    """
+    Return what Spark tells of the statements of scripts, in one session of its own.
+
+    Args:
+        scripts: the scripts in the order in which they run.
+        tables: the tables that are known before.
+        conf: Spark properties.
+
+    Raises:
+        FilesError: no such session starts.
+    """
+    statements = [(each, script.is_ddl) for script in scripts for each in statements_of(script.text, script.name)]
+    if not statements:
+        return ()
+    with throw_away_session(conf) as spark:
+        session = ScriptSession(spark, DeclaredTables(tables))
+        return tuple(Answer(statement, analyzed(session, statement), is_ddl) for statement, is_ddl in statements)
+
+
+def lineage_of_answers(answers: Iterable[Answer], tables: Iterable[DeclaredTable]) -> tuple[StatementLineage, ...]:
+    """
+    Return the lineage of each statement that has one or a problem.
+
+    Args:
+        answers: what Spark told.
+        tables: the tables that were known before.
+    """
+    known = DeclaredTables(tables)
+    found = (_told(answer, known) for answer in answers)
+    return tuple(each for each in found if each.lineage is not None or each.problem is not None)
+
+
+def analyzed(session: ScriptSession, statement: Statement) -> Analyzed:
+    """Analyze a statement. If Spark refuses it, later ones still find the table that it would make."""
+    found = session.analyze(statement.text, in_script=statement.in_script)
+    if found.refusal is not None and found.kind in _MADE_OF_QUERY:
+        try:
+            told = read_statement(statement.text)
+        except ImportError:
+            told = None
+        if told is not None and told.target and told.columns and told.whole:
+            columns = tuple((name, _TEXT_TYPE) for name, _ in told.columns)
+            session.declare(DeclaredTable(session.whole(names_in(told.target)), columns))
+    return found
+
+
+def _told(answer: Answer, known: DeclaredTables) -> StatementLineage:
+    statement, told = answer.statement, answer.analyzed
+    if told.refusal is not None:
+        problem = _problem(statement, told, told.refusal)
+
+        def named(name: str) -> Dataset:
+            return _known_as(unknown_table(name, told.catalog, told.database), known)
+
+        lineage = None if answer.is_ddl else lineage_of_text(statement.text, problem.message, named)
+        return StatementLineage(statement, lineage, problem)
+    if told.query is None or answer.is_ddl:
+        return StatementLineage(statement)
+    lineage = renamed(told.query.lineage(), lambda dataset: _known_as(dataset, known))
+    return StatementLineage(statement, lineage if lineage.outputs else None)
+
+
+def _problem(statement: Statement, told: Analyzed, refusal: Refusal) -> Problem:
+    has_place = told.kind != _NO_PLACE
+    line, column = statement.place(*((refusal.line, refusal.column) if has_place else (None, None)))
+    message = refusal.message
+    if refusal.code == _UNKNOWN_TABLE:
+        name = ".".join(names_in(refusal.parameters.get("relationName", "")))
+        message = f"the table {name} is not known: no DDL, no earlier statement and no catalog declares it"
+    return Problem(statement.file, line, column, refusal.code, message)
+
+
+def _known_as(dataset: Dataset, known: DeclaredTables) -> Dataset:
+    """Return a table under the name that the script knows: the session's own places are no part of it."""
+    if dataset.catalog is None and not (dataset.symlinks and dataset.type == "TABLE"):
+        return dataset
+    name = dataset.symlinks[0].name if dataset.symlinks else dataset.identifier.name
+    catalog = dataset.catalog.name if dataset.catalog is not None else dataset.identifier.namespace
+    name = name.removeprefix(f"{catalog}.")
+    declared = known.get((catalog, *name.split(".")))
+    own = Identifier(catalog, name)
+    identifier = own if declared is None or declared.identifier is None else declared.identifier
+    label = name if catalog == SPARK_CATALOG else f"{catalog}.{name}"
+    place = Catalog(dataset.catalog.framework, dataset.catalog.type, catalog) if dataset.catalog is not None else None
+    if dataset.type == "VIEW":
+        return attrs.evolve(dataset, identifier=own, symlinks=(), catalog=place)
+    return attrs.evolve(dataset, identifier=identifier, symlinks=(Symlink(catalog, label),), catalog=place)
+
+
+def renamed(lineage: Lineage, name: Callable[[Dataset], Dataset]) -> Lineage:
+    """Return a lineage with other names for its datasets."""
+    every = [*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)]
+    ids = {dataset.identifier: name(dataset).identifier for dataset in every}
+
+    def edges(found: Iterable[Edge]) -> tuple[Edge, ...]:
+        return tuple(sorted(attrs.evolve(edge, dataset=ids.get(edge.dataset, edge.dataset)) for edge in found))
+
+    def outputs() -> Iterator[tuple[Dataset | None, ColumnLineage]]:
+        for dataset, found in lineage.outputs:
+            columns = tuple(OutputColumn(column.name, edges(column.edges)) for column in found.columns)
+            yield (None if dataset is None else name(dataset)), ColumnLineage(columns, edges(found.dataset))
+
+    return attrs.evolve(lineage, inputs=tuple(map(name, lineage.inputs)), outputs=tuple(outputs()))

@@ -1,0 +1,512 @@
+"""
+The throw-away Spark session that analyzes the statements of scripts: local, without a network and without rows.
+
+Nothing is run. The tables are declared in catalogs that hold names and schemas alone (`DeclaredTables.java`), so no
+connector, metastore or file is needed; what a statement would make is declared after it. Views, settings, variables and
+SQL functions live in the session itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
+from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, Parts, key_of, quoted
+from openlineage_pyspark.files.errors import FilesError
+from openlineage_pyspark.files.headers import without_storage
+from openlineage_pyspark.listener.errors import ProbeError
+from openlineage_pyspark.listener.probe.client import (
+    Refusal,
+    analysis_errors,
+    analyzed_plan,
+    as_probe_error,
+    refusal_of,
+)
+from openlineage_pyspark.listener.static import EncodedQuery, encoded_query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_JAVA = "DeclaredTables.java"
+_CLASS = "openlineage.pyspark.DeclaredTables"
+_JAVA_VERSION = 8
+_QUIET = "rootLogger.level = off\n"
+_SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS")
+_CONF = {
+    "spark.master": "local[1]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.hadoop.fs.defaultFS": "file:///",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.legacy.createHiveTableByDefault": "false",
+    # A path in a FROM would be listed, wherever it is.
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.openlineage.disabled": "true",
+}
+# Providers whose tables keep the order of their columns.
+_OWN_ORDER = frozenset({"iceberg", "delta", "hudi", "paimon"})
+
+_UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+_UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
+_UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
+# Settings that would load classes, or open files.
+_KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.openlineage.")
+
+# The kinds of statements that make a table or a view; their names are those of Spark's parsed plans.
+_CREATES = frozenset({"CreateTable", "ReplaceTable"})
+_FILLS = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect"})
+_VIEWS = frozenset({"CreateView", "CreateViewCommand"})
+_CACHES = "CacheTableAsSelect"
+_LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
+_DROPS = frozenset({"DropTable", "DropView"})
+_ALTERS = frozenset({"RenameTable", "AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn"})
+# They are carried out in the session: they hold no rows, and reach for nothing outside.
+_CARRIED_OUT = frozenset(
+    {
+        *("SetCatalogAndNamespace", "SetCatalogCommand", "SetNamespaceCommand", "ResetCommand"),
+        *("CreateVariable", "DropVariable", "CreateSQLFunctionCommand", "CreateUserDefinedFunction"),
+    }
+)
+# Kinds that begin so have no lineage of columns, except those above that take it from a query.
+_WITHOUT_LINEAGE = tuple(
+    "Add Alter Analyze Cache Clear Comment Create Describe Drop Explain List Noop Recover Refresh Rename Repair "
+    "Replace Reset Set Show Truncate Uncache Unset".split()
+)
+
+
+@attrs.frozen
+class Analyzed:
+    """
+    What the session tells of a statement.
+
+    Args:
+        kind: the class of its parsed plan; empty if it can't be parsed.
+        query: its analyzed plan; None if it has no lineage of columns, or if Spark refuses it.
+        refusal: why Spark refuses it; None if it does not.
+        catalog: the catalog that was current.
+        database: the database that was current in it.
+    """
+
+    kind: str
+    query: EncodedQuery | None = None
+    refusal: Refusal | None = None
+    catalog: str = SPARK_CATALOG
+    database: str = "default"
+
+
+class ScriptSession:
+    """
+    Analyzes statements one after the other, as if each had run.
+
+    Args:
+        spark: a session of its own, which `throw_away_session` makes.
+        tables: the tables that are known. Those that statements make are added.
+    """
+
+    def __init__(self, spark: Any, tables: DeclaredTables) -> None:
+        self._spark = spark
+        self._tables = tables
+        self._jvm = spark._jvm
+        self._gateway = spark.sparkContext._gateway
+        self._old = str(spark.version).startswith("3.")
+        loader = _loader(self._gateway)
+        # Spark loads the catalogs by their names, with this thread's loader.
+        self._jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
+        self._methods = {each.getName(): each for each in loader.loadClass(_CLASS).getMethods()}
+        spark.conf.set(f"spark.sql.catalog.{SPARK_CATALOG}", f"{_CLASS}$InFront")
+        self._catalogs = {SPARK_CATALOG}
+        self._databases = {"default"}
+        self._put: set[Parts] = set()
+
+    def analyze(self, text: str, *, in_script: bool = False) -> Analyzed:
+        """
+        Return what a statement would read and write, and make known what it would make.
+
+        Args:
+            text: the statement.
+            in_script: whether it stands in a script, where DECLARE declares something of the script's own.
+        """
+        catalog, database = self._current()
+        kind, query, refusal = "", None, None
+        try:
+            with as_probe_error():
+                parsed = self._spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+                kind = str(parsed.nodeName())
+                if in_script and kind == "CreateVariable":
+                    text = f"DECLARE OR REPLACE{text[len('DECLARE') :]}"
+                plan = self._analyzed(text, kind, parsed)
+                # The names of tables are those of the script, whatever the machine's configuration makes of paths.
+                query = EncodedQuery(encoded_query(self._spark, plan).plan) if plan is not None else None
+                self._follow(text, kind, parsed, plan)
+        except analysis_errors() as problem:
+            refusal = refusal_of(problem)
+        except (ValueError, ProbeError) as problem:
+            refusal = Refusal("", str(problem))
+        return Analyzed(kind, query, refusal, catalog, database)
+
+    def declare(self, table: DeclaredTable) -> None:
+        """Make a table known to statements."""
+        self._tables.put(table)
+        self._put.discard(table.key)
+        self._know(table.parts)
+
+    def _current(self) -> tuple[str, str]:
+        catalog = self._spark.catalog
+        return str(catalog.currentCatalog()), str(catalog.currentDatabase())
+
+    def _analyzed(self, text: str, kind: str, parsed: Any) -> Any:
+        """Return the analyzed plan of a statement; None if it has no lineage of columns."""
+        if kind in _FILLS:
+            self._ensure(self._name_of(parsed.name()))
+            text = without_storage(text)
+        elif kind == _CACHES:
+            text = str(parsed.originalText())
+        elif self._is_foreign_view(kind, parsed):
+            text = self._view_as_table(parsed)
+        elif kind.startswith(_WITHOUT_LINEAGE) and kind not in _VIEWS:
+            return None
+        return self._retried(lambda: analyzed_plan(self._spark, text))
+
+    def _retried(self, action: Callable[[], Any]) -> Any:
+        """Do something; each time that Spark misses what is known here, make it known and do it again."""
+        while True:
+            try:
+                return action()
+            except analysis_errors() as problem:  # noqa: PERF203 (each attempt supplies one thing)
+                if not self._supply(refusal_of(problem)):
+                    raise
+
+    def _supply(self, refusal: Refusal) -> bool:
+        """Make known what an analysis missed, and return whether there was anything to make known."""
+        missed = refusal.parameters
+        if refusal.code == _UNKNOWN_TABLE:
+            return self._know(self.whole(names_in(missed.get("relationName", ""))))
+        if refusal.code in _UNKNOWN_CATALOGS:
+            name = missed.get("identifier") or missed.get("namespace") or missed.get("catalogName", "")
+            return self._register(names_in(name)[:1])
+        if refusal.code == _UNKNOWN_DATABASE:
+            names = names_in(missed.get("schemaName", ""))
+            is_foreign = len(names) > 1 and names[0].lower() not in self._catalogs
+            return self._register(names[:1]) if is_foreign else self._make_database(names[-1:])
+        return False
+
+    def _know(self, parts: Parts) -> bool:
+        """Declare a table to Spark, if it is known here and not yet there."""
+        table = self._tables.get(parts)
+        if table is None or key_of(parts) in self._put:
+            return False
+        self._ensure(parts)
+        schema = self._spark._jsparkSession.sessionState().sqlParser().parseTableSchema(table.ddl)
+        self._call("put", parts[0], self._array(parts[1:-1]), parts[-1], schema, self._array(table.partitions))
+        self._put.add(key_of(parts))
+        return True
+
+    def _forget(self, parts: Parts) -> None:
+        known = self._tables.get(parts)
+        if known is not None:
+            self._tables.drop(known.parts)
+        self._put.discard(key_of(parts))
+        self._call("drop", parts[0], self._array(parts[1:-1]), parts[-1])
+
+    def _ensure(self, parts: Parts) -> None:
+        """Have the catalog and the database of a table: scripts seldom make them."""
+        if parts[0].lower() != SPARK_CATALOG:
+            self._register(parts[:1])
+        else:
+            self._make_database(parts[1:2])
+
+    def _register(self, catalog: Parts) -> bool:
+        if not catalog or not catalog[0] or catalog[0].lower() in self._catalogs:
+            return False
+        self._catalogs.add(catalog[0].lower())
+        self._spark.conf.set(f"spark.sql.catalog.{catalog[0]}", f"{_CLASS}$Named")
+        return True
+
+    def _make_database(self, name: Parts) -> bool:
+        if not name or not name[0] or name[0].lower() in self._databases:
+            return False
+        self._databases.add(name[0].lower())
+        self._spark.sql(f"CREATE DATABASE IF NOT EXISTS {SPARK_CATALOG}.{quoted(name[0])}")
+        return True
+
+    def whole(self, names: Parts) -> Parts:
+        """Return a name with its catalog and its database, as Spark completes it."""
+        catalog, database = self._current()
+        if len(names) == 1:
+            return (catalog, *database.split("."), *names)
+        if len(names) == 2 and names[0].lower() not in self._catalogs:
+            return (catalog, *names)
+        return names
+
+    def _name_of(self, parsed: Any) -> Parts:
+        """Return the whole name that a parsed plan holds: an unresolved identifier, table or view."""
+        return self.whole(_written(parsed))
+
+    def _follow(self, text: str, kind: str, parsed: Any, plan: Any) -> None:
+        """Make known what a statement would make."""
+        if kind in _CREATES:
+            self._create(parsed, parsed.tableSchema().fields() if self._old else _each(parsed.columns()))
+        elif kind in _FILLS:
+            self._create(parsed, plan.query().schema().fields())
+        elif self._is_foreign_view(kind, parsed):
+            self.declare(DeclaredTable(self._name_of(parsed.child()), _typed(plan.query().schema().fields())))
+        elif kind in _LIKE:
+            self._create_like(text)
+        elif kind in (*_VIEWS, _CACHES):
+            self._create_view(text, kind, parsed)
+        elif kind in _DROPS:
+            self._drop(kind, parsed.child())
+        elif kind in _ALTERS:
+            self._alter(kind, parsed)
+        else:
+            self._carry_out(text, kind, parsed)
+
+    def _carry_out(self, text: str, kind: str, parsed: Any) -> None:
+        """Do in the session what later statements of the script depend on."""
+        if kind == "CreateNamespace":
+            self._ensure(self.whole((*_written(parsed.name()), "")))
+        elif kind in _CARRIED_OUT or (kind == "SetCommand" and not _is_kept(text)):
+            if kind == "SetCatalogCommand":
+                self._register(names_after(text, "CATALOG")[:1])
+            self._retried(lambda: self._spark.sql(text))
+
+    def _is_foreign_view(self, kind: str, parsed: Any) -> bool:
+        """Return whether a statement makes a view in a catalog that is not Spark's: it becomes a table here."""
+        return kind == "CreateView" and self._name_of(parsed.child())[0].lower() != SPARK_CATALOG
+
+    def _view_as_table(self, parsed: Any) -> str:
+        """Return the statement that makes a table in the place of a view."""
+        parts = self._name_of(parsed.child())
+        self._ensure(parts)
+        names = ", ".join(quoted(str(each._1())) for each in _each(parsed.userSpecifiedColumns()))
+        query = str(parsed.originalText().get())
+        filled = f"SELECT * FROM ({query}) AS `view` ({names})" if names else query  # noqa: S608 (the user's own)
+        return f"CREATE TABLE {'.'.join(map(quoted, parts))} AS {filled}"
+
+    def _create_like(self, text: str) -> None:
+        source = ".".join(map(quoted, names_after(text, "LIKE")))
+        query = f"TABLE {source}"
+        plan = self._retried(lambda: analyzed_plan(self._spark, query))
+        target = self.whole(names_after(text, "EXISTS") or names_after(text, "TABLE"))
+        self.declare(DeclaredTable(target, _typed(plan.schema().fields())))
+
+    def _create_view(self, text: str, kind: str, parsed: Any) -> None:
+        if kind == _CACHES:
+            name = quoted(str(parsed.tempViewName()))
+            text = f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {parsed.originalText()}"
+        elif kind == "CreateView":
+            parts = self._name_of(parsed.child())
+            self._ensure(parts)
+            self._forget(parts)
+            self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(quoted, parts))}")
+        self._spark.sql(text)
+
+    def _create(self, parsed: Any, columns: Iterable[Any]) -> None:
+        """Declare a table that a statement creates. Without columns, they are in files that nobody reads here."""
+        typed = _typed(columns)
+        if not typed:
+            return
+        parts = self._name_of(parsed.name())
+        if (
+            str(parsed.nodeName()).startswith("Create")
+            and parsed.ignoreIfExists()
+            and self._tables.get(parts) is not None
+        ):
+            return
+        transforms = [str(each.toString()) for each in _each(parsed.partitioning())]
+        names = {name.lower(): name for name, _ in typed}
+        by = [each.removeprefix("identity(").removesuffix(")").strip("`").lower() for each in transforms]
+        partitions = tuple(names[each] for each in by if each in names)
+        if parts[0] == SPARK_CATALOG and str(parsed.tableSpec().provider().toString()).lower()[5:-1] not in _OWN_ORDER:
+            # Spark's own tables have the columns by which they are partitioned at their end.
+            typed = (*(c for c in typed if c[0] not in partitions), *(c for c in typed if c[0] in partitions))
+        self.declare(DeclaredTable(parts, typed, partitions))
+
+    def _drop(self, kind: str, name: Any) -> None:
+        """Forget a table, or drop a view."""
+        parts = self._name_of(name)
+        if kind == "DropTable" or parts[0].lower() != SPARK_CATALOG:
+            self._forget(parts)
+        else:
+            self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(quoted, _written(name)))}")
+
+    def _rename(self, old: Parts, new: Parts) -> None:
+        table = self._tables.get(old)
+        if table is not None:
+            self._forget(old)
+            parts = (*old[:-1], *new) if len(new) == 1 else self.whole(new)
+            self.declare(attrs.evolve(table, parts=parts, identifier=None))
+
+    def _alter(self, kind: str, parsed: Any) -> None:
+        if kind == "RenameTable":
+            self._rename(self._name_of(parsed.child()), _texts(parsed.newName()))
+            return
+        parts = self._name_of(parsed.table())
+        table = self._tables.get(parts)
+        if table is None:
+            return
+        table = attrs.evolve(table, parts=parts)
+        if kind == "DropColumns":
+            dropped = [_texts(each.name()) for each in _each(parsed.columnsToDrop())]
+            table = table.without_columns(names[0] for names in dropped if len(names) == 1)
+        elif kind == "RenameColumn":
+            names = _texts(parsed.column().name())
+            table = table.with_renamed_column(names[0], str(parsed.newName())) if len(names) == 1 else table
+        else:
+            replaced = kind == "ReplaceColumns"
+            added = _each(parsed.columnsToAdd())
+            new = [(str(each.colName()), str(each.dataType().sql())) for each in added if not _is_nested(each)]
+            table = attrs.evolve(table, columns=tuple(new)) if replaced else table.with_columns(new)
+        self.declare(table)
+
+    def _array(self, texts: Iterable[str]) -> Any:
+        return self._filled(self._jvm.java.lang.String, list(texts))
+
+    def _call(self, method: str, *arguments: Any) -> None:
+        self._methods[method].invoke(None, self._filled(self._jvm.java.lang.Object, list(arguments)))
+
+    def _filled(self, type_: Any, values: list[Any]) -> Any:
+        found = self._gateway.new_array(type_, len(values))
+        for at, value in enumerate(values):
+            found[at] = value
+        return found
+
+
+_LOADERS: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+def _loader(gateway: Any) -> Any:
+    """Return what loads the catalogs, compiled once per JVM by the Janino that Spark brings."""
+    if gateway not in _LOADERS:
+        jvm = gateway.jvm
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setSourceVersion(_JAVA_VERSION)
+        compiler.setTargetVersion(_JAVA_VERSION)
+        compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
+        compiler.cook(resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8"))
+        _LOADERS[gateway] = compiler.getClassLoader()
+    return _LOADERS[gateway]
+
+
+@contextmanager
+def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
+    """
+    Give a new local Spark that knows no configuration but its own, and remove all that it made.
+
+    Args:
+        conf: further properties.
+
+    Raises:
+        FilesError: PySpark is not installed, a Spark runs in this process already, or none starts.
+    """
+    try:
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise FilesError("the lineage of files needs PySpark, from 3.5 on") from None
+    if SparkContext._active_spark_context is not None:
+        raise FilesError("a Spark runs in this process already; the lineage of files needs one of its own")
+    kept = {name: os.environ.pop(name, None) for name in _SEARCHED}
+    folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-"))
+    (folder / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
+    os.environ["SPARK_CONF_DIR"] = str(folder)
+    os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-java-options '-XX:TieredStopAtLevel=1' pyspark-shell"
+    _silence_pyspark()
+    spark = None
+    try:
+        builder = SparkSession.builder.appName("openlineage-pyspark lineage")
+        for key, value in {**_CONF, "spark.sql.warehouse.dir": str(folder / "warehouse"), **conf}.items():
+            builder = builder.config(key, value)
+        try:
+            spark = builder.getOrCreate()
+        except (RuntimeError, OSError) as problem:
+            raise FilesError(f"no Spark starts: {problem}") from problem
+        yield spark
+    finally:
+        if spark is not None:
+            spark.stop()
+        for name, before in kept.items():
+            os.environ.pop(name, None)
+            if before is not None:
+                os.environ[name] = before
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def names_in(text: str) -> Parts:
+    """Return the parts of a dotted name, in which each may stand in backticks."""
+    return _dotted(text, 0)
+
+
+def names_after(text: str, word: str) -> Parts:
+    """Return the parts of the dotted name behind the first occurrence of a keyword; none without one."""
+    at = 0
+    for token in tokens(text):
+        at += len(token.text)
+        if token.kind is TokenKind.WORD and token.text.upper() == word:
+            return _dotted(text, at)
+    return ()
+
+
+def _dotted(text: str, begin: int) -> Parts:
+    parts: list[str] = []
+    wanted = True
+    for token in tokens(text[begin:]):
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            continue
+        is_name = token.kind in (TokenKind.WORD, TokenKind.NAME, TokenKind.NUMBER)
+        if wanted and is_name:
+            parts.append(unquoted(token) if token.kind is TokenKind.NAME else token.text)
+        elif wanted or token.text != ".":
+            break
+        wanted = not wanted
+    return tuple(parts)
+
+
+def _written(parsed: Any) -> Parts:
+    """Return the name that a parsed plan holds as it is written: an unresolved identifier, table, view or namespace."""
+    is_new = str(parsed.nodeName()) == "UnresolvedIdentifier"
+    return _texts(parsed.nameParts() if is_new else parsed.multipartIdentifier())
+
+
+def _texts(sequence: Any) -> Parts:
+    return tuple(str(each) for each in _each(sequence))
+
+
+def _each(sequence: Any) -> list[Any]:
+    """Return the items of a Scala sequence."""
+    return [sequence.apply(at) for at in range(sequence.size())]
+
+
+def _typed(columns: Iterable[Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((str(column.name()), str(column.dataType().sql())) for column in columns)
+
+
+def _is_nested(column: Any) -> bool:
+    return bool(column.path().isDefined())
+
+
+def _is_kept(text: str) -> bool:
+    """Return whether a SET would change what the session must keep."""
+    setting = text[len("SET") :].strip().strip("`").lower()
+    return setting.startswith(_KEPT_SETTINGS)
+
+
+def _silence_pyspark() -> None:
+    """Keep PySpark 4 from logging each exception; all that are caught here are told."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:
+        return
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)

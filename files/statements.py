@@ -1,0 +1,161 @@
+"""
+Splits the text of a file into statements, each with its place.
+
+Strings, names in backticks and comments may hold a `;`, and so does a script (`BEGIN ... END`), which is one statement
+for Spark. Its own statements are taken one by one here: what decides whether they run, such as an IF, is passed over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BLOCKS = frozenset({"BEGIN", "CASE", "FOR", "IF", "LOOP", "REPEAT", "WHILE"})
+# After each of these, a statement of the script begins.
+_OPENING = {"BEGIN": "", "LOOP": "", "REPEAT": "", "ELSE": "", "IF": "THEN", "ELSEIF": "THEN", "CASE": "THEN",
+            "WHEN": "THEN", "WHILE": "DO", "FOR": "DO"}  # fmt: skip
+# A transaction of another database begins so, and no script.
+_NO_SCRIPT = frozenset({"", "TRANSACTION", "TRAN", "WORK"})
+
+
+@attrs.frozen
+class Statement:
+    """
+    A statement of a file.
+
+    Args:
+        text: its text, from its first word on, without the `;`.
+        file: the file's name, as it was given.
+        line: the line on which it begins, from 1.
+        column: the place of its first character on that line, from 1.
+        in_script: whether it stands between BEGIN and END, so that something may decide whether it runs.
+    """
+
+    text: str
+    file: str
+    line: int
+    column: int
+    in_script: bool = False
+
+    def place(self, line: int | None, column: int | None) -> tuple[int, int]:
+        """
+        Return the line and the column in the file of a place in the statement.
+
+        Args:
+            line: its line within the statement, from 1; None if it is not known.
+            column: its place on that line, from 0; None if it is not known.
+        """
+        if line is None or column is None:
+            return self.line, self.column
+        return self.line + line - 1, column + (self.column if line == 1 else 1)
+
+
+def statements_of(text: str, file: str) -> tuple[Statement, ...]:
+    """
+    Return the statements of a file, in their order.
+
+    Args:
+        text: the file's content.
+        file: the file's name.
+    """
+    return tuple(_Splitting(text, file).statements())
+
+
+class _Splitting:
+    """Goes through the tokens of one text."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._text = text
+        self._file = file
+        self._tokens: list[tuple[int, Token]] = []
+        at = 0
+        for token in tokens(text):
+            if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT):
+                self._tokens.append((at, token))
+            at += len(token.text)
+        self._at = 0
+        self._counted, self._line, self._line_begin = 0, 1, 0
+
+    def statements(self) -> Iterator[Statement]:
+        while self._at < len(self._tokens):
+            if self._is_script():
+                yield from self._script()
+            else:
+                yield from self._simple(in_script=False)
+
+    def _is_script(self) -> bool:
+        """Return whether a script begins here, perhaps behind its label."""
+        at = self._at + (2 if self._sign(self._at + 1) == ":" else 0)
+        return self._word(at) == "BEGIN" and (self._word(at + 1) or self._sign(at + 1)) not in (*_NO_SCRIPT, ";")
+
+    def _simple(self, *, in_script: bool) -> Iterator[Statement]:
+        """Yield what stands here until the next `;`, unless it is nothing."""
+        begin = self._at
+        while self._at < len(self._tokens) and self._sign(self._at) != ";":
+            self._at += 1
+        if self._at > begin:
+            start = self._tokens[begin][0]
+            offset, last = self._tokens[self._at - 1]
+            line, column = self._place(start)
+            yield Statement(self._text[start : offset + len(last.text)], self._file, line, column, in_script)
+        self._at += 1
+
+    def _script(self) -> Iterator[Statement]:
+        depth = 0
+        while self._at < len(self._tokens):
+            if self._sign(self._at + 1) == ":":
+                self._at += 2
+            word = self._word(self._at)
+            if word == "END":
+                # What block it ends, and its label, may stand behind it.
+                list(self._simple(in_script=True))
+                depth -= 1
+                if depth == 0:
+                    return
+            elif word in _OPENING:
+                depth += word in _BLOCKS
+                self._at += 1
+                self._pass_over(_OPENING[word])
+            elif word == "UNTIL":
+                # Its condition ends with the END of the loop.
+                self._pass_over("END")
+                self._at -= 1
+            elif self._sign(self._at) == ";":
+                self._at += 1
+            else:
+                yield from self._simple(in_script=True)
+
+    def _pass_over(self, end: str) -> None:
+        """Go behind a word that ends a condition; one inside a CASE expression or in parentheses does not."""
+        inside = 0
+        while end and self._at < len(self._tokens):
+            word, sign = self._word(self._at), self._sign(self._at)
+            self._at += 1
+            if not inside and word == end:
+                return
+            inside += (word == "CASE") + (sign == "(") - (word == "END") - (sign == ")")
+
+    def _word(self, at: int) -> str:
+        """Return the word at a token in capitals; empty if there is none."""
+        if at >= len(self._tokens) or self._tokens[at][1].kind is not TokenKind.WORD:
+            return ""
+        return self._tokens[at][1].text.upper()
+
+    def _sign(self, at: int) -> str:
+        """Return the sign at a token; empty if there is none."""
+        if at >= len(self._tokens) or self._tokens[at][1].kind is not TokenKind.SIGN:
+            return ""
+        return self._tokens[at][1].text
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        """Return the line and the column of an offset that lies behind the last one that was asked for."""
+        while (end := self._text.find("\n", self._counted, offset)) >= 0:
+            self._line += 1
+            self._counted = self._line_begin = end + 1
+        self._counted = offset
+        return self._line, offset - self._line_begin + 1

@@ -1,0 +1,162 @@
+"""
+Assertions about lineage, for tests of your own.
+
+`assert_lineage` compares the lineage of a DataFrame or of a statement with what a test expects, and
+`assert_golden_lineage` with a file that is kept beside the tests. Both ask Spark's analyzer alone: nothing is run.
+
+Nothing in here is a plugin of pytest: such a plugin would be imported by each test run in the environment. What
+rewrites golden files is the environment variable OPENLINEAGE_PYSPARK_REGOLD, which works with any runner.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.facets.report import Lineage, Names, kind_of
+from openlineage_pyspark.listener.static import lineage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from openlineage_pyspark.facets.model.lineage import Edge
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["REGOLD", "assert_golden_lineage", "assert_lineage"]
+
+REGOLD = "OPENLINEAGE_PYSPARK_REGOLD"
+"""The environment variable that makes `assert_golden_lineage` write its files anew, if it is not empty."""
+
+_DIRECT = "DIRECT"
+_PLACE = "paths are relative to "
+_KIND = re.compile(
+    r" (?:IDENTITY|TRANSFORMATION|AGGREGATION|CONDITIONAL|WINDOW|FILTER|JOIN|GROUP_BY|SORT)(?: \(masked\))?$"
+)
+
+
+def assert_lineage(
+    query: DataFrame | str | Lineage,
+    columns: Mapping[str, Iterable[str]],
+    *,
+    rows: Iterable[str] | None = None,
+    spark: SparkSession | None = None,
+) -> None:
+    """
+    Assert where each column of a query comes from.
+
+    Args:
+        query: a DataFrame, the text of one statement, or what `lineage()` has returned.
+        columns: all columns of the output, each with all of its sources, as `table.column`. Without a kind, only the
+            columns that go into its value count. If one source of a column has a kind, as in
+            `"default.orders.amount AGGREGATION"`, all sources of the column need one, and what decides about the value
+            counts too; `(masked)` stands behind the kind of what can't be read back.
+        rows: the columns that decide about all rows, each with or without its kind; None to leave them out.
+        spark: the session of a statement; by default the active one.
+
+    Raises:
+        AssertionError: the lineage is another one. The message shows the difference, line by line.
+    """
+    found = _lineage(query, spark)
+    if len(found.outputs) != 1:
+        raise AssertionError(f"expected one output, found {len(found.outputs)}:\n{found}")
+    names = _names(found)
+    told = found.outputs[0][1]
+    expected, actual = [], []
+    for column, sources in columns.items():
+        wanted = sorted(sources)
+        expected += _lines(column, wanted)
+        edges = next((each.edges for each in told.columns if each.name == column), None)
+        if edges is not None:
+            actual += _lines(column, _sources(edges, names, kinds=_have_kinds(wanted), all_types=False))
+    for each in told.columns:
+        if each.name not in columns and not _is_field(each.name, [other.name for other in told.columns]):
+            actual += _lines(each.name, _sources(each.edges, names, kinds=False, all_types=False))
+    if rows is not None:
+        wanted = sorted(rows)
+        expected += _lines("(every row)", wanted)
+        actual += _lines("(every row)", _sources(told.dataset, names, kinds=_have_kinds(wanted), all_types=True))
+    problems = [gap.message for gap in found.gaps]
+    if expected != actual or problems:
+        difference = difflib.unified_diff(expected, actual, "expected", "found", lineterm="", n=len(expected) + 3)
+        parts = ["the lineage is not as expected", *difference, *problems, "", str(found)]
+        raise AssertionError("\n".join(parts))
+
+
+def assert_golden_lineage(
+    query: DataFrame | str | Lineage, path: str | Path, *, spark: SparkSession | None = None
+) -> None:
+    """
+    Assert that the lineage of a query is the one in a file, which is the table that `print(lineage(...))` shows.
+
+    With the environment variable OPENLINEAGE_PYSPARK_REGOLD, the file is written anew instead: read its difference
+    before you commit it.
+
+    Args:
+        query: as in `assert_lineage`.
+        path: the file. Tables of the catalog stand in it by their names, so it does not depend on where they are.
+        spark: as there.
+
+    Raises:
+        AssertionError: the lineage is another one, or the file is not there.
+    """
+    file = Path(path)
+    lines = str(_lineage(query, spark)).splitlines()
+    text = "".join(f"{line}\n" for line in lines if not line.startswith(_PLACE))
+    if os.environ.get(REGOLD):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return
+    if not file.exists():
+        raise AssertionError(f"{file} is not there: run the test once with {REGOLD}=1, and read what it writes")
+    kept = file.read_text(encoding="utf-8")
+    if kept != text:
+        difference = difflib.unified_diff(kept.splitlines(), text.splitlines(), str(file), "found", lineterm="")
+        hint = f"to write the file anew, run the test once with {REGOLD}=1"
+        raise AssertionError("\n".join([f"the lineage is not the one in {file}; {hint}", *difference]))
+
+
+def _lineage(query: DataFrame | str | Lineage, spark: SparkSession | None) -> Lineage:
+    if isinstance(query, Lineage):
+        return query
+    session = spark or getattr(query, "sparkSession", None) or _active_session()
+    return lineage(session, query, from_text=False)
+
+
+def _active_session() -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise ValueError("name the session of the statement: assert_lineage(..., spark=session)")
+    return session
+
+
+def _names(found: Lineage) -> Names:
+    return Names.of_datasets([*found.inputs, *(dataset for dataset, _ in found.outputs if dataset is not None)])
+
+
+def _sources(edges: Iterable[Edge], names: Names, *, kinds: bool, all_types: bool) -> list[str]:
+    """Return the sources as a test writes them, sorted."""
+    sources: set[str] = set()
+    for edge in edges:
+        told = [t for t in edge.transformations if kinds or all_types or t.type == _DIRECT]
+        words = [f" {kind_of(t.subtype, masked=t.masking)}" if kinds else "" for t in told]
+        sources |= {f"{names.of(edge.dataset)}.{edge.field}{word}" for word in words}
+    return sorted(sources)
+
+
+def _have_kinds(sources: Iterable[str]) -> bool:
+    return any(_KIND.search(source) for source in sources)
+
+
+def _lines(column: str, sources: list[str]) -> list[str]:
+    return [column, *(f"  {source}" for source in sources or ["(no source)"])]
+
+
+def _is_field(name: str, columns: list[str]) -> bool:
+    """Return whether a name is that of a field of a struct: its column is compared, and the field if it is named."""
+    parts = name.split(".")
+    return any(".".join(parts[:end]) in columns for end in range(1, len(parts)))

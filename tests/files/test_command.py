@@ -1,0 +1,256 @@
+"""The command `lineage` on real files, with a real Spark, as a user and as a CI calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from support.lineage_events import dataset, lineage, run_event, taken
+from support.spark_jobs import FOREIGN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = [pytest.mark.usefixtures("real_spark")]
+
+PAGE = Path(__file__).parents[2] / "docs" / "pull-request.md"
+SECONDS = 300
+Answer = subprocess.CompletedProcess[str]
+DDL = """\
+CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2) NOT NULL DEFAULT 0, status STRING, day DATE)
+USING iceberg PARTITIONED BY (days(day)) LOCATION 's3://nowhere/orders';
+CREATE EXTERNAL TABLE customers (id INT, name VARCHAR(20)) PARTITIONED BY (country STRING) STORED AS ORC;
+CREATE TABLE lake.raw.events (id INT, payload STRUCT<a: INT, b: STRING>) USING iceberg;
+"""
+FIRST = """\
+-- ; a comment
+CREATE TEMP VIEW paid AS SELECT * FROM orders WHERE status = 'a;b';
+CREATE TABLE mart.revenue USING delta LOCATION 's3://nowhere/r' AS
+SELECT c.country, sum(o.amount) AS net FROM paid o JOIN customers c ON o.customer = c.id GROUP BY c.country;
+USE mart;
+INSERT INTO revenue SELECT name, 1 FROM default.customers;
+"""
+SECOND = """\
+SELECT net FROM revenue;
+SELECT id,
+       oops FROM default.orders;
+SELECT r.rate, o.id
+FROM default.orders o JOIN stage.rates r ON o.id = r.id;
+SELECT id FROM default.orders WHERE = 1;
+CREATE TABLE lake.mart.flat AS SELECT id, payload.a AS a FROM lake.raw.events VERSION AS OF 7;
+ALTER TABLE lake.mart.flat RENAME COLUMN a TO b;
+MERGE INTO default.orders t USING lake.mart.flat s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.amount = s.b;
+BEGIN DECLARE x INT DEFAULT 1; IF x = 1 THEN INSERT INTO lake.mart.flat SELECT x + id, 2 FROM default.orders; END IF;
+END;
+DROP TABLE default.customers;
+SELECT name FROM default.customers;
+"""
+
+
+def called(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> Answer:
+    """Call the command in a folder."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith((*FOREIGN, "GIT_"))}
+    command = [sys.executable, "-m", "openlineage_pyspark", "lineage", *arguments]
+    env = {**clean, "PYSPARK_PYTHON": sys.executable, **(environment or {})}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder of files."""
+    folder = tmp_path_factory.mktemp("files")
+    for name, text in (("ddl.sql", DDL), ("1.sql", FIRST), ("2.sql", SECOND)):
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def answer(files: Path) -> Answer:
+    """Give what the command says of the files; it keeps what Spark told."""
+    return called(files, "1.sql", "2.sql", "--ddl", "ddl.sql", "--cache", "kept", "--format", "json")
+
+
+def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -> None:
+    statements = json.loads(answer.stdout)["statements"]
+    edges = {
+        f"{each['file']}:{each['line']}": sorted(
+            f"{edge['column']} <- {edge['source_table']}.{edge['source_column']} {edge['subtype']}"
+            for edge in each["lineage"]["edges"]
+            if edge["type"] == "DIRECT"
+        )
+        for each in statements
+        if each["lineage"] and each["problem"] is None
+    }
+    assert edges == {
+        "1.sql:3": [
+            "country <- default.customers.country IDENTITY",
+            "net <- default.orders.amount AGGREGATION",
+        ],
+        "1.sql:6": ["country <- default.customers.name IDENTITY"],
+        "2.sql:1": ["net <- mart.revenue.net IDENTITY"],
+        "2.sql:7": [
+            "a <- lake.raw.events.payload TRANSFORMATION",
+            "id <- lake.raw.events.id IDENTITY",
+        ],
+        "2.sql:9": [
+            "amount <- default.orders.amount IDENTITY",
+            "amount <- lake.mart.flat.b TRANSFORMATION",
+        ],
+        "2.sql:10": ["id <- default.orders.id TRANSFORMATION"],
+    }
+
+
+def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: Answer) -> None:
+    unknown = "is not known: no DDL, no earlier statement and no catalog declares it"
+    lines = answer.stderr.splitlines()
+    assert answer.returncode == 1
+    assert [line.split(" ", 1)[0] for line in lines] == ["2.sql:3:8:", "2.sql:5:23:", "2.sql:6:36:", "2.sql:13:18:"]
+    assert "`oops`" in lines[0]
+    assert lines[1] == f"2.sql:5:23: the table stage.rates {unknown}"
+    assert "'='" in lines[2]
+    assert lines[3] == f"2.sql:13:18: the table default.customers {unknown}"
+    (text,) = [each["lineage"] for each in json.loads(answer.stdout)["statements"] if each["line"] == 4]
+    assert [(edge["column"], edge["source_table"], edge["certainty"]) for edge in text["edges"]] == [
+        ("rate", "stage.rates", "unknown"),
+        ("id", "default.orders", "unknown"),
+    ]
+    assert [dataset["namespace"] for dataset in text["inputs"]] == ["spark_catalog", "spark_catalog"]
+
+
+def test_what_was_told_once_needs_no_spark(files: Path, answer: Answer) -> None:
+    """With the same texts it comes from the cache: here is no Java."""
+    without = {"JAVA_HOME": str(files / "nowhere"), "PATH": str(files)}
+    again = called(
+        files, "1.sql", "2.sql", "--ddl", "ddl.sql", "--cache", "kept", "--format", "json", environment=without
+    )
+    assert (again.stdout, again.stderr, again.returncode) == (answer.stdout, answer.stderr, 1)
+    text = called(files, "1.sql", "2.sql", "--ddl", "ddl.sql", "--cache", "kept", environment=without).stdout
+    assert text.splitlines()[:7] == [
+        "1.sql:3: CREATE TABLE mart.revenue USING delta LOCATION 's3://nowhere...",
+        "  mart.revenue",
+        "    column       from                       how",
+        *[line for line in text.splitlines() if line.startswith(("    country  ", "    net  "))][:2],
+        *text.splitlines()[5:7],
+    ]
+
+
+def shell(name: str) -> list[str]:
+    """Return the shell commands of a worked example in the document that call this package."""
+    block = re.search(rf"<!-- {name} -->\n```yaml\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    assert block is not None
+    document = yaml.safe_load(block.group(1))
+    if name == "gitlab":
+        return [line for line in document["lineage"]["script"] if line.startswith("openlineage-pyspark")]
+    steps = document["jobs"]["lineage"]["steps"]
+    return [step["run"] for step in steps if "openlineage-pyspark lineage" in step.get("run", "")]
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a repository whose last commit changes an expression, with a later file that reads it."""
+    folder = tmp_path_factory.mktemp("repository")
+    for part in ("sql", "ddl"):
+        (folder / part).mkdir()
+    (folder / "ddl" / "tables.sql").write_text("CREATE TABLE orders (id INT, amount INT, tax INT) USING delta", "utf-8")
+    (folder / "sql" / "1.sql").write_text("CREATE TABLE net AS SELECT id, amount AS value FROM orders;\n", "utf-8")
+    (folder / "sql" / "2.sql").write_text("CREATE TABLE total AS SELECT sum(value) AS total FROM net;\n", "utf-8")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"], ["tag", "base"]):
+        subprocess.run([*git, *arguments], check=True, cwd=folder)
+    (folder / "sql" / "1.sql").write_text("CREATE TABLE net AS SELECT id, amount - tax AS value FROM orders", "utf-8")
+    subprocess.run([*git, "commit", "-qam", "change"], check=True, cwd=folder)
+    events = [
+        run_event(
+            "board",
+            "COMPLETE",
+            2,
+            inputs=(dataset("default.total"),),
+            outputs=(
+                dataset("board", columns=("y",), columnLineage=lineage(y=[("default.total", "total", "IDENTITY")])),
+            ),
+        )
+    ]
+    taken(folder / "lineage.db", events)
+    return folder
+
+
+def test_the_worked_examples_do_what_they_say(repository: Path) -> None:
+    """Their shell commands run here; the second one finds all that it needs in the cache of the first."""
+    env = {
+        **{name: value for name, value in os.environ.items() if not name.startswith((*FOREIGN, "GIT_"))},
+        "PYSPARK_PYTHON": sys.executable,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "BASE": "base",
+    }
+    run: Callable[[str], Answer] = lambda text: subprocess.run(  # noqa: E731
+        ["bash", "-eo", "pipefail", "-c", text],
+        cwd=repository,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    (github,) = shell("github")
+    (gitlab,) = shell("gitlab")
+    first = run(github)
+    assert first.returncode == 0, first.stderr
+    written = (repository / "lineage.md").read_text("utf-8")
+    assert [line.rsplit("|", 3)[0] for line in written.splitlines() if line.startswith(("| added", "| changed"))] == [
+        "| changed | edge | `default.orders.amount -> default.net.value`",
+        "| added | edge | `default.orders.tax -> default.net.value`",
+    ]
+    assert written.endswith("**Downstream of it** (1):\n\n- `default.total.total`\n")
+    env["JAVA_HOME"] = str(repository / "nowhere")
+    second = run(gitlab)
+    assert second.returncode == 3, second.stderr
+    assert second.stdout == written
+    stored = run(gitlab.replace("--format markdown", "--format json --store lineage.db"))
+    assert stored.returncode == 3, stored.stderr
+    assert json.loads(stored.stdout)["downstream"] == [
+        {"name": "default.total.total", "depth": 1},
+        {"name": "board.y", "depth": 2},
+    ]
+    nothing = run(gitlab.replace("$BASE", "HEAD"))
+    assert (nothing.returncode, nothing.stdout) == (0, "No lineage changed.\n")
+
+
+def test_a_store_and_event_files_declare_tables(tmp_path: Path) -> None:
+    fields = [
+        {"name": "a", "type": "struct", "fields": [{"name": "x", "type": "int"}]},
+        {"name": "b", "type": "string"},
+    ]
+    links = {"identifiers": [{"namespace": "file:/w", "name": "shop.orders", "type": "TABLE"}]}
+    event = run_event("load", "COMPLETE", 1, outputs=(dataset("/w/orders", schema={"fields": fields}, symlinks=links),))
+    (tmp_path / "events.ndjson").write_text(f"{json.dumps(event)}\n", "utf-8")
+    (tmp_path / "q.sql").write_text("USE lake.shop; SELECT a.x, upper(b) AS u FROM orders", "utf-8")
+    answer = called(tmp_path, "q.sql", "--catalog", "events.ndjson", "--format", "json")
+    assert answer.returncode == 0, answer.stderr
+    (found,) = json.loads(answer.stdout)["statements"]
+    assert [(edge["column"], edge["source"], edge["source_column"]) for edge in found["lineage"]["edges"]] == [
+        ("x", "/w/orders", "a"),
+        ("u", "/w/orders", "b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.sql"], "none.sql can't be read"),
+        (["q.sql", "--diff", "nowhere"], "git"),
+        (["q.sql", "--catalog", "none.db"], "none.db"),
+        (["q.sql", "--conf", "x"], "is no KEY=VALUE"),
+    ],
+)
+def test_a_wrong_call_ends_with_2_and_says_why(tmp_path: Path, arguments: list[str], said: str) -> None:
+    (tmp_path / "q.sql").write_text("", "utf-8")
+    answer = called(tmp_path, *arguments, environment={"JAVA_HOME": str(tmp_path)})
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert said in answer.stderr

@@ -1,0 +1,40 @@
+"""The lineage of files of SQL as a picture."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from openlineage_pyspark.command.lineage import _WRITERS, _drawn_diff
+from openlineage_pyspark.files.scripts import StatementLineage
+from openlineage_pyspark.files.statements import Statement
+from openlineage_pyspark.listener.static import EncodedQuery
+from support import recorded_plans
+
+
+def told(case: str, line: int) -> StatementLineage:
+    plan = json.dumps(recorded_plans.read("4.3", "graph")[case])
+    return StatementLineage(Statement("SELECT", "a.sql", line, 1), EncodedQuery(plan).lineage())
+
+
+@pytest.mark.parametrize(
+    ("format_", "begin"),
+    [("mermaid", "flowchart LR\n"), ("dot", "digraph lineage {\n"), ("html", "<!doctype"), ("svg", "<svg")],
+)
+def test_statements_are_drawn_as_jobs_and_those_without_lineage_are_left_out(format_: str, begin: str) -> None:
+    nothing = StatementLineage(Statement("USE x", "a.sql", 9, 1))
+    text = _WRITERS[format_]([told("cte-grouped", 1), told("cte-grouped-function", 5), nothing])
+
+    assert text.startswith(begin)
+    assert all(f"(query) a.sql:{line}" in text for line in (1, 5))
+    assert "a.sql:9" not in text
+
+
+def test_what_changed_is_drawn_though_its_line_moved() -> None:
+    earlier, now = [told("cte-grouped", 1)], [told("cte-grouped-function", 7)]
+
+    signs = re.findall(r"([-+~]) ([A-Z_]+)", _drawn_diff(earlier, now, "mermaid"))
+    assert signs == [("-", "AGG"), ("+", "EXTERNAL")]
+    assert _drawn_diff(earlier, earlier, "mermaid") == "flowchart LR\n"
+    assert ' id="before">{"version"' in _drawn_diff(earlier, now, "html")

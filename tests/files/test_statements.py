@@ -1,0 +1,102 @@
+"""A file is split into the statements that Spark would take one by one."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage_pyspark.files.headers import without_storage
+from openlineage_pyspark.files.statements import Statement, statements_of
+
+SCRIPT = """\
+BEGIN
+  DECLARE x INT DEFAULT 0;
+  IF CASE WHEN x > 1 THEN true ELSE false END THEN
+    INSERT INTO b SELECT 2;
+  ELSEIF x = 3 THEN DELETE FROM b;
+  ELSE
+    again: WHILE x < 3 DO INSERT INTO c SELECT CASE WHEN a THEN 1 END FROM d; END WHILE again;
+  END IF;
+  REPEAT UPDATE e SET a = 1; UNTIL x > 3 END REPEAT;
+  BEGIN SELECT 1; END;
+  CASE x WHEN 1 THEN SELECT 2; ELSE SELECT 3; END CASE;
+  FOR r AS SELECT * FROM q DO INSERT INTO z VALUES (1); END FOR;
+END;
+SELECT 4
+"""
+
+
+def texts(text: str) -> list[str]:
+    return [each.text for each in statements_of(text, "f.sql")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT ';' AS a; SELECT \";\"", ["SELECT ';' AS a", 'SELECT ";"']),
+        ("SELECT `a;b` FROM t; -- ; no\nSELECT 1", ["SELECT `a;b` FROM t", "SELECT 1"]),
+        ("SELECT 1 /* ; /* ; */ ; */ AS a;", ["SELECT 1 /* ; /* ; */ ; */ AS a"]),
+        ("SELECT r'\\'; SELECT 'it''s; \\'; fine'", ["SELECT r'\\'", "SELECT 'it''s; \\'; fine'"]),
+        (";;\n-- nothing\n;", []),
+        ("SELECT 'open; SELECT 2", ["SELECT 'open; SELECT 2"]),
+        ("BEGIN TRANSACTION; SELECT 1; END", ["BEGIN TRANSACTION", "SELECT 1", "END"]),
+        (
+            "SELECT CASE WHEN a THEN b END FROM begin; SELECT 2",
+            ["SELECT CASE WHEN a THEN b END FROM begin", "SELECT 2"],
+        ),
+    ],
+)
+def test_only_a_semicolon_between_statements_ends_one(text: str, expected: list[str]) -> None:
+    assert texts(text) == expected
+
+
+def test_the_statements_of_a_script_are_taken_one_by_one() -> None:
+    found = statements_of(SCRIPT, "f.sql")
+    assert [(each.text, each.in_script) for each in found] == [
+        ("DECLARE x INT DEFAULT 0", True),
+        ("INSERT INTO b SELECT 2", True),
+        ("DELETE FROM b", True),
+        ("INSERT INTO c SELECT CASE WHEN a THEN 1 END FROM d", True),
+        ("UPDATE e SET a = 1", True),
+        ("SELECT 1", True),
+        ("SELECT 2", True),
+        ("SELECT 3", True),
+        ("INSERT INTO z VALUES (1)", True),
+        ("SELECT 4", False),
+    ]
+
+
+def test_each_statement_knows_its_place() -> None:
+    first, second = statements_of("-- a\n\n  SELECT 1;  SELECT\n   x", "f.sql")
+    assert (first.line, first.column, second.line, second.column) == (3, 3, 3, 14)
+    assert second.place(1, 0) == (3, 14)
+    assert second.place(2, 3) == (4, 4)
+    assert second.place(None, None) == (3, 14)
+    assert first == Statement("SELECT 1", "f.sql", 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("CREATE TABLE a.b USING delta LOCATION 's3://x/as' AS SELECT 1", "AS SELECT 1"),
+        ("CREATE OR REPLACE TABLE `a b` PARTITIONED BY (days(ts)) SELECT 1", "SELECT 1"),
+        (
+            "CREATE TABLE t STORED AS ORC AS WITH x AS (SELECT 1) SELECT * FROM x",
+            "AS WITH x AS (SELECT 1) SELECT * FROM x",
+        ),
+        (
+            "CREATE TABLE t ROW FORMAT SERDE 'x' WITH SERDEPROPERTIES ('a'='b') WITH x AS (SELECT 1) TABLE x",
+            "WITH x AS",
+        ),
+        ("CREATE TABLE IF NOT EXISTS t COMMENT 'as select' AS (SELECT 1)", "AS (SELECT 1)"),
+    ],
+)
+def test_how_a_table_is_stored_is_blanked_and_every_position_stays(text: str, kept: str) -> None:
+    found = without_storage(text)
+    assert len(found) == len(text)
+    assert found[text.index(kept) :] == text[text.index(kept) :]
+    words = found[: text.index(kept)].replace("`a b`", "ab").split()
+    assert words[-1] in ("a.b", "ab", "t")
+
+
+@pytest.mark.parametrize("text", ["CREATE TABLE t (a INT) USING delta", "SELECT 1 AS a", "INSERT INTO t SELECT 1", ""])
+def test_a_statement_that_fills_no_new_table_stays(text: str) -> None:
+    assert without_storage(text) == text

@@ -1,0 +1,75 @@
+"""Assertions about lineage, for tests of other people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.report import Lineage
+from openlineage_pyspark.facets.statement_text import named_table
+from openlineage_pyspark.testing import assert_golden_lineage, assert_lineage
+
+ORDERS = named_table(("spark_catalog", "default", "orders"))
+
+
+def edge(field: str, subtype: str, type_: str = "DIRECT") -> Edge:
+    return Edge(ORDERS.identifier, field, (Transformation(type_, subtype),))
+
+
+NET = OutputColumn("net", (edge("amount", "AGGREGATION"), edge("paid", "CONDITIONAL", "INDIRECT")))
+FOUND = Lineage(
+    (ORDERS,), ((None, ColumnLineage((NET, OutputColumn("one", ())), (edge("day", "FILTER", "INDIRECT"),))),)
+)
+
+
+def test_a_right_lineage_passes() -> None:
+    assert_lineage(FOUND, {"net": ["default.orders.amount"], "one": []})
+    kinds = ["default.orders.paid CONDITIONAL", "default.orders.amount AGGREGATION"]
+    assert_lineage(FOUND, {"net": kinds, "one": []}, rows=["default.orders.day FILTER"])
+    assert_lineage(FOUND, {"one": [], "net": ["default.orders.amount"]}, rows=["default.orders.day"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "lines"),
+    [
+        ({"net": ["default.orders.tax"], "one": []}, ["-  default.orders.tax", "+  default.orders.amount"]),
+        ({"net": ["default.orders.amount"]}, ["+one", "+  (no source)"]),
+        ({"net": ["default.orders.amount"], "one": [], "two": []}, ["-two", "-  (no source)"]),
+        (
+            {"net": ["default.orders.amount IDENTITY"], "one": []},
+            [
+                "-  default.orders.amount IDENTITY",
+                "+  default.orders.amount AGGREGATION",
+                "+  default.orders.paid CONDITIONAL",
+            ],
+        ),
+    ],
+)
+def test_a_wrong_one_shows_what_is_different(columns: dict[str, list[str]], lines: list[str]) -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_lineage(FOUND, columns)
+    message = str(caught.value).splitlines()
+    assert [line for line in message if line.startswith(("+", "-")) and not line.startswith(("+++", "---"))] == lines
+    assert message[-len(str(FOUND).splitlines()) :] == str(FOUND).splitlines()
+
+
+def test_what_is_not_understood_fails() -> None:
+    doubtful = Lineage(FOUND.inputs, FOUND.outputs, (Gap("MyOperator", "an operator without a rule"),))
+    with pytest.raises(AssertionError, match="an operator without a rule"):
+        assert_lineage(doubtful, {"net": ["default.orders.amount"], "one": []})
+
+
+def test_a_golden_file_is_written_on_demand_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    golden = tmp_path / "deep" / "net.txt"
+    with pytest.raises(AssertionError, match="is not there"):
+        assert_golden_lineage(FOUND, golden)
+    monkeypatch.setenv("OPENLINEAGE_PYSPARK_REGOLD", "1")
+    assert_golden_lineage(FOUND, golden)
+    monkeypatch.delenv("OPENLINEAGE_PYSPARK_REGOLD")
+    assert golden.read_text("utf-8") == f"{FOUND}\n"
+    assert_golden_lineage(FOUND, golden)
+    golden.write_text("other\n", "utf-8")
+    with pytest.raises(AssertionError, match="OPENLINEAGE_PYSPARK_REGOLD=1"):
+        assert_golden_lineage(FOUND, golden)

@@ -1,0 +1,61 @@
+"""The graphs of several statements as one, and what is different between two graphs."""
+
+from __future__ import annotations
+
+import jsonschema
+from openlineage_pyspark.graph.difference import difference
+from openlineage_pyspark.graph.joined import joined
+from openlineage_pyspark.graph.model import (
+    STATED,
+    ColumnNode,
+    DatasetNode,
+    Graph,
+    GraphEdge,
+    GraphWarning,
+    JobNode,
+    Kind,
+    OperatorNode,
+    schema,
+    sure,
+)
+
+JOBS = JobNode("", "a.sql:1"), JobNode("", "a.sql:5")
+SOURCE, QUERY = DatasetNode("n", "s", "s"), DatasetNode("", "(query)", "(query)")
+
+
+def statement(expression: str, data_type: str = "") -> Graph:
+    """Return the graph of a query that makes x of s.a."""
+    columns = ColumnNode(SOURCE.id, "a", data_type), ColumnNode(QUERY.id, "x")
+    edge = GraphEdge(columns[0].id, columns[1].id, Kind.DERIVED, sure("exact"), expression=expression)
+    return Graph((SOURCE, QUERY, *columns, OperatorNode("", 0, "Project")), (edge,), (GraphWarning(expression),))
+
+
+def test_each_statement_is_a_job_and_what_queries_give_is_told_apart() -> None:
+    graph = joined(zip(JOBS, (statement("f(a)"), statement("g(a)", "int")), strict=True))
+
+    first, second = (DatasetNode("", f"(query) {job.name}", f"(query) {job.name}") for job in JOBS)
+    assert [node for node in graph.nodes if isinstance(node, DatasetNode)] == [SOURCE, first, second]
+    assert ColumnNode(SOURCE.id, "a", "int") in graph.nodes
+    assert [node.job for node in graph.nodes if isinstance(node, OperatorNode)] == [job.id for job in JOBS]
+    assert [warning.job for warning in graph.warnings] == [job.id for job in JOBS]
+    assert [(edge.source, edge.target, edge.kind) for edge in graph.edges if edge.job == JOBS[0].id] == [
+        (SOURCE.id, JOBS[0].id, Kind.READ),
+        (JOBS[0].id, first.id, Kind.WRITE),
+        (ColumnNode(SOURCE.id, "a").id, ColumnNode(first.id, "x").id, Kind.DERIVED),
+    ]
+    jsonschema.validate(graph.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_the_difference_is_the_edges_that_came_went_or_changed() -> None:
+    same = GraphEdge(SOURCE.id, JOBS[0].id, Kind.READ, STATED, job=JOBS[0].id)
+    before, after = statement("f(a)"), statement("g(a)")
+    kept = Graph((*before.nodes, JOBS[0]), (*before.edges, same))
+    new = Graph((*after.nodes, JOBS[0]), (*after.edges, same))
+
+    assert [edge.change for edge in difference(kept, new).edges] == ["changed"]
+    assert [edge.change for edge in difference(Graph(new.nodes, (same,)), new).edges] == ["came"]
+    assert [edge.change for edge in difference(kept, Graph(new.nodes, (same,))).edges] == ["went"]
+    assert difference(kept, kept) == Graph((), ())
+    found = difference(kept, new)
+    assert [node for node in found.nodes if isinstance(node, DatasetNode)] == [SOURCE, QUERY]
+    jsonschema.validate(found.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
