@@ -57,6 +57,7 @@ WHERE o.status = 'paid'
 GROUP BY c.country
 """,
 }
+_WITHOUT_LOG = "<style>[data-mime-type='application/vnd.jupyter.stderr'] {display: none}</style>"
 _LISTENING = {"spark.openlineage.transport.type": "file"}
 
 
@@ -106,7 +107,7 @@ def notebook() -> str:
     """Return the page of a notebook that is executed for it."""
     with tempfile.TemporaryDirectory() as folder:
         execute(Path(folder), _CELLS, conf=_LISTENING | {"spark.openlineage.transport.location": f"{folder}/events"})
-        return Path(folder, "done.html").read_text(encoding="utf-8")
+        return Path(folder, "done.html").read_text(encoding="utf-8").replace("</head>", f"{_WITHOUT_LOG}</head>", 1)
 
 
 def main() -> None:
@@ -120,7 +121,7 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(exist_ok=True)
     made = {} if options.notebook else pictures(options.events)
-    made["notebook"] = (notebook(), "", False)
+    made["notebook"] = (notebook(), "#cell-id=ask", False)
     for dark in (False, True):
         with tempfile.TemporaryDirectory() as folder, started(Path(folder), size="1400,820", dark=dark) as browser:
             for name, (page, address, is_dark) in made.items():

@@ -82,32 +82,41 @@ def _asked(ipython: Any, text: str) -> Any:
     """
     Return what a line asks for: the value of an expression that begins with a variable, or else the text as SQL.
 
-    No statement of SQL but a single word is also an expression of Python.
+    A text of several words that is both, such as `VALUES (1)`, is SQL unless there is such a variable.
     """
     try:
         tree = ast.parse(text, mode="eval").body
     except SyntaxError:
         return text
-    first = next((each for each in ast.walk(tree) if isinstance(each, ast.Name)), None)
-    if first is not None and first.id in ipython.user_ns:
-        return ipython.ev(text)
     if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
         return tree.value
-    return _refuse(f"there is no variable {first.id if first is not None else text}: {_USAGE}")
+    first = _first(tree)
+    if first in ipython.user_ns:
+        return ipython.ev(text)
+    return text if len(text.split()) > 1 else _refuse(f"there is no variable {first or text}: {_USAGE}")
+
+
+def _first(tree: ast.expr) -> str:
+    """Return the name with which an expression begins; empty if it begins with none."""
+    at: ast.AST | None = tree
+    while at is not None and not isinstance(at, ast.Name):
+        at = getattr(at, "value", None) or getattr(at, "func", None)
+        at = at if isinstance(at, ast.AST) else None
+    return at.id if isinstance(at, ast.Name) else ""
 
 
 def _lineage_of(query: Any) -> Lineage:
     """Return the lineage of a query; whatever is wrong with it is said in one line, without a traceback."""
+    if isinstance(query, str) and not query.strip("; \t\n"):
+        _refuse(f"there is no statement: {_USAGE}")
     session = getattr(query, "sparkSession", None) or active_session()
     if session is None:
         _refuse(_NO_SESSION)
-    if isinstance(query, str) and not query.strip("; \t\n"):
-        _refuse(f"there is no statement: {_USAGE}")
     try:
         return lineage(session, query)
     except refusals() as problem:
         # After this sign Spark adds the plan as far as it got.
-        _refuse(str(problem).split(";\n")[0])
+        _refuse(str(problem).split(";\n")[0].strip())
     except (LineageError, TypeError, ValueError) as problem:
         _refuse(str(problem))
 
