@@ -169,8 +169,10 @@ class Probe:
         return [record for record in taken.split("\n") if record]
 
     def is_running(self, execution: int) -> bool:
-        """Return whether an execution has not ended yet."""
-        return bool(self._java.isRunning(execution))
+        """Return whether an execution has not ended yet; it has if the JVM has ended."""
+        with contextlib.suppress(*self.gone):
+            return bool(self._java.isRunning(execution))
+        return False
 
     def wake(self) -> None:
         """Make a waiting `take` return at once."""
