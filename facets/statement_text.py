@@ -164,7 +164,9 @@ def _read(tree: Any) -> TextLineage | None:
         found = read_query(query.sql(dialect=_DIALECT), _DIALECT)
     except (TooLargeError, UnreadableError):
         return TextLineage(written, tuple(dict.fromkeys(_tables(query)))) if target is not None else None
-    plain = [(item.name, item.sources) for item in found.items if item.name is not None]
+    # An expression without a name has the one that older versions of Spark gave it.
+    items = [(at, item) for at, item in enumerate(found.items) if item.name is not None]
+    plain = [(item.name or f"_c{at}", item.sources) for at, item in items]
     whole = found.whole and len(plain) == len(found.items)
     if names and whole and len(names) == len(plain):
         plain = [(name, sources) for name, (_, sources) in zip(names, plain, strict=True)]

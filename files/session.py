@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Mapping
@@ -40,7 +41,15 @@ if TYPE_CHECKING:
 _JAVA = "DeclaredTables.java"
 _CLASS = "openlineage.pyspark.DeclaredTables"
 _JAVA_VERSION = 8
-_QUIET = "rootLogger.level = off\n"
+_STDERR = 2
+_MOST_LINES = 3
+# Without an appender, Spark takes its own configuration.
+_QUIET = """\
+rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+appender.none.type = Null
+appender.none.name = none
+"""
 _SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS")
 _CONF = {
     "spark.master": "local[1]",
@@ -198,8 +207,9 @@ class ScriptSession:
             return self._register(names_in(name)[:1])
         if refusal.code == _UNKNOWN_DATABASE:
             names = names_in(missed.get("schemaName", ""))
-            is_foreign = len(names) > 1 and names[0].lower() not in self._catalogs
-            return self._register(names[:1]) if is_foreign else self._make_database(names[-1:])
+            names = names[1:] if names[:1] == (SPARK_CATALOG,) else names
+            # What Spark takes for a database in one may be a catalog that it does not know.
+            return self._register(names[:1]) if len(names) > 1 else self._make_database(names)
         return False
 
     def _know(self, parts: Parts) -> bool:
@@ -429,10 +439,14 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
         builder = SparkSession.builder.appName("openlineage-pyspark lineage")
         for key, value in {**_CONF, "spark.sql.warehouse.dir": str(folder / "warehouse"), **conf}.items():
             builder = builder.config(key, value)
+        said = folder / "stderr"
         try:
-            spark = builder.getOrCreate()
+            with _stderr_in(said):
+                spark = builder.getOrCreate()
         except (RuntimeError, OSError) as problem:
-            raise FilesError(f"no Spark starts: {problem}") from problem
+            lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            why = "; ".join([*lines[-_MOST_LINES:], str(problem).splitlines()[0]])
+            raise FilesError(f"no Spark starts: {why}") from problem
         yield spark
     finally:
         if spark is not None:
@@ -442,6 +456,21 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
             if before is not None:
                 os.environ[name] = before
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _stderr_in(path: Path) -> Iterator[None]:
+    """Have what this process and the JVM that it starts write to standard error in a file."""
+    sys.stderr.flush()
+    kept = os.dup(_STDERR)
+    with path.open("wb") as file:
+        os.dup2(file.fileno(), _STDERR)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, _STDERR)
+        os.close(kept)
 
 
 def names_in(text: str) -> Parts:

@@ -425,7 +425,7 @@ def refusal_of(problem: Exception) -> Refusal:
         code, parameters = java.getErrorClass(), java.getMessageParameters()
         line, column = (found.get() if found.isDefined() else None for found in (java.line(), java.startPosition()))
     text = _ENDING.split(str(problem).strip(), maxsplit=1)[0]
-    message = " ".join(text.removeprefix(f"[{code}]").split())
+    message = " ".join(text.removeprefix(f"[{code}]").split()).rstrip(".")
     return Refusal(str(code or ""), message, dict(parameters or {}), line, column)
 
 

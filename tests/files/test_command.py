@@ -18,7 +18,7 @@ from support.spark_jobs import FOREIGN
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = [pytest.mark.usefixtures("real_spark")]
+pytestmark = [pytest.mark.usefixtures("real_spark"), pytest.mark.any_spark]
 
 PAGE = Path(__file__).parents[2] / "docs" / "pull-request.md"
 SECONDS = 300
@@ -111,9 +111,9 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     unknown = "is not known: no DDL, no earlier statement and no catalog declares it"
     lines = answer.stderr.splitlines()
     assert answer.returncode == 1
-    assert [line.split(" ", 1)[0] for line in lines] == ["2.sql:3:8:", "2.sql:5:23:", "2.sql:6:36:", "2.sql:13:18:"]
+    assert [line.split(" ", 1)[0] for line in lines] == ["2.sql:3:8:", "2.sql:5:28:", "2.sql:6:37:", "2.sql:13:18:"]
     assert "`oops`" in lines[0]
-    assert lines[1] == f"2.sql:5:23: the table stage.rates {unknown}"
+    assert lines[1] == f"2.sql:5:28: the table stage.rates {unknown}"
     assert "'='" in lines[2]
     assert lines[3] == f"2.sql:13:18: the table default.customers {unknown}"
     (text,) = [each["lineage"] for each in json.loads(answer.stdout)["statements"] if each["line"] == 4]
@@ -203,7 +203,9 @@ def test_the_worked_examples_do_what_they_say(repository: Path) -> None:
     first = run(github)
     assert first.returncode == 0, first.stderr
     written = (repository / "lineage.md").read_text("utf-8")
-    assert [line.rsplit("|", 3)[0] for line in written.splitlines() if line.startswith(("| added", "| changed"))] == [
+    assert [
+        line.rsplit("|", 3)[0].strip() for line in written.splitlines() if line.startswith(("| added", "| changed"))
+    ] == [
         "| changed | edge | `default.orders.amount -> default.net.value`",
         "| added | edge | `default.orders.tax -> default.net.value`",
     ]

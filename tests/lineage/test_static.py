@@ -74,7 +74,7 @@ def test_lineage_is_asserted_in_other_tests(session, tmp_path, monkeypatch):
     frame = session.table("emp").where("bonus > 1").selectExpr("id", "upper(name) AS n", "if(id > 1, salary, 0) AS s")
     values = {"id": ["default.emp.id"], "n": ["default.emp.name"], "s": ["default.emp.salary"]}
     assert_lineage(frame, values, rows=["default.emp.bonus"])
-    kinds = {"s": ["default.emp.salary IDENTITY", "default.emp.id CONDITIONAL"]}
+    kinds = {"s": ["default.emp.salary TRANSFORMATION", "default.emp.id CONDITIONAL"]}
     assert_lineage(frame, {**values, **kinds}, rows=["default.emp.bonus FILTER"])
     with pytest.raises(AssertionError, match=r"(?m)^-  default\.emp\.dept_id$\n^\+  default\.emp\.name$"):
         assert_lineage(frame, {**values, "n": ["default.emp.dept_id"]})
