@@ -1,10 +1,12 @@
 """
 Measure the lineage store: how fast it takes events in, how large it gets, and how long its answers take.
 
-The lineage is made up: 10,000 jobs, 50,000 datasets and 2,000,000 column edges for 1,000,000 events. The jobs stand in
-layers. Each one reads four tables and writes one of 20 columns, runs 50 times, all jobs in turn, and its statement
-changes five times. An event has 9 KB; those of this listener in its own tests have 4 to 6 KB. Each size has a store of
-its own: the exponent of growth is the slope between the smallest and the largest size, 1 for linear growth.
+The lineage is made up: 10,000 jobs, 50,000 datasets and 2,000,000 column edges for 1,000,000 events, and the same in
+proportion for other numbers. Each job reads two tables of other jobs and four of nobody, and writes one of ten columns,
+each of which comes from two columns. It runs 50 times, all jobs in turn, and its statement changes ten times. 200 jobs
+make a domain of 20 layers; half of the questions are about tables, half about columns. An event has 4 to 5 KB, as those
+of this listener in its own tests. Each size has a store of its own: the exponent of growth is the slope between the
+smallest and the largest size, 1 for linear growth.
 
 The baseline, in the same run, is what no store can do without: each event is parsed, and its text is written.
 """
@@ -28,10 +30,12 @@ from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.ingest import EventLine, take, without_cycle_collection
 from openlineage_pyspark.store.sqlite import Database
 
-_COLUMNS = 20
-_SOURCES = 2
+_COLUMNS = 10
+_LANDED = 4
 _EVENTS_PER_JOB = 100
-_STATEMENTS = 5
+_STATEMENTS = 10
+_DOMAIN_JOBS = 200
+_LAYER_JOBS = 10
 _QUESTIONS = 100
 _DEPTHS = (3, 10, None)
 _BASELINE_EVENTS = 5_000
@@ -48,16 +52,16 @@ def events(count: int, chance: random.Random) -> Iterator[dict[str, Any]]:
         chance: the source of choices.
     """
     jobs = _jobs(count)
-    seeds = [[chance.random() for _ in range(_STATEMENTS)] for _ in range(jobs)]
+    seeds = [chance.random() for _ in range(jobs)]
     job: dict[str, Any] = {}
     for number in range(count):
-        run, start = divmod(number, 2)
-        if not start:
+        run, is_end = divmod(number, 2)
+        if not is_end:
             turn, which = divmod(run, jobs)
             statement = turn * _STATEMENTS * 2 // _EVENTS_PER_JOB
-            job = _job(which, jobs, random.Random(seeds[which][statement]))  # noqa: S311 (made-up data)
+            job = _job(which, statement, random.Random(seeds[which]))  # noqa: S311 (made-up data)
         yield {
-            "eventType": "COMPLETE" if start else "START",
+            "eventType": "COMPLETE" if is_end else "START",
             "eventTime": (_BEGIN + timedelta(seconds=number)).isoformat(),
             "producer": "https://example.org/benchmark",
             "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
@@ -70,27 +74,33 @@ def _jobs(count: int) -> int:
     return max(2, count // _EVENTS_PER_JOB)
 
 
-def _job(number: int, jobs: int, chance: random.Random) -> dict[str, Any]:
-    """Return the job of an event with its inputs and outputs: two tables of jobs shortly before it, two of nobody."""
-    before = range(max(0, number - 50), number) if number else range(jobs, jobs + 1)
-    sources = [*(_name(chance.choice(before)) for _ in range(2)), *(f"landing.table{number}_{each}" for each in (0, 1))]
+def _job(number: int, statement: int, chance: random.Random) -> dict[str, Any]:
+    """Return the job of an event with its inputs and outputs, as one of its statements has them."""
+    made = [_name(each) for each in _read_by(number, chance)]
+    landed = [f"landing.table{number}_{each}" for each in range(_LANDED)]
     fields = {
-        f"c{column}": {
-            "inputFields": [_source(chance.choice(sources), chance) for _ in range(_SOURCES)],
-        }
+        f"c{column}": {"inputFields": [_source(each, statement, chance) for each in (made or landed[:2], landed[2:])]}
         for column in range(_COLUMNS)
     }
     schema = {**_OURS, "fields": [{"name": f"c{column}", "type": "bigint"} for column in range(_COLUMNS)]}
     facets = {"schema": schema, "columnLineage": {**_OURS, "fields": fields}}
     return {
         "job": {"namespace": "jobs", "name": f"job{number}"},
-        "inputs": [{"namespace": "lake", "name": source} for source in sources],
+        "inputs": [{"namespace": "lake", "name": name} for name in (*made, *landed)],
         "outputs": [{"namespace": "lake", "name": _name(number), "facets": facets}],
     }
 
 
-def _source(name: str, chance: random.Random) -> dict[str, Any]:
-    column = f"c{chance.randrange(_COLUMNS)}"
+def _read_by(number: int, chance: random.Random) -> list[int]:
+    """Return the jobs of which a job reads the tables: two of the layer before its own; none in the first layer."""
+    layer = number // _LAYER_JOBS * _LAYER_JOBS
+    return [] if layer % _DOMAIN_JOBS == 0 else chance.sample(range(layer - _LAYER_JOBS, layer), 2)
+
+
+def _source(tables: list[str], statement: int, chance: random.Random) -> dict[str, Any]:
+    """Return a column that a statement reads: no other statement of the job makes the same column from it."""
+    columns = [(name, f"c{number}") for name in tables for number in range(_COLUMNS)]
+    name, column = chance.sample(columns, _STATEMENTS)[statement]
     transformation = {"type": "DIRECT", "subtype": "TRANSFORMATION", "description": f"upper({column})"}
     return {"namespace": "lake", "name": name, "field": column, "transformations": [transformation]}
 

@@ -266,7 +266,7 @@ def _gathered(table: Table, column: StoredColumn) -> str:
     name = quoted(column.name)
     if table is schema.DATASET_IDENTITY and column is not _WRITTEN:
         return f"max(named_struct('place', written, 'value', {name})).value"
-    if column.merge in (Merge.FIRST, Merge.LAST):
+    if column.merge in (Merge.FIXED, Merge.FIRST, Merge.LAST):
         return f"{'min' if column.merge is Merge.FIRST else 'max'}({name})"
     function = "min" if column.merge is Merge.EARLIEST else "max"
     pair = f"named_struct('place', {quoted(column.ordered_by)}, 'value', {name})"
@@ -276,7 +276,7 @@ def _gathered(table: Table, column: StoredColumn) -> str:
 def _merged(column: StoredColumn) -> str:
     """Return the value of a column after a merge of the row `s` into the row `t`."""
     old, new = f"t.{quoted(column.name)}", f"s.{quoted(column.name)}"
-    if column.merge in (Merge.FIRST, Merge.LAST):
+    if column.merge in (Merge.FIXED, Merge.FIRST, Merge.LAST):
         # Both ignore NULL.
         return f"{'least' if column.merge is Merge.FIRST else 'greatest'}({old}, {new})"
     sign = "<" if column.merge is Merge.EARLIEST else ">"
