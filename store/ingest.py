@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 from openlineage_pyspark.store.event_files import STANDARD_INPUT, numbered_lines
@@ -15,7 +15,6 @@ from openlineage_pyspark.store.rows import InvalidEventError, mentioned_rows, pa
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.rows import JobMention, Mention, Read, Rows, Span
-    from openlineage_pyspark.store.sqlite import Database
 
 _SUFFIXES = (".ndjson", ".jsonl", ".json")
 _BATCH_EVENTS = 5000
@@ -78,9 +77,14 @@ def lines_of(path: Path, read: Callable[[int], None] = lambda _: None) -> Iterat
         yield EventLine(f"{source}:{number}", text.decode(errors="replace"))
 
 
-def take(
-    database: Database, lines: Iterable[EventLine], *, progress: Callable[[Taken], None] = lambda _: None
-) -> Taken:
+class Sink(Protocol):
+    """What takes the rows of events."""
+
+    def add(self, rows: Rows) -> None:
+        """Merge rows into the tables, all of them or none."""
+
+
+def take(database: Sink, lines: Iterable[EventLine], *, progress: Callable[[Taken], None] = lambda _: None) -> Taken:
     """
     Take lines into a store. Taking them again changes nothing.
 

@@ -75,12 +75,14 @@ class Table:
         meaning: what a row is, for people.
         columns: its columns, those of the key first.
         indexes: further columns by which it is searched, for engines that have indexes.
+        computed: names and expressions, in SQLite's dialect, by which it is searched too.
     """
 
     name: str
     meaning: str
     columns: tuple[StoredColumn, ...]
     indexes: tuple[tuple[str, ...], ...] = ()
+    computed: tuple[tuple[str, str], ...] = ()
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -177,6 +179,10 @@ RUN = Table(
     ),
     (("job_id", "state", "started"), ("started",), ("parent_run_id",)),
 )
+# rtrim takes all signs from the end that are neither a dot nor a slash.
+LAST_PART = "lower(substr(name, length(rtrim(name, replace(replace(name, '.', ''), '/', ''))) + 1))"
+"""What stands behind the last dot or slash of a name, in small letters; in SQLite's dialect."""
+
 DATASET = Table(
     "dataset",
     "A name of a dataset. Several names may be those of one dataset.",
@@ -189,6 +195,7 @@ DATASET = Table(
         *_SPAN,
     ),
     (("same_as",), ("name",)),
+    (("last_part", LAST_PART),),
 )
 DATASET_IDENTITY = Table(
     "dataset_identity",

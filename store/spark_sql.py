@@ -11,10 +11,8 @@ from __future__ import annotations
 import enum
 import functools
 
-import sqlglot
 from openlineage_pyspark.store import schema
 from openlineage_pyspark.store.schema import Merge, StoredColumn, Table, Type
-from sqlglot import TokenType, exp
 
 PROPERTY_VERSION = "openlineage_pyspark.version"
 """The property of a table that holds the version of the schema."""
@@ -229,6 +227,10 @@ def translated(sql: str, schema_name: str) -> str:
     Returns:
         The query with `:p0`, `:p1` ... for parameters, and with whole names of tables.
     """
+    # It is large, and only a store in Spark's tables needs it.
+    import sqlglot
+    from sqlglot import TokenType, exp
+
     dialect = sqlglot.Dialect.get_or_raise("sqlite")
     marks = [token for token in dialect.tokenize(sql) if token.token_type is TokenType.PLACEHOLDER]
     for number, mark in reversed(list(enumerate(marks))):

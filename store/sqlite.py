@@ -254,6 +254,10 @@ class Database:
                 for statement in ddl():
                     self._connection.execute(statement)
                 self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+        elif not self._is_old and not self._has_indexes():
+            with self._transaction():
+                for statement in ddl():
+                    self._connection.execute(statement)
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
 
@@ -274,6 +278,11 @@ class Database:
     def _is_store(self) -> bool:
         """Return whether another process made the tables at this moment."""
         return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (schema.COLUMN_LINEAGE.name,)))
+
+    def _has_indexes(self) -> bool:
+        """Return whether the indexes are there that were added without a new version of the schema."""
+        names = [(f"{table.name}_by_{name}",) for table in schema.TABLES for name, _ in table.computed]
+        return all(self.query("SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = ?", name) for name in names)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -348,6 +357,8 @@ def ddl() -> list[str]:
         for index in table.indexes:
             name = f"{table.name}_by_{'_'.join(index)}"
             statements.append(f'CREATE INDEX IF NOT EXISTS "{name}" ON "{table.name}" ({", ".join(index)})')
+        for name, expression in table.computed:
+            statements.append(f'CREATE INDEX IF NOT EXISTS "{table.name}_by_{name}" ON "{table.name}" ({expression})')
     return [*statements, *view_ddl()]
 
 
