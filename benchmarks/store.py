@@ -14,6 +14,7 @@ The baseline, in the same run, is what no store can do without: each event is pa
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import math
@@ -21,7 +22,7 @@ import random
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ _STATEMENTS = 10
 _DOMAIN_JOBS = 200
 _LAYER_JOBS = 10
 _QUESTIONS = 100
+_PLANS = 20
 _DEPTHS = (3, 10, None)
 _BASELINE_EVENTS = 5_000
 _BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -171,21 +173,19 @@ def in_marquez(count: int, url: str) -> dict[str, float]:
             times = []
             for _ in range(_QUESTIONS):
                 node = f"dataset:lake:{_name(chance.randrange(_jobs(count)))}"
-                asked: dict[str, str | int] = {"nodeId": node, "depth": depth or 100}
+                # Each job that is passed is a step of its own there.
+                asked: dict[str, str | int] = {"nodeId": node, "depth": 2 * (depth or 100)}
                 begin = time.perf_counter()
                 session.get(f"{url}/api/v1/lineage", params=asked, timeout=600).raise_for_status()
                 times.append(1000 * (time.perf_counter() - begin))
-            found |= _summed_up(times, depth)
+            found |= _summed_up(times, f"depth {depth}" if depth else "all")
     return found
 
 
-def _summed_up(times: list[float], depth: int | None) -> dict[str, float]:
+def _summed_up(times: list[float], what: str) -> dict[str, float]:
     """Return the median and the 95th percentile of the milliseconds of answers."""
     times.sort()
-    return {
-        f"median {depth or 'all'}": times[len(times) // 2],
-        f"95 % {depth or 'all'}": times[len(times) * 95 // 100],
-    }
+    return {f"median {what}": times[len(times) // 2], f"95 % {what}": times[len(times) * 95 // 100]}
 
 
 def measured(count: int, folder: Path) -> dict[str, float]:
@@ -219,18 +219,46 @@ def measured(count: int, folder: Path) -> dict[str, float]:
         "bytes": path.stat().st_size,
         "ratio": cpu_seconds / count / baseline,
     }
-    jobs = _jobs(count)
     with Store.open(path) as store:
-        for depth in _DEPTHS:
-            times = []
-            for _ in range(_QUESTIONS):
-                thing = f"{_name(chance.randrange(jobs))}.c{chance.randrange(_COLUMNS)}"
-                ask = store.upstream if chance.random() < 0.5 else store.downstream
-                begin = time.perf_counter()
-                ask(thing, depth=depth)
-                times.append(1000 * (time.perf_counter() - begin))
-            found |= _summed_up(times, depth)
-    return found
+        return found | _answers(store, _jobs(count), chance)
+
+
+def _answers(store: Store, jobs: int, chance: random.Random) -> dict[str, float]:
+    """Return the median and the 95th percentile of the milliseconds of answers, of plans of recovery at last."""
+    found: dict[str, float] = {}
+    for depth in _DEPTHS:
+        times = []
+        for number in range(_QUESTIONS):
+            thing = f"table{chance.randrange(jobs)}"
+            if number % 2:
+                thing += f".c{chance.randrange(_COLUMNS)}"
+            ask = store.upstream if chance.random() < 0.5 else store.downstream
+            times.append(_milliseconds(functools.partial(ask, thing, depth=depth)))
+        found |= _summed_up(times, f"depth {depth}" if depth else "all")
+    times = [_milliseconds(functools.partial(store.recover, f"table{chance.randrange(jobs)}")) for _ in range(_PLANS)]
+    return found | _summed_up(times, "recover")
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return 1000 * (time.perf_counter() - begin)
+
+
+def _print(result: dict[str, float], what: str = "", *, is_first: bool = False) -> None:
+    """Print a row of the table, as soon as it is known: a large size takes long."""
+    shown = {
+        "events": f"{what}{result['events']:,.0f}",
+        "column edges": f"{result['edges']:,.0f}" if "edges" in result else "",
+        "events/s": f"{result['events'] / result['seconds']:,.0f}",
+        "events/CPU s": f"{result['events'] / result['cpu']:,.0f}" if "cpu" in result else "",
+        "baseline": f"{result['ratio']:.1f}x" if "ratio" in result else "",
+        "bytes/event": f"{result['bytes'] / result['events']:,.0f}" if "bytes" in result else "",
+    }
+    shown |= {f"{key}, ms": f"{value:,.1f}" for key, value in result.items() if key.startswith(("median", "95 %"))}
+    if is_first:
+        print(f"| {' | '.join(shown)} |\n|{' ---: |' * len(shown)}", flush=True)
+    print(f"| {' | '.join(shown.values())} |", flush=True)
 
 
 def main() -> None:
@@ -239,36 +267,13 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 100_000], help="numbers of events")
     parser.add_argument("--marquez", metavar="URL", help="send the smallest number of events to this Marquez too")
     options = parser.parse_args()
+    results = []
     with tempfile.TemporaryDirectory(prefix="store-") as folder:
-        results = [measured(size, Path(folder)) for size in options.sizes]
-    asked = [key for key in results[0] if key.startswith(("median", "95 %"))]
-    head = ["events", "column edges", "events/s", "events/CPU s", "baseline", "bytes/event"]
-    head += [f"{key}, ms" for key in asked]
-    rows = [
-        [
-            *(f"{result['events']:,.0f}", f"{result['edges']:,.0f}", f"{result['events'] / result['seconds']:,.0f}"),
-            *(f"{result['events'] / result['cpu']:,.0f}", f"{result['ratio']:.1f}x"),
-            f"{result['bytes'] / result['events']:,.0f}",
-            *(f"{result[key]:,.1f}" for key in asked),
-        ]
-        for result in results
-    ]
+        for size in options.sizes:
+            results.append(measured(size, Path(folder)))
+            _print(results[-1], is_first=len(results) == 1)
     if options.marquez:
-        marquez = in_marquez(min([100_000, *options.sizes]), options.marquez.rstrip("/"))
-        speed = f"{marquez['events'] / marquez['seconds']:,.0f}"
-        rows.append(
-            [
-                "Marquez, " + f"{marquez['events']:,.0f}",
-                "",
-                speed,
-                "",
-                "",
-                "",
-                *(f"{marquez[key]:,.1f}" for key in asked),
-            ]
-        )
-    for row in [head, ["---:"] * len(head), *rows]:
-        print(f"| {' | '.join(row)} |")
+        _print(in_marquez(min(100_000, *options.sizes), options.marquez.rstrip("/")), what="Marquez, ")
     if len(results) > 1:
         first, last = results[0], results[-1]
         slope = math.log(last["cpu"] / first["cpu"]) / math.log(last["events"] / first["events"])
