@@ -187,6 +187,15 @@ def append(schema_name: str, table: Table, query: str, rows: str) -> str:
     )
 
 
+def delete_events(schema_name: str, view: str) -> str:
+    """Return the statement that deletes the events whose ids a view has, in a format that can change rows."""
+    # Delta Lake's DELETE takes no subquery.
+    return (
+        f"MERGE INTO {whole_name(schema_name, schema.EVENT.name)} AS t USING {quoted(view)} AS s "
+        "ON t.event_id = s.id WHEN MATCHED THEN DELETE"
+    )
+
+
 def merge_identities(schema_name: str, view: str) -> str:
     """Return the statement that replaces the identities of names by those of a view, and adds the ones of new names."""
     name = whole_name(schema_name, schema.DATASET_IDENTITY.name)

@@ -219,6 +219,10 @@ class Database:
             return False
         return True
 
+    def size(self) -> int:
+        """Return how many bytes the file has."""
+        return self.path.stat().st_size
+
     def _merge(self, rows: Rows) -> None:
         before = self._pointers(rows.get(schema.DATASET.name, ()))
         for table in schema.TABLES:
