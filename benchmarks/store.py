@@ -1,10 +1,12 @@
 """
 Measure the lineage store: how fast it takes events in, how large it gets, and how long its answers take.
 
-The lineage is made up: 10,000 jobs, 50,000 datasets and 2,000,000 column edges for 1,000,000 events. The jobs stand in
-layers. Each one reads four tables and writes one of 20 columns, runs 50 times, all jobs in turn, and its statement
-changes five times. An event has 9 KB; those of this listener in its own tests have 4 to 6 KB. Each size has a store of
-its own: the exponent of growth is the slope between the smallest and the largest size, 1 for linear growth.
+The lineage is made up: 10,000 jobs, 50,000 datasets and 2,000,000 column edges for 1,000,000 events, and the same in
+proportion for other numbers. Each job reads two tables of other jobs and four of nobody, and writes one of ten columns,
+each of which comes from two columns. It runs 50 times, all jobs in turn, and its statement changes ten times. 200 jobs
+make a domain of 20 layers; half of the questions are about tables, half about columns. An event has 4 to 5 KB, as those
+of this listener in its own tests. Each size has a store of its own: the exponent of growth is the slope between the
+smallest and the largest size, 1 for linear growth.
 
 The baseline, in the same run, is what no store can do without: each event is parsed, and its text is written.
 """
@@ -12,6 +14,7 @@ The baseline, in the same run, is what no store can do without: each event is pa
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import math
@@ -19,7 +22,7 @@ import random
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -28,11 +31,14 @@ from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.ingest import EventLine, take, without_cycle_collection
 from openlineage_pyspark.store.sqlite import Database
 
-_COLUMNS = 20
-_SOURCES = 2
+_COLUMNS = 10
+_LANDED = 4
 _EVENTS_PER_JOB = 100
-_STATEMENTS = 5
+_STATEMENTS = 10
+_DOMAIN_JOBS = 200
+_LAYER_JOBS = 10
 _QUESTIONS = 100
+_PLANS = 20
 _DEPTHS = (3, 10, None)
 _BASELINE_EVENTS = 5_000
 _BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -48,16 +54,16 @@ def events(count: int, chance: random.Random) -> Iterator[dict[str, Any]]:
         chance: the source of choices.
     """
     jobs = _jobs(count)
-    seeds = [[chance.random() for _ in range(_STATEMENTS)] for _ in range(jobs)]
+    seeds = [chance.random() for _ in range(jobs)]
     job: dict[str, Any] = {}
     for number in range(count):
-        run, start = divmod(number, 2)
-        if not start:
+        run, is_end = divmod(number, 2)
+        if not is_end:
             turn, which = divmod(run, jobs)
             statement = turn * _STATEMENTS * 2 // _EVENTS_PER_JOB
-            job = _job(which, jobs, random.Random(seeds[which][statement]))  # noqa: S311 (made-up data)
+            job = _job(which, statement, random.Random(seeds[which]))  # noqa: S311 (made-up data)
         yield {
-            "eventType": "COMPLETE" if start else "START",
+            "eventType": "COMPLETE" if is_end else "START",
             "eventTime": (_BEGIN + timedelta(seconds=number)).isoformat(),
             "producer": "https://example.org/benchmark",
             "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
@@ -70,27 +76,33 @@ def _jobs(count: int) -> int:
     return max(2, count // _EVENTS_PER_JOB)
 
 
-def _job(number: int, jobs: int, chance: random.Random) -> dict[str, Any]:
-    """Return the job of an event with its inputs and outputs: two tables of jobs shortly before it, two of nobody."""
-    before = range(max(0, number - 50), number) if number else range(jobs, jobs + 1)
-    sources = [*(_name(chance.choice(before)) for _ in range(2)), *(f"landing.table{number}_{each}" for each in (0, 1))]
+def _job(number: int, statement: int, chance: random.Random) -> dict[str, Any]:
+    """Return the job of an event with its inputs and outputs, as one of its statements has them."""
+    made = [_name(each) for each in _read_by(number, chance)]
+    landed = [f"landing.table{number}_{each}" for each in range(_LANDED)]
     fields = {
-        f"c{column}": {
-            "inputFields": [_source(chance.choice(sources), chance) for _ in range(_SOURCES)],
-        }
+        f"c{column}": {"inputFields": [_source(each, statement, chance) for each in (made or landed[:2], landed[2:])]}
         for column in range(_COLUMNS)
     }
     schema = {**_OURS, "fields": [{"name": f"c{column}", "type": "bigint"} for column in range(_COLUMNS)]}
     facets = {"schema": schema, "columnLineage": {**_OURS, "fields": fields}}
     return {
         "job": {"namespace": "jobs", "name": f"job{number}"},
-        "inputs": [{"namespace": "lake", "name": source} for source in sources],
+        "inputs": [{"namespace": "lake", "name": name} for name in (*made, *landed)],
         "outputs": [{"namespace": "lake", "name": _name(number), "facets": facets}],
     }
 
 
-def _source(name: str, chance: random.Random) -> dict[str, Any]:
-    column = f"c{chance.randrange(_COLUMNS)}"
+def _read_by(number: int, chance: random.Random) -> list[int]:
+    """Return the jobs of which a job reads the tables: two of the layer before its own; none in the first layer."""
+    layer = number // _LAYER_JOBS * _LAYER_JOBS
+    return [] if layer % _DOMAIN_JOBS == 0 else chance.sample(range(layer - _LAYER_JOBS, layer), 2)
+
+
+def _source(tables: list[str], statement: int, chance: random.Random) -> dict[str, Any]:
+    """Return a column that a statement reads: no other statement of the job makes the same column from it."""
+    columns = [(name, f"c{number}") for name in tables for number in range(_COLUMNS)]
+    name, column = chance.sample(columns, _STATEMENTS)[statement]
     transformation = {"type": "DIRECT", "subtype": "TRANSFORMATION", "description": f"upper({column})"}
     return {"namespace": "lake", "name": name, "field": column, "transformations": [transformation]}
 
@@ -161,21 +173,19 @@ def in_marquez(count: int, url: str) -> dict[str, float]:
             times = []
             for _ in range(_QUESTIONS):
                 node = f"dataset:lake:{_name(chance.randrange(_jobs(count)))}"
-                asked: dict[str, str | int] = {"nodeId": node, "depth": depth or 100}
+                # Each job that is passed is a step of its own there.
+                asked: dict[str, str | int] = {"nodeId": node, "depth": 2 * (depth or 100)}
                 begin = time.perf_counter()
                 session.get(f"{url}/api/v1/lineage", params=asked, timeout=600).raise_for_status()
                 times.append(1000 * (time.perf_counter() - begin))
-            found |= _summed_up(times, depth)
+            found |= _summed_up(times, f"depth {depth}" if depth else "all")
     return found
 
 
-def _summed_up(times: list[float], depth: int | None) -> dict[str, float]:
+def _summed_up(times: list[float], what: str) -> dict[str, float]:
     """Return the median and the 95th percentile of the milliseconds of answers."""
     times.sort()
-    return {
-        f"median {depth or 'all'}": times[len(times) // 2],
-        f"95 % {depth or 'all'}": times[len(times) * 95 // 100],
-    }
+    return {f"median {what}": times[len(times) // 2], f"95 % {what}": times[len(times) * 95 // 100]}
 
 
 def measured(count: int, folder: Path) -> dict[str, float]:
@@ -209,18 +219,46 @@ def measured(count: int, folder: Path) -> dict[str, float]:
         "bytes": path.stat().st_size,
         "ratio": cpu_seconds / count / baseline,
     }
-    jobs = _jobs(count)
     with Store.open(path) as store:
-        for depth in _DEPTHS:
-            times = []
-            for _ in range(_QUESTIONS):
-                thing = f"{_name(chance.randrange(jobs))}.c{chance.randrange(_COLUMNS)}"
-                ask = store.upstream if chance.random() < 0.5 else store.downstream
-                begin = time.perf_counter()
-                ask(thing, depth=depth)
-                times.append(1000 * (time.perf_counter() - begin))
-            found |= _summed_up(times, depth)
-    return found
+        return found | _answers(store, _jobs(count), chance)
+
+
+def _answers(store: Store, jobs: int, chance: random.Random) -> dict[str, float]:
+    """Return the median and the 95th percentile of the milliseconds of answers, of plans of recovery at last."""
+    found: dict[str, float] = {}
+    for depth in _DEPTHS:
+        times = []
+        for number in range(_QUESTIONS):
+            thing = f"table{chance.randrange(jobs)}"
+            if number % 2:
+                thing += f".c{chance.randrange(_COLUMNS)}"
+            ask = store.upstream if chance.random() < 0.5 else store.downstream
+            times.append(_milliseconds(functools.partial(ask, thing, depth=depth)))
+        found |= _summed_up(times, f"depth {depth}" if depth else "all")
+    times = [_milliseconds(functools.partial(store.recover, f"table{chance.randrange(jobs)}")) for _ in range(_PLANS)]
+    return found | _summed_up(times, "recover")
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return 1000 * (time.perf_counter() - begin)
+
+
+def _print(result: dict[str, float], what: str = "", *, is_first: bool = False) -> None:
+    """Print a row of the table, as soon as it is known: a large size takes long."""
+    shown = {
+        "events": f"{what}{result['events']:,.0f}",
+        "column edges": f"{result['edges']:,.0f}" if "edges" in result else "",
+        "events/s": f"{result['events'] / result['seconds']:,.0f}",
+        "events/CPU s": f"{result['events'] / result['cpu']:,.0f}" if "cpu" in result else "",
+        "baseline": f"{result['ratio']:.1f}x" if "ratio" in result else "",
+        "bytes/event": f"{result['bytes'] / result['events']:,.0f}" if "bytes" in result else "",
+    }
+    shown |= {f"{key}, ms": f"{value:,.1f}" for key, value in result.items() if key.startswith(("median", "95 %"))}
+    if is_first:
+        print(f"| {' | '.join(shown)} |\n|{' ---: |' * len(shown)}", flush=True)
+    print(f"| {' | '.join(shown.values())} |", flush=True)
 
 
 def main() -> None:
@@ -229,36 +267,13 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 100_000], help="numbers of events")
     parser.add_argument("--marquez", metavar="URL", help="send the smallest number of events to this Marquez too")
     options = parser.parse_args()
+    results = []
     with tempfile.TemporaryDirectory(prefix="store-") as folder:
-        results = [measured(size, Path(folder)) for size in options.sizes]
-    asked = [key for key in results[0] if key.startswith(("median", "95 %"))]
-    head = ["events", "column edges", "events/s", "events/CPU s", "baseline", "bytes/event"]
-    head += [f"{key}, ms" for key in asked]
-    rows = [
-        [
-            *(f"{result['events']:,.0f}", f"{result['edges']:,.0f}", f"{result['events'] / result['seconds']:,.0f}"),
-            *(f"{result['events'] / result['cpu']:,.0f}", f"{result['ratio']:.1f}x"),
-            f"{result['bytes'] / result['events']:,.0f}",
-            *(f"{result[key]:,.1f}" for key in asked),
-        ]
-        for result in results
-    ]
+        for size in options.sizes:
+            results.append(measured(size, Path(folder)))
+            _print(results[-1], is_first=len(results) == 1)
     if options.marquez:
-        marquez = in_marquez(min([100_000, *options.sizes]), options.marquez.rstrip("/"))
-        speed = f"{marquez['events'] / marquez['seconds']:,.0f}"
-        rows.append(
-            [
-                "Marquez, " + f"{marquez['events']:,.0f}",
-                "",
-                speed,
-                "",
-                "",
-                "",
-                *(f"{marquez[key]:,.1f}" for key in asked),
-            ]
-        )
-    for row in [head, ["---:"] * len(head), *rows]:
-        print(f"| {' | '.join(row)} |")
+        _print(in_marquez(min(100_000, *options.sizes), options.marquez.rstrip("/")), what="Marquez, ")
     if len(results) > 1:
         first, last = results[0], results[-1]
         slope = math.log(last["cpu"] / first["cpu"]) / math.log(last["events"] / first["events"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.stores import add_spark, pairs, session_for
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.spark_functions import FUNCTIONS
 from openlineage_pyspark.store.spark_ingest import Origin, take_once, take_stream
 from openlineage_pyspark.store.spark_sql import Format
 from openlineage_pyspark.store.spark_tables import SparkTables
@@ -27,7 +28,10 @@ _EVERY = "with --stream: go on, and look for new events that often, such as '1 m
 _CHECKPOINT = "with --stream: the folder in which Spark notes how far it is"
 _OPTION = "with --spark: an option of Spark's source, such as kafka.security.protocol=SSL"
 _COMPACT = "Merges small files and repeated rows of a store in Spark's tables. No ingest may run at the same time."
-_VIEWS = "Makes the views table_edges and column_edges, so that SQL alone asks the store."
+_VIEWS = (
+    "Makes the views table_edges and column_edges and, from Spark 4 on, the table functions upstream_tables and "
+    "downstream_tables, so that SQL alone asks the store."
+)
 
 
 def add_ingest_options(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +49,7 @@ def add_below(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add `compact` and `views` below `store`."""
     for name, help_, description, run in (
         ("compact", "merge small files in Spark's tables", _COMPACT, run_compact),
-        ("views", "make views in Spark's tables", _VIEWS, run_views),
+        ("views", "make views and table functions in Spark's tables", _VIEWS, run_views),
     ):
         parser = parts.add_parser(name, help=help_, description=description)
         parser.add_argument("--store", required=True, metavar="CATALOG.SCHEMA", help="the store's schema")
@@ -76,13 +80,19 @@ def run_ingest(options: argparse.Namespace) -> int:
 
 def run_views(options: argparse.Namespace) -> int:
     """
-    Make the views of a store.
+    Make the views and the table functions of a store.
 
     Returns:
-        The exit code: 2 if the catalog holds none.
+        The exit code: 2 if the catalog holds no views, or the functions can't be made.
     """
     try:
-        SparkTables(session_for(options.store, options), options.store).make_views()
+        tables = SparkTables(session_for(options.store, options), options.store)
+        # A catalog without views can be asked by the functions still.
+        holder = tables.make_functions()
+        Screen().line(
+            f"{holder} has the functions {' and '.join(FUNCTIONS)}" if holder else "table functions need Spark 4"
+        )
+        tables.make_views()
     except StoreError as problem:
         complain(str(problem))
         return _WRONG

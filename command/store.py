@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command import spark_ingest
 from openlineage_pyspark.command.screen import Screen, TableColumn, complain
-from openlineage_pyspark.command.stores import add_store, file_of
+from openlineage_pyspark.command.stores import add_store, file_of, is_in_spark, path_of, session_for
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.expiry import expire
+from openlineage_pyspark.store.spark_tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.times import time_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from openlineage_pyspark.store.expiry import Expired
 
 _REBUILD = """\
@@ -90,12 +90,15 @@ def run_expiry(options: argparse.Namespace) -> int:
         The exit code: 2 if there is no such store, or the time can't be read.
     """
     try:
-        path = file_of(options, "store expire")
+        path = path_of(options)
         time = time_of(options.older_than, datetime.now(timezone.utc))
-        # A store that is missing is not made for this.
-        Database(path, read_only=True).close()
-        with Database(path) as database:
-            found = expire(database, time, dry_run=options.dry_run)
+        if is_in_spark(options):
+            found = expire(SparkTables(session_for(path, options), path), time, dry_run=options.dry_run)
+        else:
+            # A store that is missing is not made for this.
+            Database(Path(path), read_only=True).close()
+            with Database(Path(path)) as database:
+                found = expire(database, time, dry_run=options.dry_run)
     except StoreError as problem:
         complain(str(problem))
         return 2
@@ -107,7 +110,7 @@ def run_expiry(options: argparse.Namespace) -> int:
     return 0
 
 
-def _show(screen: Screen, path: Path, found: Expired, *, dry_run: bool) -> None:
+def _show(screen: Screen, path: str, found: Expired, *, dry_run: bool) -> None:
     if not found.events:
         screen.line(f"nothing in {path} is that old and no longer needed")
         return
@@ -117,7 +120,9 @@ def _show(screen: Screen, path: Path, found: Expired, *, dry_run: bool) -> None:
         return
     rows = [(name, f"{found.before[name]:,}", f"{found.after[name]:,}") for name in found.before]
     screen.table([TableColumn("table"), TableColumn("rows before", right=True), TableColumn("now", right=True)], rows)
-    if found.shrunk:
+    if found.size_before is None:
+        screen.line("the catalog keeps the files of earlier snapshots, until its own expiry or vacuum removes them")
+    elif found.shrunk:
         screen.line(f"the file had {found.size_before:,} bytes and has {found.size_after:,}")
     else:
         screen.line("the file keeps its size, as another process uses it or the disk is full; new events fill it first")

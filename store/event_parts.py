@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 _Place: TypeAlias = "tuple[str, str, str]"
@@ -36,6 +36,22 @@ _scan: Callable[[str, int], _Parsed] = vars(json.JSONDecoder())["scan_once"]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
+def _encoder() -> Callable[[Any, int], Iterable[str]]:
+    """Return what `JSONEncoder.encode` makes anew in each call, which costs more than a small value does."""
+    make = vars(json.encoder).get("c_make_encoder")
+    if make is None:
+        return lambda value, _: (_ENCODER.encode(value),)
+    plain = (_ENCODER.indent, _ENCODER.key_separator, _ENCODER.item_separator)
+    flags = (_ENCODER.sort_keys, _ENCODER.skipkeys, _ENCODER.allow_nan)
+    found: Callable[[Any, int], Iterable[str]] = make(
+        None, _ENCODER.default, json.encoder.encode_basestring, *plain, *flags
+    )
+    return found
+
+
+_encode = _encoder()
+
+
 class Part(dict[str, Any]):
     """
     A JSON object that may stand in many events.
@@ -53,25 +69,45 @@ class Part(dict[str, Any]):
         self.written = written
 
 
+class RepeatedDataset(dict[str, Any]):
+    """
+    A dataset of an event that may stand in the next event of the job in the same words.
+
+    Attributes:
+        written: its JSON as it stands in the event.
+        said: what the reader of events makes of it, so that it need not be made again; None at first.
+    """
+
+    __slots__ = ("said", "written")
+
+    def __init__(self, value: dict[str, Any], written: str) -> None:
+        super().__init__(value)
+        self.written = written
+        self.said: Any = None
+
+
 class _UnlikeAnEventError(Exception):
     """The text is no event, or one that is written in a rare way."""
 
 
 class PartParser:
     """
-    Parses events, and remembers their facets.
+    Parses events, and remembers their datasets and facets.
 
-    It remembers the last value of each facet of each job and dataset, those that were used last, up to a limit.
+    It remembers the last value of each facet of each job and dataset, and of each dataset in its place in the events of
+    a job: those that were used last, up to a limit.
     """
 
     def __init__(self) -> None:
-        self._known: dict[_Place, Part] = {}
-        self._older: dict[_Place, Part] = {}
+        self._known: dict[_Place, Part | RepeatedDataset] = {}
+        self._older: dict[_Place, Part | RepeatedDataset] = {}
         self._characters = 0
 
     def parse(self, text: str) -> dict[str, Any] | None:
         """
-        Return an event as `json.loads` does; those of its facets that are longer than a few words are Parts.
+        Return an event as `json.loads` does.
+
+        Its inputs and outputs are RepeatedDatasets. Those of its facets that are longer than a few words may be Parts.
 
         Args:
             text: its JSON.
@@ -102,17 +138,39 @@ class PartParser:
     def _owner(self, text: str, at: int, _: Mapping[str, Any]) -> _Parsed:
         return self._object(text, at, _OWNER)
 
-    def _datasets(self, text: str, at: int, _: Mapping[str, Any]) -> _Parsed:
+    def _inputs(self, text: str, at: int, event: Mapping[str, Any]) -> _Parsed:
+        return self._datasets(text, at, event, "inputs")
+
+    def _outputs(self, text: str, at: int, event: Mapping[str, Any]) -> _Parsed:
+        return self._datasets(text, at, event, "outputs")
+
+    def _datasets(self, text: str, at: int, event: Mapping[str, Any], side: str) -> _Parsed:
+        """Return datasets. Their places are told apart by the job, if it stands before them."""
         begin = _LIST_BEGIN.match(text, at)
         if begin is None:
             return _scan(text, at)
+        job = event.get("job")
+        namespace, title = (str(job.get("namespace")), str(job.get("name"))) if isinstance(job, dict) else ("", "")
         found: list[Any] = []
         following: re.Match[str] | None = begin
         while following is not None:
-            dataset, at = self._object(text, following.end(), _OWNER)
+            place = (namespace, title, f"{side} {len(found)}")
+            dataset, at = self._dataset(text, following.end(), place)
             found.append(dataset)
             following = _NEXT_ITEM.match(text, at)
         return found, _end(_LIST_END, text, at)
+
+    def _dataset(self, text: str, at: int, place: _Place) -> _Parsed:
+        known = self._known_at(place, text, at)
+        if known is not None:
+            return known, at + len(known.written)
+        # Only what stands in a place again is worth to be looked at facet by facet.
+        is_known = place in self._known or place in self._older
+        value, end = self._object(text, at, _OWNER) if is_known else _scan(text, at)
+        if isinstance(value, dict):
+            value = RepeatedDataset(value, text[at:end])
+            self._remember(place, value)
+        return value, end
 
     def _facets(self, text: str, at: int, owner: Mapping[str, Any]) -> _Parsed:
         """Return facets. Their owner is told apart by what stands before them."""
@@ -128,10 +186,8 @@ class PartParser:
         return found, _end(_OBJECT_END, text, at)
 
     def _facet(self, text: str, at: int, place: _Place) -> _Parsed:
-        known = self._known.get(place) or self._older.get(place)
-        # What begins with a brace ends with its counterpart: where the same text stands, the same object stands.
-        if known is not None and text.startswith(known.written, at):
-            self._remember(place, known)
+        known = self._known_at(place, text, at)
+        if known is not None:
             return known, at + len(known.written)
         value, end = _scan(text, at)
         if isinstance(value, dict) and end - at >= _SHORTEST:
@@ -139,7 +195,16 @@ class PartParser:
             self._remember(place, value)
         return value, end
 
-    def _remember(self, place: _Place, part: Part) -> None:
+    def _known_at(self, place: _Place, text: str, at: int) -> Part | RepeatedDataset | None:
+        """Return what stood in a place before, if the same text stands there now."""
+        known = self._known.get(place) or self._older.get(place)
+        # What begins with a brace ends with its counterpart: where the same text stands, the same object stands.
+        if known is None or not text.startswith(known.written, at):
+            return None
+        self._remember(place, known)
+        return known
+
+    def _remember(self, place: _Place, part: Part | RepeatedDataset) -> None:
         if self._known.get(place) is part:
             return
         self._known[place] = part
@@ -151,19 +216,20 @@ class PartParser:
 _OWNER: _Shape = {"facets": PartParser._facets}
 _EVENT: _Shape = {
     **dict.fromkeys(("run", "job", "dataset"), PartParser._owner),
-    **dict.fromkeys(("inputs", "outputs"), PartParser._datasets),
+    "inputs": PartParser._inputs,
+    "outputs": PartParser._outputs,
 }
 
 
 def canonical(value: Any) -> str:
     """Return a value as JSON, the same whatever the order of its keys."""
-    return _ENCODER.encode(value)
+    return "".join(_encode(value, 0))
 
 
 def facets_text(facets: Mapping[str, Any]) -> str:
     """Return facets as JSON, the same whatever their order."""
     texts = [
-        f"{_name_text(key)}:{each.text if isinstance(each, Part) else canonical(each)}"
+        f"{name_text(key)}:{each.text if isinstance(each, Part) else canonical(each)}"
         for key, each in sorted(facets.items())
     ]
     return f"{{{','.join(texts)}}}"
@@ -174,14 +240,15 @@ def owner_text(owner: object) -> str:
     if not isinstance(owner, dict) or not isinstance(owner.get("facets"), dict):
         return canonical(owner)
     texts = [
-        f"{_name_text(key)}:{facets_text(value) if key == 'facets' else canonical(value)}"
+        f"{name_text(key)}:{facets_text(value) if key == 'facets' else canonical(value)}"
         for key, value in sorted(owner.items())
     ]
     return f"{{{','.join(texts)}}}"
 
 
 @functools.lru_cache(maxsize=1000)
-def _name_text(name: str) -> str:
+def name_text(name: str) -> str:
+    """Return a name as JSON."""
     return canonical(name)
 
 

@@ -7,19 +7,31 @@ stay, so that they say nothing that no event tells.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import bisect
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
-from openlineage_pyspark.store.ids import MOST_IN_A_LIST
+from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.store.names import Tables
 from openlineage_pyspark.store.rows import parse_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from openlineage_pyspark.store.names import Tables
-    from openlineage_pyspark.store.sqlite import Database
+    from collections.abc import Callable, Iterable, Iterator
 
 _COUNTED = ("event", "run", "job", "dataset", "source_snapshot_lineage", "sink_snapshot_lineage", "column_lineage")
+
+
+class Forgetful(Tables, Protocol):
+    """What expiry needs of an engine."""
+
+    def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
+        """Delete the events with these ids, make all other tables again, and return how many events there were."""
+
+    def shrink(self) -> bool:
+        """Give the space of what was deleted back to the file system, and return whether it was possible."""
+
+    def size(self) -> int | None:
+        """Return how many bytes there are; None if it is not known."""
 
 
 @attrs.frozen
@@ -32,7 +44,7 @@ class Expired:
         runs: how many runs.
         before: how many rows each table had.
         after: how many it has now. Of a dry run, the same as before.
-        size_before: the size of the file, in bytes.
+        size_before: the size of the store's file, in bytes; None of one in Spark's tables.
         size_after: the same afterwards.
         shrunk: whether the file was made smaller.
     """
@@ -41,17 +53,17 @@ class Expired:
     runs: int
     before: dict[str, int]
     after: dict[str, int]
-    size_before: int
-    size_after: int
+    size_before: int | None
+    size_after: int | None
     shrunk: bool
 
 
-def expire(database: Database, time: int, *, dry_run: bool = False) -> Expired:
+def expire(tables: Forgetful, time: int, *, dry_run: bool = False) -> Expired:
     """
     Drop what is older than a time and neither current nor the origin of what is.
 
     Args:
-        database: the store.
+        tables: the store.
         time: microseconds since 1970.
         dry_run: whether to say only what would be dropped.
 
@@ -61,14 +73,14 @@ def expire(database: Database, time: int, *, dry_run: bool = False) -> Expired:
     Raises:
         StoreError: the store can't be written.
     """
-    dropped = _Dropped(database, time)
-    before, size = _counts(database), _size(database)
+    dropped = _Dropped(tables, time)
+    before, size = _counts(tables), tables.size()
     if dry_run:
         events = len(dropped.events())
         return Expired(events, dropped.runs, before, before, size, size, shrunk=False)
-    events = database.forget(dropped.events)
-    shrunk = database.shrink() if events else False
-    return Expired(events, dropped.runs, before, _counts(database), size, _size(database), shrunk)
+    events = tables.forget(dropped.events)
+    shrunk = tables.shrink() if events else False
+    return Expired(events, dropped.runs, before, _counts(tables), size, tables.size(), shrunk)
 
 
 class _Dropped:
@@ -83,6 +95,8 @@ class _Dropped:
     def __init__(self, tables: Tables, time: int) -> None:
         self._tables = tables
         self._time = time
+        # What was written of a dataset: when, and by which run.
+        self._known: dict[int, list[tuple[int, str]]] = {}
         self.runs = 0
 
     def events(self) -> list[str]:
@@ -145,15 +159,28 @@ class _Dropped:
                 "JOIN sink_snapshot_lineage w ON w.name_id = d.name_id AND w.snapshot = r.snapshot "
                 "WHERE r.snapshot <> ''"
             )
+            yield from (run for (run,) in self._tables.query(f"{read}{told}", part) if run)
             # Without a version, it was the one that was current then.
-            current = (
-                "SELECT (SELECT w.run_id FROM dataset_identity d JOIN sink_snapshot_lineage w ON w.name_id = d.name_id "
-                "WHERE d.dataset_id = r.dataset_id AND w.time <= r.time AND w.run_id <> r.run_id "
-                "ORDER BY w.time DESC LIMIT 1) FROM r WHERE r.snapshot = ''"
-            )
-            for (run,) in self._tables.query(f"{read}{told} UNION {current}", part):
-                if run:
-                    yield run
+            current = f"{read}SELECT DISTINCT r.run_id, r.dataset_id, r.time FROM r WHERE r.snapshot = ''"  # noqa: S608 (marks alone)
+            yield from self._writers(self._tables.query(current, part))
+
+    def _writers(self, reads: list[tuple[str, int, int]]) -> Iterator[str]:
+        """Return the other runs that wrote datasets last, of reads: the run, the dataset and the time of each."""
+        written: dict[int, list[tuple[int, str]]] = {}
+        for listed in id_lists({dataset for _, dataset, _ in reads} - self._known.keys()):
+            for dataset, time, run in self._tables.query(
+                "SELECT d.dataset_id, w.time, w.run_id FROM dataset_identity d "  # noqa: S608 (numbers alone)
+                f"JOIN sink_snapshot_lineage w ON w.name_id = d.name_id WHERE d.dataset_id IN ({listed})"
+            ):
+                written.setdefault(dataset, []).append((time, run))
+        self._known |= {dataset: sorted(found) for dataset, found in written.items()}
+        for run, dataset, time in reads:
+            found = self._known.get(dataset, [])
+            before = bisect.bisect_left(found, (time + 1, ""))
+            while before and found[before - 1][1] == run:
+                before -= 1
+            if before:
+                yield found[before - 1][1]
 
     def _parents(self, runs: Iterable[str]) -> Iterator[str]:
         for marks, part in _parts(runs):
@@ -192,7 +219,3 @@ def _parts(texts: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _counts(tables: Tables) -> dict[str, int]:
     return {name: tables.query(f'SELECT count(*) FROM "{name}"')[0][0] for name in _COUNTED}  # noqa: S608 (our names)
-
-
-def _size(database: Database) -> int:
-    return database.path.stat().st_size

@@ -6,19 +6,18 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 from openlineage_pyspark.store.event_files import STANDARD_INPUT, numbered_lines
 from openlineage_pyspark.store.event_parts import PartParser
-from openlineage_pyspark.store.rows import InvalidEventError, dataset_rows, parse_event, read_event, rejected
+from openlineage_pyspark.store.rows import InvalidEventError, mentioned_rows, parse_event, read_event, rejected
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.rows import Mention, Rows, Span
-    from openlineage_pyspark.store.sqlite import Database
+    from openlineage_pyspark.store.rows import JobMention, Mention, Read, Rows, Span
 
 _SUFFIXES = (".ndjson", ".jsonl", ".json")
-_BATCH_EVENTS = 2000
+_BATCH_EVENTS = 5000
 _BATCH_CHARACTERS = 32_000_000
 _SHOWN = 10
 
@@ -78,9 +77,14 @@ def lines_of(path: Path, read: Callable[[int], None] = lambda _: None) -> Iterat
         yield EventLine(f"{source}:{number}", text.decode(errors="replace"))
 
 
-def take(
-    database: Database, lines: Iterable[EventLine], *, progress: Callable[[Taken], None] = lambda _: None
-) -> Taken:
+class Sink(Protocol):
+    """What takes the rows of events."""
+
+    def add(self, rows: Rows) -> None:
+        """Merge rows into the tables, all of them or none."""
+
+
+def take(database: Sink, lines: Iterable[EventLine], *, progress: Callable[[Taken], None] = lambda _: None) -> Taken:
     """
     Take lines into a store. Taking them again changes nothing.
 
@@ -164,14 +168,14 @@ class _Part:
     """
     Events that are written in one transaction.
 
-    What several of them say of a dataset makes its rows once: the START and the end of a run say nearly the same, and
-    so do the runs of a job.
+    What several of them say of a job or a dataset makes its rows once: the START and the end of a run say nearly the
+    same, and so do the runs of a job.
     """
 
     def __init__(self, parser: PartParser) -> None:
         self._parser = parser
         self._rows: Rows = {}
-        self._mentions: dict[Mention, Span] = {}
+        self._mentions: dict[JobMention | Mention, Span] = {}
         self._lines = 0
         self._characters = 0
 
@@ -191,17 +195,28 @@ class _Part:
             reason = "nested too deeply"
         else:
             self._add(found.rows)
-            for mention in found.mentions:
-                known = self._mentions.get(mention)
-                self._mentions[mention] = found.span if known is None else known | found.span
+            self._mention(found)
             return ""
         self._add(rejected(line.text, reason, line.source))
         return reason
 
     def all_rows(self) -> Rows:
         """Return the rows of all events."""
-        self._add(dataset_rows(self._mentions))
+        self._add(mentioned_rows(self._mentions))
         return self._rows
+
+    def _mention(self, found: Read) -> None:
+        # What the START of a run mentions, its end mentions too: then all of it was said at the same times.
+        before: Span | None = None
+        both = found.span
+        for mention in found.mentions:
+            known = self._mentions.get(mention)
+            if known is None:
+                self._mentions[mention] = found.span
+                continue
+            if known is not before:
+                before, both = known, known | found.span
+            self._mentions[mention] = both
 
     def _add(self, rows: Rows) -> None:
         for table, found in rows.items():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError
 from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.store.schema import LAST_PART
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -141,10 +143,13 @@ def _dataset(tables: Tables, text: str) -> list[DatasetName]:
     if not ids:
         end = text.lstrip("/")
         ending = (
-            "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "
-            "WHERE lower(substr(name, -?)) = lower(?) AND substr(name, -?, 1) IN ('.', '/'))"
+            "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "  # noqa: S608 (our own expression)
+            f"WHERE {LAST_PART} = lower(?) "
+            "AND lower(substr(name, -?)) = lower(?) AND substr(name, -?, 1) IN ('.', '/'))"
         )
-        ids = [row[0] for row in tables.query(ending, (len(end), end, len(end) + 1))] if end else []
+        # The index on the last parts of names finds the few that may end so.
+        last = re.split(r"[./]", end)[-1]
+        ids = [row[0] for row in tables.query(ending, (last, len(end), end, len(end) + 1))] if end else []
     return list(datasets(tables, ids).values())
 
 

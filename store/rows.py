@@ -12,11 +12,11 @@ import enum
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import attrs
-from openlineage_pyspark.store.event_parts import canonical, facets_text, owner_text
+from openlineage_pyspark.store.event_parts import RepeatedDataset, canonical, facets_text, name_text, owner_text
 from openlineage_pyspark.store.times import microseconds
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
@@ -71,7 +71,7 @@ class Role(enum.Enum):
     ALONE = enum.auto()
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Mention:
     """
     What an event says of a dataset apart from its counts and its versions: the same in each run of an unchanged job.
@@ -94,19 +94,54 @@ class Mention:
 
 
 @attrs.frozen
+class JobMention:
+    """
+    What an event says of its job: the same in each run of an unchanged job.
+
+    Args:
+        job_id: the job.
+        namespace: its namespace.
+        name: its name.
+        facts: its LATEST columns.
+    """
+
+    job_id: int
+    namespace: str
+    name: str
+    facts: tuple[str | None, ...]
+
+
+@attrs.frozen
 class Read:
     """
     What was read from one event.
 
     Args:
         rows: the rows that are this event's own, by table.
-        mentions: the datasets that it names. `dataset_rows` makes their rows, of many events at once.
+        mentions: the job and the datasets that it names. `mentioned_rows` makes their rows, of many events at once.
         span: the event's own time and run.
     """
 
     rows: Rows
-    mentions: tuple[Mention, ...]
+    mentions: tuple[JobMention | Mention, ...]
     span: Span
+
+
+@attrs.frozen
+class _DatasetSaid:
+    """
+    What an event says of a dataset.
+
+    Args:
+        text: its JSON, the same whatever the order of its keys.
+        mention: what does not belong to a version.
+        versions: the versions that were read or made, if the event is one of what happened: for each one the table, the
+            dataset's name, the snapshot, and what stands behind the time in the row.
+    """
+
+    text: str
+    mention: Mention
+    versions: tuple[tuple[str, int, str, Row], ...]
 
 
 @attrs.frozen
@@ -183,21 +218,22 @@ def read_event(event: dict[str, Any]) -> Read:
     if not isinstance(producer, str):
         raise InvalidEventError("`producer` is missing or no text")
     rows: Rows = {}
-    said = _said(event, time, rows)
-    if said.job_id is None:
+    said, job = _said(event, time, rows)
+    if job is None:
         found = [(Role.ALONE, "dataset", _named(event.get("dataset"), "dataset"))]
     else:
         found = [(Role.INPUT, "inputs", _named(each, "inputs")) for each in _list(event, "inputs")]
         found += [(Role.OUTPUT, "outputs", _named(each, "outputs")) for each in _list(event, "outputs")]
     texts: dict[str, list[str]] = {"inputs": [], "outputs": [], "dataset": []}
-    mentions = []
-    batches = _micro_batches(event, said, rows)
+    mentions: list[JobMention | Mention] = [] if job is None else [job]
+    has_batches = _micro_batches(event, said, rows)
     for role, where, dataset in found:
-        text, mention = _mention(role, said.job_id, dataset)
-        texts[where].append(text)
-        mentions.append(mention)
-        if not batches:
-            _version_rows(role, dataset, said, rows)
+        of_dataset = _dataset_said(role, said.job_id, dataset)
+        texts[where].append(of_dataset.text)
+        mentions.append(of_dataset.mention)
+        if not has_batches and (role is Role.ALONE or said.type in _DONE):
+            for table, name_id, snapshot, rest in of_dataset.versions:
+                _add(rows, table, (said.run_id, NO_BATCH, name_id, snapshot, said.job_id, said.time, *rest))
     whole = _whole(event, texts)
     if whole is None:
         # Half a surrogate pair, which no database takes as text, becomes a question mark.
@@ -220,9 +256,9 @@ def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
     return [(operator, message) for operator, message in named if message]
 
 
-def dataset_rows(mentions: Mapping[Mention, Span]) -> Rows:
+def mentioned_rows(mentions: Mapping[JobMention | Mention, Span]) -> Rows:
     """
-    Return the rows of what events say of datasets, by table.
+    Return the rows of what events say of jobs and datasets, by table.
 
     Args:
         mentions: what was said -> when.
@@ -232,6 +268,12 @@ def dataset_rows(mentions: Mapping[Mention, Span]) -> Rows:
     """
     rows: Rows = {}
     for mention, span in mentions.items():
+        if isinstance(mention, JobMention):
+            facts = _latest(mention.facts, span.last_time)
+            _add(
+                rows, "job", (mention.job_id, mention.namespace, mention.name, *facts, span.first_time, span.last_time)
+            )
+            continue
         name_id = _dataset(mention, span, rows)
         link = (mention.job_id, name_id, span.first_time, span.last_time)
         if mention.role is Role.INPUT:
@@ -239,10 +281,22 @@ def dataset_rows(mentions: Mapping[Mention, Span]) -> Rows:
         elif mention.role is Role.OUTPUT:
             _add(rows, "sink_job_lineage", link)
             _sink(mention, name_id, span, rows)
-    # Each edge names its source.
+    # Several datasets name one source.
     if "dataset" in rows:
         rows["dataset"] = list(dict.fromkeys(rows["dataset"]))
     return rows
+
+
+def _dataset_said(role: Role, job_id: int | None, dataset: dict[str, Any]) -> _DatasetSaid:
+    """Return what an event says of a dataset; what it said before in the same words is not read again."""
+    if not isinstance(dataset, RepeatedDataset):
+        text, mention = _mention(role, job_id, dataset)
+        return _DatasetSaid(text, mention, tuple(_versions_said(role, dataset)))
+    known = dataset.said
+    if not isinstance(known, _DatasetSaid) or (known.mention.role, known.mention.job_id) != (role, job_id):
+        text, mention = _mention(role, job_id, dataset)
+        dataset.said = known = _DatasetSaid(text, mention, tuple(_versions_said(role, dataset)))
+    return known
 
 
 def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[str, Mention]:
@@ -261,7 +315,7 @@ def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[s
 def _whole(event: dict[str, Any], texts: Mapping[str, list[str]]) -> str | None:
     """Return the JSON of an event, the same whatever the order of its keys; None if it can't be stored as text."""
     rest = sorted(item for item in event.items() if not texts.get(item[0]))
-    parts = [f"{canonical(key)}:{owner_text(value) if key in _OWNERS else canonical(value)}" for key, value in rest]
+    parts = [f"{name_text(key)}:{owner_text(value) if key in _OWNERS else canonical(value)}" for key, value in rest]
     parts += [
         f'"{key}":{found[0] if key == "dataset" else "[" + ",".join(found) + "]"}'
         for key, found in texts.items()
@@ -275,28 +329,28 @@ def _whole(event: dict[str, Any], texts: Mapping[str, list[str]]) -> str | None:
     return text
 
 
-def _version_rows(role: Role, dataset: dict[str, Any], said: _Said, rows: Rows) -> None:
-    """Add the version that was read or made, if the event is one of what happened."""
+def _versions_said(role: Role, dataset: dict[str, Any]) -> Iterator[tuple[str, int, str, Row]]:
+    """Yield the versions that were read or made, as `_DatasetSaid` has them."""
     name_id, version = _identity("dataset", dataset["namespace"], dataset["name"]), _version(dataset)
-    at = (said.run_id, NO_BATCH, name_id)
-    when = (said.job_id, said.time)
     if role is Role.ALONE and version:
-        _add(rows, "sink_snapshot_lineage", (*at, version, *when, None, "", None, None))
-    elif role is Role.INPUT and said.type in _DONE:
+        yield "sink_snapshot_lineage", name_id, version, (None, "", None, None)
+    elif role is Role.INPUT:
         counts = _counts(dataset, "inputFacets", "inputStatistics")
         for each in _versions(dataset) or [version]:
-            _add(rows, "source_snapshot_lineage", (*at, each, *when, None, None, *counts))
-    elif role is Role.OUTPUT and said.type in _DONE:
-        change = _text(_mapping(_facets(dataset).get("lifecycleStateChange")), "lifecycleStateChange") or ""
+            yield "source_snapshot_lineage", name_id, each, (None, None, *counts)
+    elif role is Role.OUTPUT:
+        facets = _facets(dataset)
+        lifecycle = _mapping(facets.get("lifecycleStateChange"))
+        change = _text(lifecycle, "lifecycleStateChange") or ""
         counts = _counts(dataset, "outputFacets", "outputStatistics")
-        parent = _text(_mapping(_facets(dataset).get("pyspark_snapshot")), "parent")
-        before = _mapping(_facets(dataset).get("lifecycleStateChange")).get("previousIdentifier")
+        parent = _text(_mapping(facets.get("pyspark_snapshot")), "parent")
+        before = lifecycle.get("previousIdentifier")
         if _is_named(before) and (before["namespace"], before["name"]) != (dataset["namespace"], dataset["name"]):
             # The new name goes on with what the old one held.
             old = _identity("dataset", before["namespace"], before["name"])
-            _add(rows, "source_snapshot_lineage", (*at[:2], old, "", *when, None, None, None, None))
+            yield "source_snapshot_lineage", old, "", (None, None, None, None)
         for each in _versions(dataset) or [version]:
-            _add(rows, "sink_snapshot_lineage", (*at, each, *when, parent, change, *counts))
+            yield "sink_snapshot_lineage", name_id, each, (parent, change, *counts)
             parent = each
 
 
@@ -349,15 +403,15 @@ def _add(rows: Rows, table: str, row: Row) -> None:
     rows.setdefault(table, []).append(row)
 
 
-def _said(event: dict[str, Any], time: int, rows: Rows) -> _Said:
+def _said(event: dict[str, Any], time: int, rows: Rows) -> tuple[_Said, JobMention | None]:
+    """Return who says something, and what it says of its job."""
     if "run" not in event and "job" not in event:
         if "dataset" not in event:
             raise InvalidEventError("neither `run`, `job` nor `dataset`")
-        return _Said(time, None, "", "DATASET")
-    job = _named(event.get("job"), "job")
-    job_id = _job(job, time, rows)
+        return _Said(time, None, "", "DATASET"), None
+    job = _job(_named(event.get("job"), "job"))
     if "run" not in event:
-        return _Said(time, job_id, "", "JOB")
+        return _Said(time, job.job_id, "", "JOB"), job
     type_ = event.get("eventType", "OTHER")
     if not isinstance(type_, str) or type_ not in _TYPES:
         raise InvalidEventError(f"`eventType` is {json.dumps(type_)}")
@@ -365,8 +419,9 @@ def _said(event: dict[str, Any], time: int, rows: Rows) -> _Said:
     run_id = run.get("runId")
     if not isinstance(run_id, str) or not run_id:
         raise InvalidEventError("`run.runId` is missing or no text")
-    _run(run_id, job_id, _facets(run), _Said(time, job_id, run_id, type_), rows)
-    return _Said(time, job_id, run_id, type_)
+    said = _Said(time, job.job_id, run_id, type_)
+    _run(run_id, job.job_id, _facets(run), said, rows)
+    return said, job
 
 
 def _time(event: dict[str, Any]) -> int:
@@ -379,9 +434,8 @@ def _time(event: dict[str, Any]) -> int:
         raise InvalidEventError(f"`eventTime` is {json.dumps(text)}") from None
 
 
-def _job(job: dict[str, Any], time: int, rows: Rows) -> int:
+def _job(job: dict[str, Any]) -> JobMention:
     namespace, name, facets = job["namespace"], job["name"], _facets(job)
-    job_id = _identity("job", namespace, name)
     type_ = _mapping(facets.get("jobType"))
     facts = (
         _text(type_, "processingType"),
@@ -390,8 +444,7 @@ def _job(job: dict[str, Any], time: int, rows: Rows) -> int:
         _text(_mapping(facets.get("sql")), "query"),
         _text(_mapping(facets.get("documentation")), "description"),
     )
-    _add(rows, "job", (job_id, namespace, name, *_latest(facts, time), time, time))
-    return job_id
+    return JobMention(_identity("job", namespace, name), namespace, name, facts)
 
 
 def _run(run_id: str, job_id: int, facets: dict[str, Any], said: _Said, rows: Rows) -> None:
@@ -425,73 +478,89 @@ def _dataset(mention: Mention, span: Span, rows: Rows) -> int:
 def _name(
     namespace: str, name: str, span: Span, rows: Rows, *, same_as: int | None = None, storage: str | None = None
 ) -> int:
-    name_id = _identity("dataset", namespace, name)
-    facts = _latest((same_as, storage), span.last_time)
-    _add(rows, "dataset", (name_id, namespace, name, *facts, span.first_time, span.last_time))
+    name_id, last = _identity("dataset", namespace, name), span.last_time
+    facts = (same_as, None if same_as is None else last, storage, None if storage is None else last)
+    _add(rows, "dataset", (name_id, namespace, name, *facts, span.first_time, last))
     return name_id
 
 
 def _sink(mention: Mention, name_id: int, span: Span, rows: Rows) -> None:
     """Add where the columns of an output come from."""
     lineage = _mapping(mention.facets.get("columnLineage"))
+    edges = _Edges(mention.job_id, name_id, span, rows)
     for column, field in _mapping(lineage.get("fields")).items():
         whole = _mapping(field)
         older = (_text(whole, "transformationType") or "", _text(whole, "transformationDescription") or "")
         for source in _list(whole, "inputFields"):
-            _edges_from(source, (mention.job_id, name_id, column), older, span, rows)
+            edges.add_from(source, column, older)
     for source in _list(lineage, "dataset"):
-        _edges_from(source, (mention.job_id, name_id, ""), ("", ""), span, rows)
+        edges.add_from(source, "", ("", ""))
     before = _mapping(mention.facets.get("lifecycleStateChange")).get("previousIdentifier")
     if _is_named(before):
-        _renamed(before, mention, name_id, span, rows)
+        _renamed(before, mention, edges)
 
 
-def _renamed(before: dict[str, Any], mention: Mention, name_id: int, span: Span, rows: Rows) -> None:
+def _renamed(before: dict[str, Any], mention: Mention, edges: _Edges) -> None:
     """Add what a new name means: each column continues the one that had its name under the old name."""
-    old = _name(before["namespace"], before["name"], span, rows)
-    if old == name_id:
+    old, span = edges.source(before["namespace"], before["name"]), edges.span
+    if old == edges.name_id:
         return
-    _add(rows, "source_job_lineage", (mention.job_id, old, span.first_time, span.last_time))
+    _add(edges.rows, "source_job_lineage", (mention.job_id, old, span.first_time, span.last_time))
     for column, _ in _schema(mention.facets):
-        _edge((mention.job_id, name_id, column), (old, column), ("DIRECT", "IDENTITY", 0, ""), span, rows)
+        edges.add(column, (old, column), ("DIRECT", "IDENTITY", 0, ""))
 
 
-def _edges_from(
-    source: object, output: tuple[int | None, int, str], older: tuple[str, str], span: Span, rows: Rows
-) -> None:
+class _Edges:
     """
-    Add the edges from one input field.
+    The rows of edges into one dataset.
 
     Args:
-        source: the input field.
-        output: the job, the output and its column.
-        older: the kind and the text of the output field, as facets before version 1-1-0 have them.
+        job_id: the job that says so.
+        name_id: the dataset.
         span: when it was said.
-        rows: where they are added.
+        rows: where they are added, with the names of the sources.
     """
-    if not _is_named(source) or not isinstance(source.get("field"), str):
-        return
-    place = (_name(source["namespace"], source["name"], span, rows), source["field"])
-    transformations = [each for each in _list(source, "transformations") if isinstance(each, dict)]
-    for each in transformations:
-        kind = (_text(each, "type") or "", _text(each, "subtype") or "", int(each.get("masking") is True))
-        _edge(output, place, (*kind, _text(each, "description") or ""), span, rows)
-    if not transformations:
-        subtype, text = older
-        masking = int(subtype == "MASKED")
-        _edge(output, place, ("DIRECT" if subtype else "", subtype, masking, text), span, rows)
 
+    def __init__(self, job_id: int | None, name_id: int, span: Span, rows: Rows) -> None:
+        self.name_id = name_id
+        self.span = span
+        self.rows = rows
+        self._edges = rows.setdefault("column_lineage", [])
+        self._job_id = job_id
+        self._when = (span.first_time, span.first_run, span.last_time, span.last_run)
+        self._sources: dict[tuple[str, str], int] = {}
 
-def _edge(
-    output: tuple[int | None, int, str],
-    place: tuple[int, str],
-    kind: tuple[str, str, int, str],
-    span: Span,
-    rows: Rows,
-) -> None:
-    job_id, name_id, column = output
-    at = (span.first_time, span.first_run, span.last_time, span.last_run)
-    _add(rows, "column_lineage", (name_id, column, *place, job_id, *kind, *at))
+    def source(self, namespace: str, name: str) -> int:
+        """Return the id of a name, whose row is added once."""
+        found = self._sources.get((namespace, name))
+        if found is None:
+            found = self._sources[namespace, name] = _name(namespace, name, self.span, self.rows)
+        return found
+
+    def add_from(self, source: object, column: str, older: tuple[str, str]) -> None:
+        """
+        Add the edges from one input field.
+
+        Args:
+            source: the input field.
+            column: the column of the output.
+            older: the kind and the text of the output field, as facets before version 1-1-0 have them.
+        """
+        if not _is_named(source) or not isinstance(source.get("field"), str):
+            return
+        place = (self.source(source["namespace"], source["name"]), source["field"])
+        transformations = [each for each in _list(source, "transformations") if isinstance(each, dict)]
+        for each in transformations:
+            kind = (_text(each, "type") or "", _text(each, "subtype") or "", int(each.get("masking") is True))
+            self.add(column, place, (*kind, _text(each, "description") or ""))
+        if not transformations:
+            subtype, text = older
+            masking = int(subtype == "MASKED")
+            self.add(column, place, ("DIRECT" if subtype else "", subtype, masking, text))
+
+    def add(self, column: str, place: tuple[int, str], kind: tuple[str, str, int, str]) -> None:
+        """Add one edge: from a column, of a kind with its text."""
+        self._edges.append((self.name_id, column, *place, self._job_id, *kind, *self._when))
 
 
 def _schema(facets: dict[str, Any]) -> list[tuple[str, str]]:

@@ -26,12 +26,13 @@ class Merge(enum.Enum):
     """
     How a column's value is merged with the one that is stored.
 
-    KEY is part of the key. FIRST keeps the least value and LAST the greatest. EARLIEST and LATEST keep the value of the
-    row that another column orders first or last; of two rows in the same place, the least or the greatest value. NULL
-    never replaces a value. There is no sum: it could not be repeated.
+    KEY is part of the key, and FIXED follows from it: it never changes. FIRST keeps the least value and LAST the
+    greatest. EARLIEST and LATEST keep the value of the row that another column orders first or last; of two rows in the
+    same place, the least or the greatest value. NULL never replaces a value. There is no sum: it could not be repeated.
     """
 
     KEY = enum.auto()
+    FIXED = enum.auto()
     FIRST = enum.auto()
     LAST = enum.auto()
     EARLIEST = enum.auto()
@@ -74,12 +75,14 @@ class Table:
         meaning: what a row is, for people.
         columns: its columns, those of the key first.
         indexes: further columns by which it is searched, for engines that have indexes.
+        computed: names and expressions, in SQLite's dialect, by which it is searched too.
     """
 
     name: str
     meaning: str
     columns: tuple[StoredColumn, ...]
     indexes: tuple[tuple[str, ...], ...] = ()
+    computed: tuple[tuple[str, str], ...] = ()
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -143,8 +146,8 @@ JOB = Table(
     "A job: what is run again and again.",
     (
         _id("job_id", "A hash of namespace and name."),
-        _text("namespace", "Its namespace."),
-        _text("name", "Its name."),
+        _text("namespace", "Its namespace.", Merge.FIXED),
+        _text("name", "Its name.", Merge.FIXED),
         _text("processing", "BATCH or STREAMING.", Merge.LATEST),
         _text("integration", "What runs it, such as SPARK or AIRFLOW.", Merge.LATEST),
         _text("type", "What kind of a job it is there, such as QUERY or TASK.", Merge.LATEST),
@@ -176,18 +179,23 @@ RUN = Table(
     ),
     (("job_id", "state", "started"), ("started",), ("parent_run_id",)),
 )
+# rtrim takes all signs from the end that are neither a dot nor a slash.
+LAST_PART = "lower(substr(name, length(rtrim(name, replace(replace(name, '.', ''), '/', ''))) + 1))"
+"""What stands behind the last dot or slash of a name, in small letters; in SQLite's dialect."""
+
 DATASET = Table(
     "dataset",
     "A name of a dataset. Several names may be those of one dataset.",
     (
         _id("name_id", "A hash of namespace and name."),
-        _text("namespace", "The namespace."),
-        _text("name", "The name."),
+        _text("namespace", "The namespace.", Merge.FIXED),
+        _text("name", "The name.", Merge.FIXED),
         _number("same_as", "The `name_id` of the name that an event gave this one as another name for.", Merge.LATEST),
         _text("format", "How it is stored, such as iceberg or parquet.", Merge.LATEST),
         *_SPAN,
     ),
     (("same_as",), ("name",)),
+    (("last_part", LAST_PART),),
 )
 DATASET_IDENTITY = Table(
     "dataset_identity",

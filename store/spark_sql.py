@@ -11,10 +11,8 @@ from __future__ import annotations
 import enum
 import functools
 
-import sqlglot
 from openlineage_pyspark.store import schema
 from openlineage_pyspark.store.schema import Merge, StoredColumn, Table, Type
-from sqlglot import TokenType, exp
 
 PROPERTY_VERSION = "openlineage_pyspark.version"
 """The property of a table that holds the version of the schema."""
@@ -189,6 +187,15 @@ def append(schema_name: str, table: Table, query: str, rows: str) -> str:
     )
 
 
+def delete_events(schema_name: str, view: str) -> str:
+    """Return the statement that deletes the events whose ids a view has, in a format that can change rows."""
+    # Delta Lake's DELETE takes no subquery.
+    return (
+        f"MERGE INTO {whole_name(schema_name, schema.EVENT.name)} AS t USING {quoted(view)} AS s "
+        "ON t.event_id = s.id WHEN MATCHED THEN DELETE"
+    )
+
+
 def merge_identities(schema_name: str, view: str) -> str:
     """Return the statement that replaces the identities of names by those of a view, and adds the ones of new names."""
     name = whole_name(schema_name, schema.DATASET_IDENTITY.name)
@@ -229,6 +236,10 @@ def translated(sql: str, schema_name: str) -> str:
     Returns:
         The query with `:p0`, `:p1` ... for parameters, and with whole names of tables.
     """
+    # It is large, and only a store in Spark's tables needs it.
+    import sqlglot
+    from sqlglot import TokenType, exp
+
     dialect = sqlglot.Dialect.get_or_raise("sqlite")
     marks = [token for token in dialect.tokenize(sql) if token.token_type is TokenType.PLACEHOLDER]
     for number, mark in reversed(list(enumerate(marks))):
@@ -266,7 +277,7 @@ def _gathered(table: Table, column: StoredColumn) -> str:
     name = quoted(column.name)
     if table is schema.DATASET_IDENTITY and column is not _WRITTEN:
         return f"max(named_struct('place', written, 'value', {name})).value"
-    if column.merge in (Merge.FIRST, Merge.LAST):
+    if column.merge in (Merge.FIXED, Merge.FIRST, Merge.LAST):
         return f"{'min' if column.merge is Merge.FIRST else 'max'}({name})"
     function = "min" if column.merge is Merge.EARLIEST else "max"
     pair = f"named_struct('place', {quoted(column.ordered_by)}, 'value', {name})"
@@ -276,7 +287,7 @@ def _gathered(table: Table, column: StoredColumn) -> str:
 def _merged(column: StoredColumn) -> str:
     """Return the value of a column after a merge of the row `s` into the row `t`."""
     old, new = f"t.{quoted(column.name)}", f"s.{quoted(column.name)}"
-    if column.merge in (Merge.FIRST, Merge.LAST):
+    if column.merge in (Merge.FIXED, Merge.FIRST, Merge.LAST):
         # Both ignore NULL.
         return f"{'least' if column.merge is Merge.FIRST else 'greatest'}({old}, {new})"
     sign = "<" if column.merge is Merge.EARLIEST else ">"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.store import schema, spark_sql, spark_views
+from openlineage_pyspark.store import schema, spark_functions, spark_sql, spark_views
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.identity import dataset_ids
 from openlineage_pyspark.store.ingest import Taken
@@ -26,6 +26,7 @@ _NAME = re.compile(r"\w[\w-]*(\.\w[\w-]*)?")
 _FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
 _CONFLICT = re.compile(r"Concurrent\w+Exception|CommitFailedException|conflicting (files|deletes)")
 _TRIES = 5
+_FIRST_WITH_FUNCTIONS = 4
 _SHOWN = 10
 
 
@@ -145,6 +146,47 @@ class SparkTables:
                 self._compact(table)
             self._write_identities(self.session, dataset_ids(self._all_pointers()))
 
+    def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
+        """
+        Delete events, and make all other tables again from those that stay. No ingest may run meanwhile.
+
+        If this ends in the middle, some tables still tell of events that are to be deleted: do it again.
+
+        Args:
+            chosen: returns the ids of the events to delete.
+
+        Returns:
+            How many events were deleted.
+
+        Raises:
+            StoreError: Spark can't.
+        """
+        with told(f"{self.schema_name} can't be written"):
+            ids = sorted(chosen())
+            if not ids:
+                return 0
+            with _view(self.session.createDataFrame([(each,) for each in ids], "id STRING")) as dropped:
+                event = spark_sql.whole_name(self.schema_name, schema.EVENT.name)
+                kept = self.session.sql(
+                    f"SELECT e.json, e.event_id FROM {event} AS e "
+                    f"LEFT ANTI JOIN {spark_sql.quoted(dropped)} AS d ON d.id = e.event_id"
+                )
+                coded = kept.rdd.mapPartitions(coded_rows)
+                rows = self.session.createDataFrame(coded, spark_sql.ROWS_COLUMNS, verifySchema=False).persist()
+                try:
+                    with _view(rows) as view:
+                        self._make_anew(view, dropped)
+                finally:
+                    rows.unpersist()
+            return len(ids)
+
+    def shrink(self) -> bool:
+        """Return False: files of earlier snapshots are the catalog's to remove."""
+        return False
+
+    def size(self) -> None:
+        """Return None: the files are the catalog's."""
+
     def make_views(self) -> None:
         """
         Make the views with which SQL alone asks the store.
@@ -155,6 +197,28 @@ class SparkTables:
         with told(f"the catalog {catalog_of(self.schema_name)} takes no views"):
             for statement in spark_views.views(self.schema_name):
                 self.session.sql(statement)
+
+    def make_functions(self) -> str:
+        """
+        Make the table functions with which SQL alone asks the store.
+
+        Only Spark's own catalog holds functions that are written in SQL. Those of a store in another catalog come to a
+        schema of the same name there.
+
+        Returns:
+            The schema that holds them, with its catalog; empty before Spark 4, which has no such functions.
+
+        Raises:
+            StoreError: Spark can't make them.
+        """
+        if int(self.session.version.split(".")[0]) < _FIRST_WITH_FUNCTIONS:
+            return ""
+        holder = f"{_SESSION_CATALOG}.{self.schema_name.rpartition('.')[2]}"
+        with told(f"the functions can't be made in {holder}"):
+            self.session.sql(f"CREATE SCHEMA IF NOT EXISTS {_database(holder)}")
+            for statement in spark_functions.functions(self.schema_name, holder):
+                self.session.sql(statement)
+        return holder
 
     def _take(self, session: SparkSession, view: str) -> Taken:
         counts = dict(
@@ -247,17 +311,49 @@ class SparkTables:
         else:
             self._compact_rows(table)
 
+    def _make_anew(self, view: str, dropped: str) -> None:
+        """
+        Give all tables the rows of a batch and no others. The events come last: all else follows from them.
+
+        Args:
+            view: the name of the view of the batch.
+            dropped: the name of a view with the ids of the events that are not in the batch.
+        """
+        for table in schema.TABLES:
+            if table not in (schema.EVENT, schema.REJECTED, schema.DATASET_IDENTITY):
+                self._replace(table, spark_sql.batch(table, view))
+        ids = dataset_ids(self._all_pointers())
+        identities = self.session.createDataFrame(list(ids.items()), "name_id BIGINT, dataset_id BIGINT")
+        with _view(identities) as known:
+            written = "" if self.format.merges else f", {time.time_ns() // 1000} AS written"
+            self._replace(schema.DATASET_IDENTITY, f"SELECT *{written} FROM {spark_sql.quoted(known)}")
+        if self.format.merges:
+            _write(self.session, spark_sql.delete_events(self.schema_name, dropped))
+        else:
+            self._replace(schema.EVENT, spark_sql.batch(schema.EVENT, view))
+
+    def _replace(self, table: Table, query: str) -> None:
+        """Give a table the rows of a query and no others."""
+        if self.format.merges:
+            names = ", ".join(spark_sql.quoted(name) for name, _ in spark_sql.columns_of(table, self.format))
+            name = spark_sql.whole_name(self.schema_name, table.name)
+            self.session.sql(f"INSERT OVERWRITE {name} ({names}) SELECT {names} FROM ({query})")
+        else:
+            self._write_rows(table, query)
+
     def _compact_rows(self, table: Table) -> None:
-        """Merge a table of rows into a new one, and let the view read that from one moment on."""
-        old = self._rows[table.name]
+        """Merge a table of rows."""
+        self._write_rows(table, spark_sql.merged_rows(self.schema_name, table, self._rows[table.name]))
+
+    def _write_rows(self, table: Table, query: str) -> None:
+        """Write the rows of a query into a new table of rows, and let the view read that from one moment on."""
         new = f"{table.name}_rows_{time.time_ns() // 1000}"
         self.session.sql(spark_sql.create_table(self.schema_name, table, self.format, new))
         hint = "/*+ REBALANCE(day) */ *" if table is schema.EVENT else "/*+ REBALANCE */ *"
         columns = ", ".join(spark_sql.quoted(name) for name, _ in spark_sql.columns_of(table, self.format))
-        merged = spark_sql.merged_rows(self.schema_name, table, old)
         self.session.sql(
             f"INSERT INTO {spark_sql.whole_name(self.schema_name, new)} ({columns}) "
-            f"SELECT {hint} FROM (SELECT {columns} FROM ({merged}))"
+            f"SELECT {hint} FROM (SELECT {columns} FROM ({query}))"
         )
         self.session.sql(spark_sql.create_view(self.schema_name, table, new))
         self._rows[table.name] = new

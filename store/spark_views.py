@@ -47,18 +47,27 @@ def views(schema_name: str) -> list[str]:
     Args:
         schema_name: the schema, with its catalog.
     """
-    names = {name: whole_name(schema_name, name) for name in _TABLES}
-    named = _NAMED.format(**names, since=_SINCE.format(**names))
-    of_tables = _TABLE_EDGES.format(**names, names=_NAMES.format(source="", target=""), named=named)
+    names, named = _names_of(schema_name)
     columns = _NAMES.format(source="e.input_column AS source_column,", target="e.output_column AS target_column,")
     of_columns = _COLUMN_EDGES.format(**names, names=columns, named=named)
     return [
         f"CREATE OR REPLACE VIEW {whole_name(schema_name, name)} COMMENT {text(meaning)} AS {query}"
         for name, meaning, query in (
-            ("table_edges", "A job makes one dataset from another.", of_tables),
+            ("table_edges", "A job makes one dataset from another.", table_edges(schema_name)),
             ("column_edges", "A job makes a column of one dataset from a column of another.", of_columns),
         )
     ]
+
+
+def table_edges(schema_name: str) -> str:
+    """Return the query of the view `table_edges` of the store in a schema."""
+    names, named = _names_of(schema_name)
+    return _TABLE_EDGES.format(**names, names=_NAMES.format(source="", target=""), named=named)
+
+
+def _names_of(schema_name: str) -> tuple[dict[str, str], str]:
+    names = {name: whole_name(schema_name, name) for name in _TABLES}
+    return names, _NAMED.format(**names, since=_SINCE.format(**names))
 
 
 _TABLES = ("run", "job", "dataset", "dataset_identity", "source_job_lineage", "sink_job_lineage", "column_lineage")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS = 60
 _PAUSE_SECONDS = 0.01
+# With SQLite's 2 MB, each large transaction goes to the disk in parts and is read again from there.
+_CACHE_KIB = 65_536
+# A page that several transactions change is copied from the log into the file once. By default the log ends after each.
+_LOG_PAGES = 16_000
 _EVENTS_AFTER = "SELECT rowid, json FROM event WHERE rowid > ? ORDER BY rowid LIMIT 2000"
 
 
@@ -70,6 +75,7 @@ class Database:
         except sqlite3.Error as problem:
             raise StoreError(f"{path} can't be opened as a store: {problem}") from None
         try:
+            self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             self._prepare(read_only=read_only)
             if self._is_old and migrate:
                 self.rebuild(only_if_old=True)
@@ -213,11 +219,15 @@ class Database:
             return False
         return True
 
+    def size(self) -> int:
+        """Return how many bytes the file has."""
+        return self.path.stat().st_size
+
     def _merge(self, rows: Rows) -> None:
         before = self._pointers(rows.get(schema.DATASET.name, ()))
         for table in schema.TABLES:
-            if found := rows.get(table.name):
-                self._connection.executemany(_UPSERTS[table.name], found)
+            for statement, found in _upserts(table, rows.get(table.name, ())):
+                self._connection.executemany(statement, found)
         self._identify(rows.get(schema.DATASET.name, ()), before)
 
     def _version(self) -> int:
@@ -248,7 +258,12 @@ class Database:
                 for statement in ddl():
                     self._connection.execute(statement)
                 self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+        elif not self._is_old and not self._has_indexes():
+            with self._transaction():
+                for statement in ddl():
+                    self._connection.execute(statement)
         self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
 
     def _use_write_ahead_log(self) -> None:
         """Turn the write-ahead log on, so that readers do not wait for a writer."""
@@ -267,6 +282,11 @@ class Database:
     def _is_store(self) -> bool:
         """Return whether another process made the tables at this moment."""
         return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (schema.COLUMN_LINEAGE.name,)))
+
+    def _has_indexes(self) -> bool:
+        """Return whether the indexes are there that were added without a new version of the schema."""
+        names = [(f"{table.name}_by_{name}",) for table in schema.TABLES for name, _ in table.computed]
+        return all(self.query("SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = ?", name) for name in names)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -341,6 +361,8 @@ def ddl() -> list[str]:
         for index in table.indexes:
             name = f"{table.name}_by_{'_'.join(index)}"
             statements.append(f'CREATE INDEX IF NOT EXISTS "{name}" ON "{table.name}" ({", ".join(index)})')
+        for name, expression in table.computed:
+            statements.append(f'CREATE INDEX IF NOT EXISTS "{table.name}_by_{name}" ON "{table.name}" ({expression})')
     return [*statements, *view_ddl()]
 
 
@@ -348,20 +370,48 @@ def _not_null(column: StoredColumn) -> str:
     return " NOT NULL" if column.merge is Merge.KEY else ""
 
 
-def _upsert(table: Table) -> str:
-    """Return the statement that merges one row into a table, as the merges of its columns say."""
+def _upsert(table: Table, missing: frozenset[str] = frozenset()) -> str:
+    """
+    Return the statement that merges one row into a table, as the merges of its columns say.
+
+    Args:
+        table: the table.
+        missing: the columns that are NULL in the row. What is not set needs no change in an index.
+    """
     names = [column.name for column in table.stored]
     marks = ", ".join("?" * len(names))
     if table is schema.EVENT:
         # Its key is a digest of all the rest.
         return f"INSERT OR IGNORE INTO event ({', '.join(names)}) VALUES ({marks})"  # noqa: S608 (our own names alone)
     setting = ", ".join(
-        f'"{column.name}" = {_merged(table.name, column)}' for column in table.stored if column.merge is not Merge.KEY
+        f'"{column.name}" = {_merged(table.name, column)}'
+        for column in table.stored
+        if column.merge not in (Merge.KEY, Merge.FIXED) and column.name not in missing
     )
     return (
         f'INSERT INTO "{table.name}" ({", ".join(names)}) VALUES ({marks}) '  # noqa: S608 (our own names alone)
         f"ON CONFLICT ({', '.join(table.key)}) DO UPDATE SET {setting}"
     )
+
+
+def _upserts(table: Table, rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the statements that merge rows into a table, each with its rows: those that have no value in one column."""
+    optional = _OPTIONAL[table.name]
+    parts: dict[tuple[bool, ...], list[Row]] = {}
+    if not optional:
+        parts[()] = list(rows)
+    else:
+        for row in rows:
+            parts.setdefault(tuple([row[place] is None for place in optional]), []).append(row)
+    for missing, part in parts.items():
+        yield _statement(table, missing), part
+
+
+@functools.lru_cache(maxsize=1000)
+def _statement(table: Table, missing: tuple[bool, ...]) -> str:
+    names = [column.name for column in table.stored]
+    found = [names[place] for place, is_missing in zip(_OPTIONAL[table.name], missing, strict=True) if is_missing]
+    return _upsert(table, frozenset({*found, *(f"{name}_order" for name in found)}))
 
 
 def _merged(table: str, column: StoredColumn) -> str:
@@ -376,4 +426,12 @@ def _merged(table: str, column: StoredColumn) -> str:
     return f"CASE WHEN {new} IS NOT NULL AND ({wins}) THEN {new} ELSE {old} END"
 
 
-_UPSERTS = {table.name: _upsert(table) for table in schema.TABLES}
+# The places of the columns that a row may lack and that come with a companion: most rows lack most of them.
+_OPTIONAL = {
+    table.name: tuple(
+        place
+        for place, column in enumerate(table.stored)
+        if column.merge is Merge.LATEST and column.ordered_by == f"{column.name}_order"
+    )
+    for table in schema.TABLES
+}

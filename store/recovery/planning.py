@@ -353,6 +353,8 @@ class _Planning:
                 yield self._application(group, runs)
 
     def _statement(self, group: Group, run: Run) -> Step:
+        from openlineage_pyspark.store.recovery.rewriting import rewritten
+
         unit = group.units[0]
         writes = {key[0] for key in self._flow.writes.get(unit, ())}
         pins: list[Pin] = []
@@ -373,9 +375,7 @@ class _Planning:
         known = [self._facts.datasets[each] for each in {*writes, *(dataset.id for dataset, _ in reads)}]
         copies = self._copy_names if self._wish.mode is Mode.SIDE_BY_SIDE else {}
         own = corrected | (writes & set(self._bases))
-        text = statements.rewritten(
-            run.sql, reads, known, copies, {each: name for each, name in copies.items() if each in own}
-        )
+        text = rewritten(run.sql, reads, known, copies, {each: name for each, name in copies.items() if each in own})
         changing = sorted({found[1].lower() for found in _CHANGING.finditer(run.sql)})
         doubts += text.doubts
         doubts += [f"{name} gives another value when it runs again" for name in changing]

@@ -45,15 +45,32 @@ def test_it_gives_the_same_event_and_the_same_rows_as_the_plain_parser(seed: int
         assert (found.rows, found.mentions, found.span) == (expected.rows, expected.mentions, expected.span)
 
 
-def test_a_facet_that_stands_there_again_is_the_same_object() -> None:
+def test_what_stands_there_again_is_the_same_object() -> None:
     parser = PartParser()
-    texts = [json.dumps(event) for event in company(1)[:2]]
-    first, second = (parser.parse(text) for text in texts)
-    assert first is not None
-    assert second is not None
-    schema = first["outputs"][0]["facets"]["schema"]
-    assert isinstance(schema, Part)
-    assert second["outputs"][0]["facets"]["schema"] is schema
+    event = company(1)[0]
+    parsed = []
+    for version in ("1", "2", "3", "3"):
+        event["outputs"][0]["facets"]["version"] = {"datasetVersion": version}
+        found = parser.parse(json.dumps(event))
+        assert found == event
+        parsed.append(found["outputs"][0])
+    # A dataset that changed is looked at facet by facet.
+    assert isinstance(parsed[1]["facets"]["schema"], Part)
+    assert parsed[2]["facets"]["schema"] is parsed[1]["facets"]["schema"]
+    assert parsed[3] is parsed[2]
+
+
+def test_a_dataset_in_the_same_words_is_read_for_each_job() -> None:
+    parser = PartParser()
+    events = [copy.deepcopy(event) for event in company(1)[:1] * 2]
+    events[1]["job"]["name"] = "another"
+    # Before the job is known, the place is the same.
+    texts = [json.dumps({"outputs": event["outputs"], **event}) for event in events]
+    found = [parser.parse(text) for text in texts]
+    assert found[0] is not None
+    assert found[1] is not None
+    assert found[0]["outputs"][0] is found[1]["outputs"][0]
+    assert [read_event(event).mentions for event in found if event] == [read_event(event).mentions for event in events]
 
 
 def test_a_facet_that_changed_is_parsed_again() -> None:

@@ -162,5 +162,5 @@ def test_a_dry_run_says_the_same_and_changes_nothing_and_a_second_one_finds_noth
         done = expire(database, microseconds(at(40 * DAY)))
         assert (planned.events, planned.runs) == (done.events, done.runs) == (80, 40)
         assert done.shrunk
-        assert done.size_after < done.size_before
+        assert (done.size_after or 0) < (done.size_before or 0)
         assert expire(database, microseconds(at(40 * DAY))).events == 0

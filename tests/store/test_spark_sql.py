@@ -72,7 +72,7 @@ def test_executors_make_rows_with_nothing_but_the_package_that_is_shipped(tmp_pa
     event = text_of([run_event("load", "COMPLETE", 1)])
     command = [sys.executable, "-I", "-S", "-c", code, str(tmp_path / "package.zip"), event]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("['job', 'run', 'event', 'rejected']\n", "")
+    assert (done.stdout, done.stderr) == ("['run', 'event', 'rejected', 'job']\n", "")
 
 
 def test_the_numbers_and_the_texts_of_a_row_stand_in_the_order_of_its_columns() -> None:

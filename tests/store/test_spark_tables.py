@@ -22,16 +22,19 @@ import pytest
 from openlineage_pyspark.store import schema
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.expiry import expire
 from openlineage_pyspark.store.ingest import EventLine, take
 from openlineage_pyspark.store.spark_ingest import Origin, take_once, take_stream
 from openlineage_pyspark.store.spark_sql import Format
 from openlineage_pyspark.store.spark_tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.store.times import microseconds
 from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of
 from support.maven import fetched
 from support.spark_jobs import QUICK, SPARK_VERSION
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.store.reached import Answer
     from pyspark.sql import SparkSession
 
 JARS = (
@@ -368,6 +371,45 @@ def test_sql_alone_asks_the_store(filled: Callable[[str], SparkTables], lite: Da
     edges = {(row.source_name, row.target_name) for row in session.table("lineage.table_edges").collect()}
     near = {(link.source.name, link.target.name) for link in Store(lite).downstream("t5", depth=1).links}
     assert {edge for edge in edges if edge[0] == "t5"} == near
+
+
+@pytest.mark.skipif(HAS_LAKES, reason="Spark has table functions in SQL from 4.0 on")
+def test_table_functions_have_the_answers_of_python(
+    filled: Callable[[str], SparkTables], lite: Database, session: SparkSession
+) -> None:
+    assert filled("parquet").make_functions() == "spark_catalog.lineage"
+
+    def told(function: str, *given: object) -> list[tuple[int, str]]:
+        values = ", ".join(map(repr, given))
+        rows = session.sql(f"SELECT depth, name FROM lineage.{function}({values})").collect()
+        return sorted((row.depth, row.name) for row in rows)
+
+    def expected(answer: Answer) -> list[tuple[int, str]]:
+        return sorted((node.depth, node.name) for node in answer.nodes)
+
+    store = Store(lite)
+    for table in ("t2", "t5", "u1", "lake/t0"):
+        assert told("upstream_tables", table) == expected(store.upstream(table)), table
+        assert told("downstream_tables", table) == expected(store.downstream(table)), table
+    assert told("downstream_tables", "t5", 1) == expected(store.downstream("t5", depth=1))
+    with pytest.raises(Exception, match="nothing is called none"):
+        told("downstream_tables", "none")
+
+
+@pytest.mark.parametrize("format_", ["iceberg", "delta"] if HAS_LAKES else ["parquet"])
+def test_what_is_old_leaves_the_tables_as_it_leaves_sqlite(
+    session: SparkSession, folder: Path, tmp_path: Path, format_: str
+) -> None:
+    tables = SparkTables.make(session, f"{SCHEMAS[format_]}_old", Format(format_))
+    take_once(tables, Origin(str(folder / "events")))
+    time = microseconds(at(20))
+    with Database(tmp_path / "lineage.db") as small:
+        take(small, [EventLine("test", line) for line in [*text_of(events()).splitlines(), "no event"]])
+        dry, found, expected = expire(tables, time, dry_run=True), expire(tables, time), expire(small, time)
+        assert 0 < expected.events < expected.before["event"]
+        assert (dry.events, dry.runs, dry.after) == (expected.events, expected.runs, expected.before)
+        assert (found.events, found.runs, found.after) == (expected.events, expected.runs, expected.after)
+        assert differing(tables, small) == []
 
 
 def test_a_store_of_an_older_version_is_refused_and_made_anew_from_its_events(

@@ -1,0 +1,127 @@
+"""
+The user's own statements as they run again: with whole names, pinned inputs, and copies in the place of tables.
+
+This module is imported only for such a statement, because sqlglot is large.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import attrs
+import sqlglot
+from openlineage_pyspark.store.recovery.statements import PLAIN_CHARACTERS, name_parts
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.recovery.facts import Dataset
+
+_DIALECT = "spark"
+
+
+@attrs.frozen
+class Rewritten:
+    """
+    A statement that can run again.
+
+    Args:
+        text: the statement; empty if it can't be made.
+        doubts: what is not certain about it.
+    """
+
+    text: str
+    doubts: tuple[str, ...] = ()
+
+
+def rewritten(
+    sql: str,
+    reads: Sequence[tuple[Dataset, str]],
+    known: Sequence[Dataset],
+    copies: Mapping[int, str],
+    read_copies: Mapping[int, str],
+) -> Rewritten:
+    """
+    Return a statement as it must run again.
+
+    Args:
+        sql: its text.
+        reads: what it reads, each with the version to which it is pinned; an empty one stands for what is current.
+        known: all datasets that it names.
+        copies: what it writes -> the copy to write in its place.
+        read_copies: what it reads -> the copy to read in its place.
+    """
+    quiet = logging.getLogger("sqlglot")
+    level, quiet.level = quiet.level, logging.CRITICAL
+    try:
+        parsed = [each for each in sqlglot.parse(sql, dialect=_DIALECT) if each is not None]
+    except (SqlglotError, RecursionError) as problem:
+        first = str(problem).splitlines()[0]
+        return Rewritten("", (f"its statement can't be parsed to pin what it reads ({first})",))
+    finally:
+        quiet.level = level
+    if len(parsed) != 1 or isinstance(parsed[0], exp.Command):
+        return Rewritten("", ("its statement is of a kind that can't be rewritten",))
+    tree = parsed[0]
+    versions = {dataset.id: version for dataset, version in reads}
+    targets = {id(each) for each in _targets(tree)}
+    ctes = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
+    doubts: list[str] = []
+    for table in list(tree.find_all(exp.Table)):
+        parts = [part.name for part in table.parts]
+        if len(parts) == 1 and parts[0].lower() in ctes:
+            continue
+        matching = [dataset for dataset in known if _names(dataset, parts)]
+        if len(matching) != 1:
+            which = "several datasets of the run are called so" if matching else "it may be a temporary view"
+            doubts.append(f"{'.'.join(parts)} is left as it is: {which}")
+            continue
+        dataset = matching[0]
+        is_target = id(table) in targets
+        _rename(table, (copies if is_target else read_copies).get(dataset.id, dataset.sql))
+        version = "" if is_target or dataset.id in read_copies else versions.get(dataset.id, "")
+        if version and table.args.get("version") is None:
+            number = exp.Literal.number(version) if version.lstrip("-").isdecimal() else exp.Literal.string(version)
+            table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
+    if isinstance(tree, exp.Create) and tree.args.get("expression") is not None:
+        # The table is there.
+        tree.args |= {"replace": True, "exists": False}
+    return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts))
+
+
+def _targets(tree: Any) -> list[exp.Table]:
+    """Return the tables that a statement writes."""
+    if not isinstance(tree, (exp.Insert, exp.Create, exp.Merge, exp.Update, exp.Delete, exp.TruncateTable)):
+        return []
+    target = tree.this
+    if isinstance(target, exp.Schema):
+        target = target.this
+    return [target] if isinstance(target, exp.Table) else []
+
+
+def _names(dataset: Dataset, parts: Sequence[str]) -> bool:
+    """Return whether parts of a name, the last of which is always there, are those of a dataset."""
+    path = urlsplit(parts[-1]).path.rstrip("/")
+    if "/" in path and path == urlsplit(dataset.location).path.rstrip("/"):
+        return True
+    whole = [part.lower() for part in name_parts(dataset.sql or dataset.label)]
+    return whole[-len(parts) :] == [part.lower() for part in parts]
+
+
+def _rename(table: exp.Table, name: str) -> None:
+    """Give a table in a statement its whole name."""
+    if not name:
+        return
+    *above, last = name_parts(name)
+    identifiers = [exp.to_identifier(part, quoted=not set(part.lower()) <= PLAIN_CHARACTERS) for part in above]
+    table.set("this", exp.to_identifier(last, quoted=not set(last.lower()) <= PLAIN_CHARACTERS))
+    table.set("db", identifiers[-1] if identifiers else None)
+    catalog: exp.Expression | None = None
+    if len(identifiers) > 1:
+        catalog = identifiers[0]
+        for each in identifiers[1:-1]:
+            catalog = exp.Dot(this=catalog, expression=each)
+    table.set("catalog", catalog)
