@@ -67,7 +67,8 @@ class LineageEdge:
         type: DIRECT or INDIRECT.
         subtype: IDENTITY, TRANSFORMATION, AGGREGATION, FILTER, JOIN, GROUP_BY, SORT, WINDOW or CONDITIONAL.
         masking: whether the source's value can't be read back from the output.
-        expression: the SQL text of the expression that is nearest to the output; empty for a plain copy.
+        expression: the SQL text of the expression, composed of all steps in terms of the columns of sources; empty for
+            a plain copy.
         source_table: the source's name in its catalog; None if it is no table.
         output_table: the output's name in its catalog; None if it is no table.
         certainty: how sure the influence is: as sure as the least sure of its steps.

@@ -16,10 +16,10 @@ from openlineage_pyspark.facets.model.lineage import Computation, Kind, Step
 from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, ExpressionRef, Mention, Value
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.expressions import uses
-from openlineage_pyspark.facets.trace.operators import Computed, Definition, Passed
+from openlineage_pyspark.facets.trace.operators import Definition, Passed
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name
-from openlineage_pyspark.facets.trace.texts import plain
+from openlineage_pyspark.facets.trace.texts import name_text, plain
 
 LONGEST = 2_000
 MOST_REPLACED = 200_000
@@ -46,7 +46,7 @@ class _Hole(NamedTuple):
     name: str
 
 
-_Parts = list["str | _Hole"]
+_Parts = tuple["str | _Hole", ...]
 
 
 class _Draft:
@@ -109,6 +109,8 @@ class Composer:
         self._plan = trace.plan
         self._name_of = name_of
         self._texts: dict[tuple[Computation, Origin | None], str] = {}
+        self._definitions: dict[tuple[int, int], dict[_Parts, Definition]] = {}
+        self._branches: dict[tuple[int, int], dict[Origin | int, _Parts]] = {}
         self._chosen = False
         self._left = MOST_REPLACED
 
@@ -130,85 +132,92 @@ class Composer:
                 return self._texts[key]
         self._chosen = False
         parts = self._computed(computation)
-        text = self._text([step.expression] if parts is None else parts, origin)
+        text = self._text((step.expression,) if parts is None else parts, origin)
         self._texts[computation, origin if self._chosen else None] = text
         return text
 
     def column(self, operator: int, id_: int) -> str:
         """Return the composed text of a column of an operator."""
-        return self._text([_Hole(id_, operator, (operator,), self._plain_name(id_))], None)
+        return self._text((_Hole(id_, operator, (operator,), self._plain_name(id_)),), None)
 
     def _text(self, parts: _Parts, origin: Origin | None) -> str:
         draft = _Draft(parts)
         while (place := draft.next()) is not None:
             self._left -= 1
-            draft.fill(place, self._expanded(place[2], origin) if self._left >= 0 else [CUT])
+            draft.fill(place, self._expanded(place[2], origin) if self._left >= 0 else (CUT,))
         return draft.text()
 
     def _expanded(self, hole: _Hole, origin: Origin | None) -> _Parts:
         """Return what an attribute is computed from; its name if that is not known, or must not be shown."""
         seen: set[tuple[int, int]] = set()
-        name = hole.name
+        # Without the qualifier, which may be one that Spark has made.
+        name = self._plain_name(hole.id)
         is_shown = not any(map(_is_sensitive, (hole.name, self._plain_name(hole.id))))
         while True:
             cell = self._trace.read(hole.operator, hole.id, hole.scope)
             if cell is None or cell in seen:
-                return [name]
+                return (name,)
             seen.add(cell)
             operator, id_ = cell
             is_shown = is_shown and not _is_sensitive(self._plain_name(id_))
             if self._trace.is_origin(operator, id_):
                 column = self._name_of(Origin(operator, id_))
-                return [column if is_shown or _is_sensitive(column) else name]
+                # Behind the name of a secret, only the name of another one.
+                is_name = not any(sign in column for sign in "('")
+                return (column if is_shown or (is_name and _is_sensitive(column)) else name,)
             parts = self._definition(operator, id_, origin)
             if parts is None:
-                return [name]
+                return (name,)
             if len(parts) == 1 and isinstance(parts[0], _Hole):
                 hole = parts[0]
                 is_shown = is_shown and not _is_sensitive(hole.name)
                 continue
-            return parts if is_shown else [name]
+            return parts if is_shown else (name,)
 
     def _definition(self, operator: int, id_: int, origin: Origin | None) -> _Parts | None:
         """Return the parts of the definition of an attribute, of several the one that an origin comes through."""
-        node = self._plan.operators[operator]
-        if node.name == "UnionLoopRef":
+        if (operator, id_) not in self._definitions:
+            self._definitions[operator, id_] = self._defined(operator, id_)
+        found = self._definitions[operator, id_]
+        if len(found) <= 1:
+            return next(iter(found), None)
+        self._chosen = True
+        if origin is None:
             return None
-        lineage = self._trace.lineage_of(operator)
-        found: list[tuple[Definition, _Parts]] = []
-        for definition in lineage.computes.get(id_, ()):
+        if (operator, id_) not in self._branches:
+            # The first definition that reads an origin, or at least its leaf.
+            by_origin: dict[Origin | int, _Parts] = {}
+            for parts, definition in found.items():
+                for each in self._origins(operator, definition):
+                    by_origin.setdefault(each, parts)
+                    by_origin.setdefault(each.operator, parts)
+            self._branches[operator, id_] = by_origin
+        branches = self._branches[operator, id_]
+        return branches.get(origin, branches.get(origin.operator))
+
+    def _defined(self, operator: int, id_: int) -> dict[_Parts, Definition]:
+        """Return the parts of each definition of an attribute; none if it is not computed by expressions alone."""
+        node = self._plan.operators[operator]
+        found: dict[_Parts, Definition] = {}
+        if node.name == "UnionLoopRef":
+            return found
+        for definition in self._trace.lineage_of(operator).computes.get(id_, ()):
+            parts: _Parts | None = None
             if node.name == "Generate":
-                value = node.arguments.get("generator")
+                generator = node.arguments.get("generator")
+                parts = self._computed(Computation(operator, id_, self._trace.scope(operator), generator))
             elif definition.kind is Kind.CONDITIONAL:
                 continue
             elif definition.kind is not Kind.IDENTITY:
-                return None
-            else:
-                value = definition.value if isinstance(definition, Computed) else None
-            if isinstance(definition, Passed):
+                return {}
+            elif isinstance(definition, Passed):
                 own = self._plain_name(definition.id)
-                parts: _Parts | None = [_Hole(definition.id, operator, (definition.operator,), own)]
+                parts = (_Hole(definition.id, operator, (definition.operator,), own),)
             else:
-                parts = self._computed(Computation(operator, id_, self._trace.scope(operator), value))
-            if parts is not None and all(parts != known for _, known in found):
-                found.append((definition, parts))
-        if len(found) > 1:
-            self._chosen = True
-            return self._through(operator, found, origin)
-        return found[0][1] if found else None
-
-    def _through(self, operator: int, found: list[tuple[Definition, _Parts]], origin: Origin | None) -> _Parts | None:
-        """Return the parts of the definition that reads an origin, or at least its leaf; None if none does."""
-        if origin is None:
-            return None
-        read = [self._origins(operator, definition) for definition, _ in found]
-        for (_, parts), origins in zip(found, read, strict=True):
-            if origin in origins:
-                return parts
-        for (_, parts), origins in zip(found, read, strict=True):
-            if any(each.operator == origin.operator for each in origins):
-                return parts
-        return None
+                parts = self._computed(Computation(operator, id_, self._trace.scope(operator), definition.value))
+            if parts is not None:
+                found.setdefault(parts, definition)
+        return found
 
     def _origins(self, operator: int, definition: Definition) -> set[Origin]:
         if isinstance(definition, Passed):
@@ -223,15 +232,13 @@ class Composer:
         """Return the parts of the text of an expression; None if it has none."""
         value = self._pivoted(computation.value)
         if isinstance(value, AttributeRef):
-            return [self._hole(value.id, computation, self._plain_name(value.id))]
+            return (self._hole(value.id, computation, self._plain_name(value.id)),)
         expression = self._expression(value)
         if expression is None or not expression.sql:
             return None
         sql = (expression.sql,) if isinstance(expression.sql, str) else expression.sql
-        parts: _Parts = [
-            self._hole(part.id, computation, part.text) if isinstance(part, Mention) else plain(part) for part in sql
-        ]
-        return [*parts, *self._of_generator(computation)]
+        parts = (self._hole(p.id, computation, p.text) if isinstance(p, Mention) else plain(p) for p in sql)
+        return (*parts, *self._of_generator(computation))
 
     def _hole(self, id_: int, computation: Computation, name: str) -> _Hole:
         return _Hole(id_, computation.operator, computation.scope, name)
@@ -266,7 +273,7 @@ class Composer:
         return known.name if known is not None else ""
 
     def _plain_name(self, id_: int) -> str:
-        return quoted_name(self._name(id_)) or CUT
+        return name_text(quoted_name(self._name(id_))) or CUT
 
 
 def _is_sensitive(name: str) -> bool:

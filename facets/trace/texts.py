@@ -10,7 +10,22 @@ def own_text(sql: str | Sql | None) -> str:
     """Return the text of an expression, with its attributes as Spark names them there."""
     if sql is None or isinstance(sql, str):
         return without_ids(sql or "")
-    return "".join(part.text if isinstance(part, Mention) else plain(part) for part in sql)
+    return "".join(name_text(part.text) if isinstance(part, Mention) else plain(part) for part in sql)
+
+
+def name_text(name: str) -> str:
+    """
+    Return the name of an attribute, as SQL writes it, without exprIds.
+
+    Spark 3.5 calls an aggregate in HAVING by its text: `max(bonus#6)`.
+    """
+    if "#" not in name or "(" not in name:
+        return name
+    parts = (
+        f"`{without_ids(token.text[1:-1])}`" if token.kind is TokenKind.NAME and token.whole else token.text
+        for token in tokens(name)
+    )
+    return "".join(parts)
 
 
 def plain(part: str) -> str:

@@ -147,6 +147,7 @@ def test_what_was_a_secret_on_its_way_is_redacted_under_any_name() -> None:
 def test_an_own_text_has_the_names_that_spark_writes() -> None:
     sql = ("f(", Mention(7, "x.`a b`"), ", '#7', g#12L, ", SubqueryText("IN (SELECT 1)"), ")")
     assert own_text(sql) == "f(x.`a b`, '#7', g, (SELECT 1))"
+    assert own_text((Mention(7, "t.`max(bonus#6L)`"), " + ", Mention(8, "t.`no#1`"))) == "t.`max(bonus)` + t.`no#1`"
     assert own_text(None) == own_text("") == ""
 
 

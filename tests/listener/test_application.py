@@ -57,6 +57,12 @@ def test_texts_of_the_settings_are_redacted_before_they_are_options() -> None:
     assert options.job_documentation == "the *** job"
 
 
+def test_the_text_of_an_edge_is_composed_unless_that_of_the_last_step_is_asked_for() -> None:
+    chosen = (settings(), settings(**{"columnLineage.descriptions": "last"}))
+
+    assert [event_options(each, Redaction()).descriptions for each in chosen] == ["composed", "last"]
+
+
 def test_the_applications_own_run_begins_with_it_and_ends_with_what_was_lost() -> None:
     application = application_of(FACTS, settings())
     start = application.started_state()

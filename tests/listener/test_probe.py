@@ -13,6 +13,7 @@ import pytest
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.plan import CutText
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.trace.texts import own_text
 from openlineage_pyspark.listener.probe import class_cache, java_sources
 from openlineage_pyspark.listener.probe.client import Probe, analyzed_plan, load_class
 from openlineage_pyspark.listener.probe.decode import decode_plan
@@ -398,7 +399,7 @@ def test_every_text_arrives_as_it_is(encode, text):
     encoded = encode(f"SELECT concat(name, '{literal}') AS odd FROM emp")
     assert "\n" not in encoded
     (odd,) = [expression for expression in decode_plan(encoded).expressions if expression.name == "Alias"]
-    assert odd.sql.endswith(", '" + text.replace("\\", r"\\") + "')")
+    assert own_text(odd.sql).endswith(", '" + text.replace("\\", r"\\") + "')")
 
 
 def test_a_surrogate_that_stands_alone_arrives_although_it_can_not_be_sent_as_utf_8(spark):
