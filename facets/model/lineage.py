@@ -129,7 +129,7 @@ class Step:
     certainty: Certainty = Certainty.EXACT
     before: Step | None = attrs.field(default=None, repr=False)
     jumps: tuple[tuple[int, int], ...] = ()
-    call_site: str = ""
+    call_site: str = attrs.field(default="", kw_only=True)
     shown: str = attrs.field(init=False, repr=False)
     least: Certainty = attrs.field(init=False, repr=False)
 

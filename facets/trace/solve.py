@@ -277,7 +277,7 @@ class Trace:
     def _step(self, hop: _Hop, before: Step | None) -> Step:
         jumps = (*before.jumps, *hop.jumps) if before is not None else hop.jumps
         site = self._call_site(hop.operator, hop.text)
-        return Step(self.label(hop.operator), hop.text, hop.certainty, before, jumps, site)
+        return Step(self.label(hop.operator), hop.text, hop.certainty, before, jumps, call_site=site)
 
     def _call_site(self, operator: int, text: str) -> str:
         """Return the line of Python that made an expression of an operator; empty if it is not known."""
