@@ -150,9 +150,9 @@ class Step:
     certainty: Certainty = Certainty.EXACT
     before: Step | None = attrs.field(default=None, repr=False)
     jumps: tuple[tuple[int, int], ...] = ()
-    call_site: str = ""
     computation: Computation | None = attrs.field(default=None, repr=False)
     secret: bool = attrs.field(default=False, repr=False)
+    call_site: str = attrs.field(default="", kw_only=True)
     shown: str = attrs.field(init=False, repr=False)
     least: Certainty = attrs.field(init=False, repr=False)
 

@@ -288,9 +288,9 @@ class Trace:
             hop.certainty,
             before,
             jumps,
-            self._call_site(hop.operator, hop.text),
             hop.computation,
             secret,
+            call_site=self._call_site(hop.operator, hop.text),
         )
 
     def _call_site(self, operator: int, text: str) -> str:
