@@ -13,6 +13,7 @@ from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import Lineage, lineage_of
 from openlineage_pyspark.facets.statement_text import lineage_of_text, unknown_table
 from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe.client import (
     ContextFacts,
     Probe,
@@ -91,6 +92,8 @@ def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = Tr
         raise TypeError("lineage(spark, query) takes the session first and the query second")
     try:
         return _lineage(spark, query)
+    except ProbeError:
+        raise
     except analysis_errors() as problem:
         found = _told_by_text(spark, query, refusal_of(problem)) if from_text and isinstance(query, str) else None
         if found is None:
