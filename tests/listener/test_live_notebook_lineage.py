@@ -45,7 +45,7 @@ sql = "{SUM}"
     "no session": "%lineage SELECT 1",
     "the end of the extension": "%unload_ext openlineage_pyspark\nassert get_ipython().find_magic('lineage') is None",
 }
-REFUSED = ("no session", "no variable", "no DataFrame", "no SQL", "no table", "no dry run", "a line too many")
+REFUSED = ("no session", "no variable", "no DataFrame", "no SQL", "no dry run", "a line too many")
 # What a reader sees of each picture: its label, and the label of each part with a place on the screen.
 SEEN = """
 return [...document.querySelectorAll('svg.openlineage-graph')].map((svg) => ({
@@ -102,9 +102,9 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
 def test_each_value_is_shown_as_a_picture_on_the_screen(read: Read) -> None:
     assert [each["parts"][0].removeprefix("Lineage graph: 2 tables, ") for each in read.pictures] == [
         *("4 edges", "4 edges", "2 edges", "2 edges", "1 edge", "4 edges"),
-        *("1 job, 4 edges", "1 job, 3 edges"),
+        *("1 job, 4 edges", "1 job, 3 edges", "1 edge"),
     ]
-    assert [each["hidden"] for each in read.pictures] == [0] * 8
+    assert [each["hidden"] for each in read.pictures] == [0] * 9
     assert read.console == []
 
 
@@ -138,7 +138,7 @@ def test_the_magics_show_what_lineage_shows(read: Read) -> None:
 
 
 def test_the_last_run_and_a_stores_answer_show_the_job_too(read: Read) -> None:
-    last, answer = read.pictures[6:]
+    last, answer = read.pictures[6:8]
     (job,) = [part for part in last["parts"] if part.startswith("Job ")]
 
     assert job.endswith("totals, its last run: complete")
@@ -146,6 +146,11 @@ def test_the_last_run_and_a_stores_answer_show_the_job_too(read: Read) -> None:
     assert [part.split(",")[0] for part in answer["parts"] if part.startswith("Column ")] == [
         *("Column total", "Column amount", "Column country", "Column id"),
     ]
+
+
+def test_a_table_that_is_not_there_is_taken_from_the_text_and_that_is_said(read: Read) -> None:
+    assert "Table default.nowhere" in read.pictures[8]["parts"]
+    assert "TABLE_OR_VIEW_NOT_FOUND" in read.texts["no table"]
 
 
 def test_what_is_refused_is_said_in_a_line_and_fails_the_cell(read: Read) -> None:
@@ -157,7 +162,6 @@ def test_what_is_refused_is_said_in_a_line_and_fails_the_cell(read: Read) -> Non
     assert "there is no variable nowhere" in said["no variable"]
     assert "takes a DataFrame or the text of an SQL statement, not list" in said["no DataFrame"]
     assert "PARSE_SYNTAX_ERROR" in said["no SQL"]
-    assert "TABLE_OR_VIEW_NOT_FOUND" in said["no table"]
     assert "does not support EXPLAIN" in said["no dry run"]
     assert "there is no active Spark session" in said["no session"]
     assert "takes nothing on its own line" in said["a line too many"]
