@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         The exit code: 1 if an event was not delivered or a line is not an event, 2 if there is no usable receiver.
     """
-    parts = reachable_parts(options, read(options, os.environ).settings)
+    settings = read(options, os.environ).settings
+    parts = reachable_parts(options, settings, instead="name another receiver with --to URL")
     if not parts:
         return 2
     sending = Sending(parts, options.patience)
