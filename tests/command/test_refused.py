@@ -58,6 +58,7 @@ def store(tmp_path, events, run):
             "--batch and --time each name the version: give one of them",
         ),
         ("recover daily --store {store} --execute --conf foo", "'foo' is no KEY=VALUE"),
+        ("recover daily --store {store} --expired 77", "no dataset that the recovery looks at has a version 77"),
         ("diff {events} none.ndjson", "there is no file none.ndjson"),
         ("diff none.json now --store {store}", "there is no file none.json"),
         ("diff {events} 2d", "{events} is a file, and 2d is none: name two files, or two times of a store"),
