@@ -9,6 +9,7 @@ import tempfile
 import webbrowser
 import zlib
 from contextlib import contextmanager
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.ingest import files_of, lines_of, take
 from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.store.times import time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,6 +109,7 @@ def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> G
     other = Path(options.compare)
     if not other.exists():
         refuse_missing_file(options.compare)
+        _refuse_no_time(options.compare)
         return _graph(store, options, options.compare)
     with opened_from([other], problems) as opened:
         return opened.graph(ever=options.ever)
@@ -121,6 +124,19 @@ def _refuse_nothing(graph: Graph, options: argparse.Namespace) -> None:
     """
     if not graph.nodes and not options.as_of:
         raise StoreError("no lineage was found: nothing is written")
+
+
+def _refuse_no_time(text: str) -> None:
+    """
+    Refuse what is no time where a file may be named too.
+
+    Raises:
+        StoreError: it is no time.
+    """
+    try:
+        time_of(text, datetime.now(timezone.utc))
+    except StoreError:
+        raise StoreError(f"{text} is neither a time, such as 2026-01-31 or 2d, nor a file or folder here") from None
 
 
 def _keep_inputs(output: str, options: argparse.Namespace) -> None:

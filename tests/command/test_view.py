@@ -93,6 +93,10 @@ def test_a_line_that_is_no_event_is_named_and_the_page_is_written(machine, tmp_p
         (("{events}", "--as-of", "soon"), "'soon' is no time"),
         (("missing.ndjson",), "missing.ndjson can't be read: No such file or directory\n"),
         (("{events}", "-o", "no/such/page.html"), "no/such/page.html can't be written: No such file or directory\n"),
+        (
+            ("{events}", "--compare", "soon"),
+            "soon is neither a time, such as 2026-01-31 or 2d, nor a file or folder here",
+        ),
         (("{events}", "--compare", "missing.ndjson"), "there is no file missing.ndjson\n"),
         ((".",), ". holds no event files"),
     ],
