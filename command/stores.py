@@ -69,7 +69,7 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
             complain(str(problem))
         except NameNotFoundError as problem:
             complain(str(problem))
-            complain(f"that is what {options.store} says; `openlineage-pyspark datasets` lists what is in it")
+            complain(f"`openlineage-pyspark datasets` lists what the store {options.store} holds")
         except StoreError as problem:
             complain(str(problem))
         return _WRONG
