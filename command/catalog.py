@@ -92,7 +92,7 @@ def _runs(store: Store, options: argparse.Namespace) -> int:
             rows.append(("", "", "", "", each.error.splitlines()[0]))
     columns = (
         *(TableColumn("began"), TableColumn("state"), TableColumn("took", right=True)),
-        *(TableColumn("run"), TableColumn("job")),
+        *(TableColumn("run"), TableColumn("job", wrap=True)),
     )
     return _print(options, found, columns, rows)
 
@@ -109,7 +109,7 @@ def _history(store: Store, options: argparse.Namespace) -> int:
         rows.append((_time(each.time), each.version, each.change, count, " ".join(schema), job))
     columns = (
         *(TableColumn("time"), TableColumn("version"), TableColumn("change"), TableColumn("rows", right=True)),
-        *(TableColumn("columns"), TableColumn("job, and what it read")),
+        *(TableColumn("columns"), TableColumn("job, and what it read", wrap=True)),
     )
     return _print(options, found, columns, rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 from openlineage_pyspark.command.screen import Screen, complain
@@ -11,6 +12,9 @@ from openlineage_pyspark.store.recovery.checkpoint import CheckpointError, set_b
 _DESCRIPTION = """Replaces the checkpoint of a streaming query that does not run by a copy that ends at an earlier
 micro-batch. The old one is kept. The copy has a new query id, so that a table of Delta Lake takes the micro-batches
 that come again."""
+
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,6 +38,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _run(options: argparse.Namespace) -> int:
     path: Path = options.path
+    for folder in (path, *options.restored):
+        if problem_of_folder := _problem_with(folder):
+            complain(problem_of_folder)
+            return 2
     kept = options.keep or path.with_name(f"{path.name}.before-recovery")
     try:
         said = set_back(path, options.back_to, kept, options.restored)
@@ -43,3 +51,11 @@ def _run(options: argparse.Namespace) -> int:
     for sentence in said:
         Screen().line(sentence)
     return 0
+
+
+def _problem_with(folder: Path) -> str:
+    """Return why something is no folder that can be worked on; empty if it is one."""
+    # A path has lost one of the two slashes of an address.
+    if address := _ADDRESS.match(str(folder)):
+        return f"{address[1]}://{address[2]} is not on this machine: only folders of this machine are worked on"
+    return "" if folder.is_dir() else f"{folder} is no folder"

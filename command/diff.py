@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.stores import add_store, opened
-from openlineage_pyspark.command.view import opened_from
+from openlineage_pyspark.command.stores import add_store, is_store_file, opened, refuse_missing_file
+from openlineage_pyspark.command.view import opened_from, reason_of
 from openlineage_pyspark.graph.difference import difference
 from openlineage_pyspark.page.formats import text_of as text_of_graph
 from openlineage_pyspark.page.html import page_of
@@ -52,10 +52,11 @@ def run(options: argparse.Namespace) -> int:
         The exit code: 0 if nothing changed, 1 if something did, 2 if the two can't be compared.
     """
     try:
+        _refuse_mixed(options.before, options.after)
         found = _diff(options)
         picture = _graph(options) if options.format in _GRAPHS else ""
     except (StoreError, OSError, EOFError, zlib.error) as problem:
-        complain(str(problem))
+        complain(reason_of(problem))
         return 2
     if picture:
         sys.stdout.write(picture)
@@ -64,6 +65,25 @@ def run(options: argparse.Namespace) -> int:
     else:
         sys.stdout.write(markdown_of(found) if options.format == "markdown" else text_of(found))
     return int(bool(found.changes))
+
+
+def _refuse_mixed(before: str, after: str) -> None:
+    """
+    Refuse sides that can't be compared with each other.
+
+    Raises:
+        StoreError: one is meant as a file, and is none; one is a file and the other is not; or one is a store.
+    """
+    files = [side for side in (before, after) if Path(side).exists()]
+    for side in (before, after):
+        if side not in files:
+            refuse_missing_file(side)
+    if len(files) == 1:
+        other = after if files[0] == before else before
+        raise StoreError(f"{files[0]} is a file, and {other} is none: name two files, or two times of a store")
+    for file in files:
+        if is_store_file(Path(file)):
+            raise StoreError(f"{file} is a store: name it with --store, and two times to compare")
 
 
 def _graph(options: argparse.Namespace) -> str:

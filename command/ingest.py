@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.spark_ingest import add_ingest_options, run_ingest
-from openlineage_pyspark.command.stores import add_store, is_in_spark, path_of
+from openlineage_pyspark.command.spark_ingest import add_ingest_options, refuse_ingest_options, run_ingest
+from openlineage_pyspark.command.stores import add_store, is_in_spark, path_of, refuse_spark_options, refuse_stores
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.event_files import STANDARD_INPUT
 from openlineage_pyspark.store.ingest import EventLine, Taken, files_of, lines_of, take, without_cycle_collection
@@ -45,14 +45,18 @@ def run(options: argparse.Namespace) -> int:
         options: `paths` and `store`.
 
     Returns:
-        The exit code: 1 if a line was no event or a file could not be read, 2 without a store.
+        The exit code: 1 if a line was no event or a file could not be read, 2 without a store, without a file, and for
+        options that a store in a file does not take.
     """
-    if is_in_spark(options) or options.into:
+    if is_in_spark(options):
         return run_ingest(options)
     unread: list[str] = []
     try:
+        refuse_ingest_options(options)
         paths = _named(options.paths)
         path = Path(path_of(options))
+        refuse_spark_options(options, str(path))
+        refuse_stores(each for each in paths if str(each) != STANDARD_INPUT)
         with Database(path) as database, without_cycle_collection():
             taken = _take(database, paths, unread)
     except StoreError as problem:
@@ -71,8 +75,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _named(paths: list[Path]) -> list[Path]:
+    """
+    Return the paths to read.
+
+    Raises:
+        StoreError: there is none, or nothing is at any of them: then no store is made.
+    """
     if not paths:
         raise StoreError("name event files, folders of them, or - for standard input")
+    if not any(str(path) == STANDARD_INPUT or path.exists() for path in paths):
+        raise StoreError(f"there is no file {' and no file '.join(map(str, paths))}")
     return paths
 
 

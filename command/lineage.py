@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.stores import pairs
-from openlineage_pyspark.command.view import opened_from
+from openlineage_pyspark.command.view import opened_from, reason_of
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.files import cache
 from openlineage_pyspark.files.compare import compared, name_of, state_of
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         if base is not None:
             return _diff(found, lineage_of_answers(_answers(base, tables, options), tables), options)
     except (FilesError, StoreError, OSError, EOFError, zlib.error) as problem:
-        complain(str(problem))
+        complain(reason_of(problem))
         return _WRONG
     sys.stdout.write(_WRITERS[options.format](found))
     return _told(found)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 LAST_SECONDS = 5.0
 """How long the end of a delivery may take."""
 
-_BY_DRIVER = "is written by a Spark driver's Hadoop client: the next application sends what waits for it, or --to URL"
+_BY_DRIVER = "is written by a Spark driver's Hadoop client: "
+_OF_SPOOL = "the next application sends what waits for it, or --to URL"
 _OVER_HTTP = frozenset({"http", "async_http"})
 _FILE = "file:"
 # A receiver's address without a scheme; an address with a login in it does not match, and is never repeated.
@@ -45,13 +46,14 @@ def add_patience(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def reachable_parts(options: argparse.Namespace, settings: Settings) -> list[Transport]:
+def reachable_parts(options: argparse.Namespace, settings: Settings, *, instead: str = _OF_SPOOL) -> list[Transport]:
     """
     Open the transports to deliver through, and print why there are none or which are left out.
 
     Args:
         options: `to` and the options that `configured.add_options` adds.
         settings: the settings that result from them.
+        instead: what can be done about a receiver that only a Spark driver reaches.
     """
     transport_options = _options(options, settings)
     hide_in_logs(secret_values({}, os.environ, sys.argv[1:], transport_options))
@@ -68,7 +70,7 @@ def reachable_parts(options: argparse.Namespace, settings: Settings) -> list[Tra
     here = [part for part in parts if not needs_driver(part)]
     for part in parts:
         if part not in here:
-            complain(f"{part.destination} {_BY_DRIVER}")
+            complain(f"{part.destination} {_BY_DRIVER}{instead}")
             close(part)
     return here
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.execution import execute
 from openlineage_pyspark.command.screen import Screen
-from openlineage_pyspark.command.stores import add_store, asking
+from openlineage_pyspark.command.stores import add_store, asking, pairs
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.recovery.formats import FORMATS
 from openlineage_pyspark.store.recovery.plan import Mode
@@ -46,12 +46,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     running = parser.add_argument_group("to carry it out")
     running.add_argument("--execute", action="store_true", help="carry the plan out, and stop where a step fails")
     running.add_argument("--yes", action="store_true", help="do not ask before the first step")
-    running.add_argument("--from-step", type=int, default=1, metavar="N", help="begin with this step; default: 1")
+    running.add_argument("--from-step", type=int, metavar="N", help="begin with this step; default: 1")
     add_store(parser)
     parser.set_defaults(run=asking(_recover))
 
 
 def _recover(store: Store, options: argparse.Namespace) -> int:
+    _refuse(options)
     thing, _, version = options.thing.rpartition("@") if "@" in options.thing else (options.thing, "", "")
     plan = store.recover(
         thing,
@@ -65,14 +66,35 @@ def _recover(store: Store, options: argparse.Namespace) -> int:
         correction=_statements(options.correct_with),
     )
     if options.execute:
-        pairs = [pair.partition("=") for pair in options.conf]
-        conf = {key.strip(): value for key, _, value in pairs}
-        return execute(plan, conf, ask=not options.yes, begin=options.from_step)
+        conf = pairs(options.conf)
+        if options.packages:
+            conf["spark.jars.packages"] = options.packages
+        begin = 1 if options.from_step is None else options.from_step
+        return execute(plan, conf, ask=not options.yes, begin=begin)
     if options.format == "json":
         Screen().json(plan.to_dict())
     else:
         sys.stdout.write(FORMATS[options.format](plan))
     return 0
+
+
+def _refuse(options: argparse.Namespace) -> None:
+    """
+    Refuse options that mean nothing together.
+
+    Raises:
+        StoreError: some do.
+    """
+    if not options.execute and (options.yes or options.from_step is not None):
+        raise StoreError(f"{'--yes' if options.yes else '--from-step'} needs --execute")
+    ways = (
+        *(("@VERSION", "@" in options.thing), ("--run", options.made_by)),
+        *(("--batch", options.batch is not None), ("--time", options.time)),
+    )
+    given = [name for name, value in ways if value]
+    # A run may have made a version in each of its micro-batches.
+    if len(given) > 1 and given != ["--run", "--batch"]:
+        raise StoreError(f"{' and '.join(given)} each name the version: give one of them")
 
 
 def _statements(file: Path | None) -> tuple[str, ...]:

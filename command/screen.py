@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _UNLIMITED = 1_000_000
 # The spaces between columns.
 _GAP = 2
+# The width of a column at the least, if its table is far too wide.
+_LEAST = 4
 _STYLES = {
     "COMPLETE": "green", "FAIL": "bold red", "ABORT": "yellow", "no end": "yellow",
     "ok": "green", "note": "cyan", "warning": "yellow", "problem": "bold red",
@@ -51,7 +53,8 @@ class Screen:
     Standard output.
 
     In a terminal, or if the variable COLUMNS sets a width, lines are wrapped between words, and tables are narrowed to
-    the width, the last column first. Otherwise nothing is cut, wrapped or coloured.
+    the width, the last column first; a column without any text is left out if that is not enough. Otherwise nothing is
+    cut, wrapped or coloured.
     """
 
     def __init__(self) -> None:
@@ -88,25 +91,45 @@ class Screen:
             indent: the number of spaces before each line.
         """
         cells = [[printable(text) for text in row] for row in rows]
+        columns, shown = self._needed(columns, cells, indent)
         headed = any(column.title for column in columns)
-        widths = self._widths(columns, [[column.title for column in columns], *cells], indent)
+        widths = self._widths(columns, [[column.title for column in columns], *shown], indent)
         table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold", show_header=headed)
         table.add_column("", width=indent - _GAP, no_wrap=True)
         for column, width in zip(columns, widths, strict=True):
             justify: Literal["left", "right"] = "right" if column.right else "left"
             table.add_column(column.title, justify=justify, no_wrap=not column.wrap, width=width)
-        for row in cells:
+        for row in shown:
             table.add_row("", *map(_cell, row, columns, widths))
         self._print(table)
+
+    def _needed(
+        self, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], indent: int
+    ) -> tuple[Sequence[TableColumn], Sequence[Sequence[str]]]:
+        """Leave out the columns that hold no text, if the table would be too wide."""
+        if not self._limited or not rows:
+            return columns, rows
+        widths = [max(cell_len(text) for text in each) for each in zip([c.title for c in columns], *rows, strict=True)]
+        if sum(widths) <= self._free(columns, indent):
+            return columns, rows
+        kept = [at for at in range(len(columns)) if any(row[at] for row in rows)]
+        return [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]
+
+    def _free(self, columns: Sequence[TableColumn], indent: int) -> int:
+        """Return how many signs the cells of a row may have in all."""
+        return self.console.width - indent - _GAP * (len(columns) - 1)
 
     def _widths(self, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], indent: int) -> list[int]:
         """Return the width of each column: that of its longest cell, or less if the table would be too wide."""
         widths = [max(cell_len(row[at]) for row in rows) for at in range(len(columns))]
-        free = self.console.width - indent - _GAP * (len(columns) - 1)
+        free = self._free(columns, indent)
         if self._limited and sum(widths) > free:
             leasts = [min(column.least, width) for column, width in zip(columns, widths, strict=True)]
             widths[-1] = max(leasts[-1], free - sum(widths[:-1]))
             _narrow(widths, leasts, free)
+            # Cut below that rather than past the edge; a number is never cut.
+            pairs = zip(columns, widths, strict=True)
+            _narrow(widths, [width if column.right else min(_LEAST, width) for column, width in pairs], free)
         return widths
 
     def _write(self, text: str, style: str, indent: int) -> None:

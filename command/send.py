@@ -28,6 +28,8 @@ command stops and says which event is the next. The exit code is 1 if an event w
 # How long one call waits for an answer; the call returns earlier if the receiver is away.
 _WAIT_SECONDS = 1.0
 _PAUSE_SECONDS = 0.1
+# So many lines that are no events are named; a file of something else has one in each line.
+_MOST_PROBLEMS = 10
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -56,30 +58,35 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         The exit code: 1 if an event was not delivered or a line is not an event, 2 if there is no usable receiver.
     """
-    parts = reachable_parts(options, read(options, os.environ).settings)
+    settings = read(options, os.environ).settings
+    parts = reachable_parts(options, settings, instead="name another receiver with --to URL")
     if not parts:
         return 2
     sending = Sending(parts, options.patience)
-    skipped = 0
+    skipped, unread = 0, False
     try:
         for line in read_lines(options.files):
             event = None if line.event is None else _event(line.event)
             if event is None:
-                complain(f"{line.place}: {line.problem or 'not an OpenLineage event'}, skipped")
                 skipped += 1
+                if skipped <= _MOST_PROBLEMS:
+                    complain(f"{line.place}: {line.problem or 'not an OpenLineage event'}, skipped")
             elif not sending.send(line.place, event):
                 break
     except EventFileError as problem:
         complain(str(problem))
-        skipped += 1
+        unread = True
     finally:
         counts = sending.close()
     receiver = " and ".join(sorted(part.destination for part in parts))
+    if skipped > _MOST_PROBLEMS:
+        more = skipped - _MOST_PROBLEMS
+        complain(f"{counted(more, 'more line')} {'is' if more == 1 else 'are'} skipped")
     screen = Screen()
     screen.line(f"{counted(sending.sent, 'event')} sent to {receiver}")
     if sending.stopped_at is not None:
         screen.line(f"the receiver did not take {sending.stopped_at}: that event and those after it were not sent")
-    return int(bool(skipped or sending.stopped_at or counts.failed or counts.dropped or counts.pending))
+    return int(bool(skipped or unread or sending.stopped_at or counts.failed or counts.dropped or counts.pending))
 
 
 class Sending:

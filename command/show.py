@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
 def _draw(options: argparse.Namespace) -> int:
     """Print the graph of some files, or what lies around one output or column."""
     from openlineage_pyspark.command.screen import complain
-    from openlineage_pyspark.command.view import opened_from
+    from openlineage_pyspark.command.view import opened_from, reason_of
     from openlineage_pyspark.page.formats import text_of
     from openlineage_pyspark.store.errors import StoreError
 
@@ -105,7 +105,7 @@ def _draw(options: argparse.Namespace) -> int:
         with opened_from([Path(file) for file in options.files], problems) as store:
             sys.stdout.write(text_of(store.graph(around), options.format))
     except (StoreError, OSError, EOFError, zlib.error) as problem:
-        complain(str(problem))
+        complain(reason_of(problem))
         return 1
     for problem_of_line in problems[:_MOST_PROBLEMS]:
         complain(problem_of_line)

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.stores import add_spark, pairs, session_for
+from openlineage_pyspark.command.stores import add_spark, pairs, schema_of, session_for
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.spark_functions import FUNCTIONS
 from openlineage_pyspark.store.spark_ingest import Origin, take_once, take_stream
@@ -43,6 +43,27 @@ def add_ingest_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stream", action="store_true", help=_STREAM)
     parser.add_argument("--every", default="", metavar="INTERVAL", help=_EVERY)
     parser.add_argument("--checkpoint", default="", metavar="DIR", help=_CHECKPOINT)
+
+
+def refuse_ingest_options(options: argparse.Namespace) -> None:
+    """
+    Refuse the options of `ingest --spark` for a store that is a file.
+
+    Args:
+        options: those of `add_ingest_options`.
+
+    Raises:
+        StoreError: one of them is given.
+    """
+    values = (
+        *(("--into", options.into), ("--from", options.origins), ("--source-option", options.source_option)),
+        *(("--format", options.table_format), ("--stream", options.stream), ("--every", options.every)),
+        ("--checkpoint", options.checkpoint),
+    )
+    given = [name for name, value in values if value]
+    if given:
+        need = "needs" if len(given) == 1 else "need"
+        raise StoreError(f"{', '.join(given)} {need} --spark, for a store in Spark's tables")
 
 
 def add_below(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -86,7 +107,8 @@ def run_views(options: argparse.Namespace) -> int:
         The exit code: 2 if the catalog holds no views, or the functions can't be made.
     """
     try:
-        tables = SparkTables(session_for(options.store, options), options.store)
+        name = schema_of(options, "store views")
+        tables = SparkTables(session_for(name, options), name)
         # A catalog without views can be asked by the functions still.
         holder = tables.make_functions()
         Screen().line(
@@ -108,7 +130,8 @@ def run_compact(options: argparse.Namespace) -> int:
         The exit code: 2 if it can't be done.
     """
     try:
-        SparkTables(session_for(options.store, options), options.store).compact()
+        name = schema_of(options, "store compact")
+        SparkTables(session_for(name, options), name).compact()
     except StoreError as problem:
         complain(str(problem))
         return _WRONG

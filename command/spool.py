@@ -121,9 +121,10 @@ def run_removal(options: argparse.Namespace) -> int:
         return 2
     held = {each.directory.name: each for each in contents(root)}
     damaged = unreadable(root)
-    done = True
+    done, would = True, False
     for name in options.ids:
         if name in damaged:
+            would = True
             if options.yes:
                 remove(root / name)
             screen.line(f"{'deleted' if options.yes else 'would delete'} the damaged {name}")
@@ -134,11 +135,12 @@ def run_removal(options: argparse.Namespace) -> int:
             complain(f"{name} is kept: the application is running")
             done = False
         else:
+            would = True
             each = held[name]
             events = f"{counted(each.waiting, 'waiting event')} and {counted(each.dead, 'refused event')}"
             what = "what can't be read" if each.problem else events
             screen.line(f"{'deleted' if options.yes else 'would delete'} {what} of {name}")
-    if not options.yes:
+    if would and not options.yes:
         screen.line("nothing was deleted: add --yes to delete")
     return int(not done)
 

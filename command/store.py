@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command import spark_ingest
 from openlineage_pyspark.command.screen import Screen, TableColumn, complain
-from openlineage_pyspark.command.stores import add_store, file_of, is_in_spark, path_of, session_for
+from openlineage_pyspark.command.stores import (
+    add_store,
+    file_of,
+    is_in_spark,
+    path_of,
+    refuse_spark_options,
+    session_for,
+)
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.expiry import expire
 from openlineage_pyspark.store.spark_tables import SparkTables
@@ -95,6 +102,7 @@ def run_expiry(options: argparse.Namespace) -> int:
         if is_in_spark(options):
             found = expire(SparkTables(session_for(path, options), path), time, dry_run=options.dry_run)
         else:
+            refuse_spark_options(options, path)
             # A store that is missing is not made for this.
             Database(Path(path), read_only=True).close()
             with Database(Path(path)) as database:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import complain
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.store.spark_session import session_of
 from openlineage_pyspark.store.spark_tables import is_in_session_catalog, is_schema_name
 
@@ -22,6 +24,8 @@ VARIABLE = "OPENLINEAGE_PYSPARK_STORE"
 """The environment variable that stands in for `--store`."""
 
 _WRONG = 2
+_SQLITE = b"SQLite format 3\0"
+_FILE_NAME = re.compile(r".*[/\\].*|.*\.(?:ndjson|jsonl|json|gz|db|sqlite)", re.DOTALL)
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
@@ -61,9 +65,14 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
         try:
             with opened(options) as store:
                 return answer(store, options)
+        except AmbiguousNameError as problem:
+            complain(str(problem))
+        except NameNotFoundError as problem:
+            complain(str(problem))
+            complain(f"`openlineage-pyspark datasets` lists what the store {options.store} holds")
         except StoreError as problem:
             complain(str(problem))
-            return _WRONG
+        return _WRONG
 
     return run
 
@@ -76,7 +85,12 @@ def opened(options: argparse.Namespace) -> Store:
         StoreError: they name none, or it can't be read.
     """
     path = path_of(options)
-    return Store.open_spark(session_for(path, options), path) if is_in_spark(options) else Store.open(path)
+    if is_in_spark(options):
+        return Store.open_spark(session_for(path, options), path)
+    # To carry a plan out is Spark's work, wherever the store lies.
+    if not getattr(options, "execute", False):
+        refuse_spark_options(options, path)
+    return Store.open(path)
 
 
 def path_of(options: argparse.Namespace) -> str:
@@ -104,7 +118,78 @@ def file_of(options: argparse.Namespace, what: str) -> Path:
     """
     if is_in_spark(options):
         raise StoreError(f"`{what}` works on a store in a file, and not on one in Spark's tables")
-    return Path(path_of(options))
+    path = path_of(options)
+    refuse_spark_options(options, path)
+    return Path(path)
+
+
+def refuse_spark_options(options: argparse.Namespace, path: str) -> None:
+    """
+    Refuse options of Spark's for a store that is a file.
+
+    Args:
+        options: those of `add_spark`.
+        path: the store.
+
+    Raises:
+        StoreError: one of them is given.
+    """
+    given = [name for name, value in (("--conf", options.conf), ("--packages", options.packages)) if value]
+    if given:
+        raise StoreError(f"{' and '.join(given)} can't be used: the store {path} is a file, which needs no Spark")
+
+
+def schema_of(options: argparse.Namespace, what: str) -> str:
+    """
+    Return the store's schema, for what only a store in Spark's tables can do.
+
+    Args:
+        options: those of `add_spark`, and `store`.
+        what: names it.
+
+    Raises:
+        StoreError: the store is a file.
+    """
+    name = str(options.store)
+    if Path(name).exists() or not (options.spark or is_schema_name(name)):
+        raise StoreError(f"`{what}` works on a store in Spark's tables, and not on a file such as {name}")
+    return name
+
+
+def is_store_file(path: Path) -> bool:
+    """Return whether a path is that of a store in a file."""
+    if not path.is_file():
+        return False
+    # Who reads one that can't be read says so.
+    with suppress(OSError), path.open("rb") as opened:
+        return opened.read(len(_SQLITE)) == _SQLITE
+    return False
+
+
+def refuse_stores(paths: Iterable[Path]) -> None:
+    """
+    Refuse a store where event files are named.
+
+    Raises:
+        StoreError: one of the paths is a store.
+    """
+    for path in paths:
+        if is_store_file(path):
+            raise StoreError(f"{path} is a store, and no event file: it can't be read together with event files")
+
+
+def refuse_missing_file(text: str) -> None:
+    """
+    Refuse what is meant as a file, and not as a time, if there is no such file.
+
+    Args:
+        text: names no file that exists.
+
+    Raises:
+        StoreError: it looks like the name of a file.
+    """
+    if _FILE_NAME.fullmatch(text):
+        raise StoreError(f"there is no file {text}")
 
 
 def is_in_spark(options: argparse.Namespace) -> bool:

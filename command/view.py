@@ -9,11 +9,12 @@ import tempfile
 import webbrowser
 import zlib
 from contextlib import contextmanager
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain, counted
-from openlineage_pyspark.command.stores import VARIABLE
+from openlineage_pyspark.command.stores import VARIABLE, is_store_file, refuse_missing_file, refuse_stores
 from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, JobNode
 from openlineage_pyspark.page.formats import text_of
 from openlineage_pyspark.page.html import page_of
@@ -21,6 +22,7 @@ from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.ingest import files_of, lines_of, take
 from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.store.times import time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +34,10 @@ _DESCRIPTION = """\
 Writes lineage as one HTML file, which needs no network: tables with their columns, the jobs between them, and what each
 column is made from. It takes event files, or a store that `ingest` made."""
 _PATHS = f"event files, also gzipped; folders of them; - for standard input; or a store's file; by default ${VARIABLE}"
+_OUTPUT = "default: lineage.html, or with another format lineage.json and so on; - for standard output"
 _COMPARE = "show what came, went and changed since a time, or since what other files or another store say"
-_SQLITE = b"SQLite format 3\0"
 _WRONG = 2
+_STANDARD = "-"
 _ENDINGS = {"html": "html", "json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
 """The formats, and the ending of the file that each of them is written to."""
 
@@ -43,7 +46,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the command to the command line."""
     parser = commands.add_parser("view", help="write lineage as a page for the browser", description=_DESCRIPTION)
     parser.add_argument("paths", nargs="*", type=Path, metavar="EVENTS|STORE", help=_PATHS)
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: lineage.html; - for standard output")
+    parser.add_argument("-o", "--output", metavar="FILE", help=_OUTPUT)
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument(
         "--column",
@@ -69,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
         options: those of the command line.
 
     Returns:
-        The exit code: 1 if a line was no event, 2 if there is nothing to read, or no place to write.
+        The exit code: 1 if a line was no event, 2 if there is nothing to read, or no place to write. What is at the
+        place stays then.
     """
     if options.depth is not None and (options.depth < 1 or not options.around):
         complain("--depth needs a number of at least 1, and --column or --table")
@@ -78,15 +82,18 @@ def run(options: argparse.Namespace) -> int:
         complain("--compare needs --format html")
         return _WRONG
     problems: list[str] = []
+    output = options.output or f"lineage.{_ENDINGS[options.format]}"
     try:
+        _keep_inputs(output, options)
         with opened_from(options.paths, problems) as store:
             graph = _graph(store, options, options.as_of)
+            _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
         page = options.format == "html"
         text = page_of(graph, before=before, around=options.around) if page else text_of(graph, options.format)
-        _write(text, graph, options)
+        _write(text, graph, output, opens=options.open)
     except (StoreError, OSError, EOFError, zlib.error) as problem:
-        complain(str(problem))
+        complain(reason_of(problem))
         return _WRONG
     for problem_of_line in problems:
         complain(problem_of_line)
@@ -101,25 +108,69 @@ def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> G
     """Return the graph to compare with: the same store at an earlier time, or what other files say."""
     other = Path(options.compare)
     if not other.exists():
+        refuse_missing_file(options.compare)
+        _refuse_no_time(options.compare)
         return _graph(store, options, options.compare)
     with opened_from([other], problems) as opened:
         return opened.graph(ever=options.ever)
 
 
-def _write(text: str, graph: Graph, options: argparse.Namespace) -> None:
-    output = options.output or f"lineage.{_ENDINGS[options.format]}"
-    if output == "-":
+def _refuse_nothing(graph: Graph, options: argparse.Namespace) -> None:
+    """
+    Refuse to write an empty page over one that may be there.
+
+    Raises:
+        StoreError: there is nothing to show. At an earlier time there may have been nothing.
+    """
+    if not graph.nodes and not options.as_of:
+        raise StoreError("no lineage was found: nothing is written")
+
+
+def _refuse_no_time(text: str) -> None:
+    """
+    Refuse what is no time where a file may be named too.
+
+    Raises:
+        StoreError: it is no time.
+    """
+    try:
+        time_of(text, datetime.now(timezone.utc))
+    except StoreError:
+        raise StoreError(f"{text} is neither a time, such as 2026-01-31 or 2d, nor a file or folder here") from None
+
+
+def _keep_inputs(output: str, options: argparse.Namespace) -> None:
+    """
+    Refuse to write over what is read.
+
+    Raises:
+        StoreError: the output is one of the event files, or the store.
+    """
+    target = Path(output)
+    if output == _STANDARD or not target.exists():
+        return
+    named = options.paths or [Path(each) for each in (os.environ.get(VARIABLE),) if each]
+    for path in (*named, *((Path(options.compare),) if options.compare else ())):
+        if any(file.exists() and file.samefile(target) for file in files_of(path)):
+            raise StoreError(f"{output} is read here, so it can't be written too: name another file with --output")
+
+
+def _write(text: str, graph: Graph, output: str, *, opens: bool) -> None:
+    if output == _STANDARD:
         sys.stdout.write(text)
         return
     path = Path(output)
-    path.write_text(text, encoding="utf-8")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise StoreError(f"{path} can't be written: {problem.strerror or problem}") from None
     counts = ", ".join(
         counted(sum(isinstance(node, kind) for node in graph.nodes), noun)
         for kind, noun in ((DatasetNode, "table"), (ColumnNode, "column"), (JobNode, "job"))
     )
     Screen().line(f"{path}: {counts}, {path.stat().st_size / 1e6:.1f} MB")
-    if options.open:
-        webbrowser.open(path.absolute().as_uri())
+    if opens and not webbrowser.open(path.absolute().as_uri()):
+        complain(f"no browser was found to open {path} with")
 
 
 @contextmanager
@@ -132,7 +183,7 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
         problems: gets a line for each line that is no event.
 
     Raises:
-        StoreError: there is none.
+        StoreError: there is none, a store is among several, or no line is an event.
         OSError: one can't be read.
         EOFError: one is compressed, and its end is missing.
         zlib.error: one is compressed, and damaged.
@@ -141,7 +192,7 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
         paths = [Path(os.environ[VARIABLE])]
     if not paths:
         raise StoreError(f"name event files or a store, or set the environment variable {VARIABLE}")
-    if len(paths) == 1 and _is_database(paths[0]):
+    if len(paths) == 1 and is_store_file(paths[0]):
         with Store.open(paths[0]) as store:
             yield store
         return
@@ -149,19 +200,22 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
         path = Path(folder, "lineage.db")
         with Database(path) as database:
             taken = take(database, _lines(paths))
+        if taken.rejected and not taken.events:
+            raise StoreError(f"there is no event in {', '.join(map(str, paths))}: {taken.reasons[0]}")
         problems += taken.reasons
         with Store.open(path) as store:
             yield store
 
 
-def _is_database(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as opened:
-        return opened.read(len(_SQLITE)) == _SQLITE
+def reason_of(problem: Exception) -> str:
+    """Return why files can't be read, as a sentence: an error of the operating system names only a number."""
+    if isinstance(problem, OSError) and problem.filename is not None:
+        return f"{problem.filename} can't be read: {problem.strerror}"
+    return str(problem)
 
 
 def _lines(paths: list[Path]) -> Iterator[EventLine]:
+    refuse_stores(paths)
     for path in paths:
         files = files_of(path)
         if not files:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.lists import DatasetLine, JobLine, RunLine, Version
     from openlineage_pyspark.store.names import Tables
     from openlineage_pyspark.store.reached import Answer
+    from openlineage_pyspark.store.recovery.facts import Facts
     from openlineage_pyspark.store.recovery.plan import Plan
     from openlineage_pyspark.store.table_schemas import TableSchema
     from pyspark.sql import SparkSession
@@ -342,12 +343,27 @@ class Store:
             correction: the statements that put the right data in; none if a person does it.
 
         Raises:
-            StoreError: nothing is called so, or several things are; or there is no such version; or the time can't be
-                read.
+            StoreError: nothing is called so, or several things are; or there is no such version, be it the wrong one or
+                one that expired; or the time can't be read.
         """
         when = time_of(time, datetime.now(timezone.utc)) if time else None
         facts, start, passes = read(self._tables, thing, Bad(version, run, batch, when), column)
-        return plan(facts, Wish(start, Mode(mode), passes, frozenset(expired), tuple(correction)))
+        gone = frozenset(expired)
+        _refuse_unknown(gone, facts)
+        return plan(facts, Wish(start, Mode(mode), passes, gone, tuple(correction)))
+
+
+def _refuse_unknown(expired: frozenset[str], facts: Facts) -> None:
+    """
+    Refuse versions that no dataset of the recovery has: a plan would not heed them.
+
+    Raises:
+        StoreError: there is one.
+    """
+    made = [each for history in facts.histories.values() for each in history]
+    unknown = sorted(expired - {version for each in made for version in (each.snapshot, each.parent)})
+    if unknown:
+        raise StoreError(f"no dataset that the recovery looks at has a version {' or '.join(unknown)}")
 
 
 def time_or_now(text: str) -> int:

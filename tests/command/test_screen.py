@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.command.screen import counted, shorten, wrapped
+from openlineage_pyspark.command.screen import Screen, TableColumn, counted, shorten, wrapped
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,22 @@ def test_a_name_loses_its_middle(width: int, text: str) -> None:
 
 def test_one_is_no_plural() -> None:
     assert [counted(number, "row") for number in (0, 1, 1095)] == ["0 rows", "1 row", "1,095 rows"]
+
+
+def test_a_table_that_is_far_too_wide_keeps_its_numbers_and_loses_empty_columns(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    columns = [
+        *(TableColumn("depth", right=True), TableColumn("from", 20), TableColumn("nothing")),
+        *(TableColumn("to", 20), TableColumn("job", wrap=True)),
+    ]
+
+    Screen().table(columns, [("1", "lake.sales.orders", "", "lake.sales.revenue", "load the orders")])
+
+    assert (
+        capsys.readouterr().out
+        == """\
+  depth  from       to          job
+      1  lake…ders  lake.…enue  load the
+                                orders
+"""
+    )

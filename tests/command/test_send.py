@@ -68,6 +68,17 @@ def test_what_is_no_event_is_named_and_the_rest_is_sent(job, written, receiver, 
     assert receiver.events == job
 
 
+def test_of_many_lines_that_are_no_events_ten_are_named(tmp_path, receiver, run):
+    file = tmp_path / "other.txt"
+    file.write_text("{}\n" * 14)
+
+    code, shown, errors = run("send", str(file), "--to", receiver.url)
+
+    lines = [f"openlineage-pyspark: {file}:{n}: not an OpenLineage event, skipped" for n in range(1, 11)]
+    assert (code, shown) == (1, f"0 events sent to {receiver.url}{ADDRESS}\n")
+    assert errors.splitlines() == [*lines, "openlineage-pyspark: 4 more lines are skipped"]
+
+
 def test_what_the_receiver_refuses_for_good_is_named_and_the_rest_is_sent(job, written, receiver, run):
     file = written(*job)
     receiver.status = 400
@@ -108,3 +119,10 @@ def test_without_a_receiver_or_a_file_it_is_said(job, written, run, receiver, tm
     assert (code, errors) == (
         1, f"openlineage-pyspark: {tmp_path}/absent can't be read (No such file or directory)\n",
     )  # fmt: skip
+
+
+def test_a_receiver_that_only_a_driver_reaches_is_not_left_to_the_next_application(job, written, run):
+    conf = ("-c", "spark.openlineage.transport.type=file", "-c", "spark.openlineage.transport.location=s3a://b/lineage")
+    reason = "is written by a Spark driver's Hadoop client: name another receiver with --to URL"
+
+    assert run("send", written(*job), *conf) == (2, "", f"openlineage-pyspark: file s3a://b/lineage {reason}\n")

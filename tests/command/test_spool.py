@@ -205,3 +205,10 @@ def test_a_damaged_spool_is_named_and_is_the_exit_code(root, run, leave, run_of)
 @pytest.mark.parametrize(("seconds", "text"), [(-1, "0 s"), (59.9, "59 s"), (60, "1 min"), (7300, "2 h"), (2e5, "2 d")])
 def test_an_age_is_written_in_its_greatest_unit(seconds, text):
     assert age(seconds) == text
+
+
+def test_what_the_spool_does_not_hold_is_not_offered_to_be_deleted(root, run, leave, run_of):
+    leave(root, "http://receiver", *run_of("START"))
+    unknown = f"openlineage-pyspark: {root} holds no application nonsense: openlineage-pyspark spool ls lists the ids\n"
+
+    assert run("spool", "rm", "nonsense", "--spool", str(root)) == (1, "", unknown)

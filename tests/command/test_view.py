@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 from support.lineage_events import text_of
@@ -90,8 +91,13 @@ def test_a_line_that_is_no_event_is_named_and_the_page_is_written(machine, tmp_p
         (("{events}", "--table", "nowhere"), "nothing is called 'nowhere'"),
         (("{events}", "--depth", "2"), "--depth needs a number of at least 1, and --column or --table"),
         (("{events}", "--as-of", "soon"), "'soon' is no time"),
-        (("missing.ndjson",), "No such file"),
-        (("{events}", "-o", "no/such/folder.html"), "No such file"),
+        (("missing.ndjson",), "missing.ndjson can't be read: No such file or directory\n"),
+        (("{events}", "-o", "no/such/page.html"), "no/such/page.html can't be written: No such file or directory\n"),
+        (
+            ("{events}", "--compare", "soon"),
+            "soon is neither a time, such as 2026-01-31 or 2d, nor a file or folder here",
+        ),
+        (("{events}", "--compare", "missing.ndjson"), "there is no file missing.ndjson\n"),
         ((".",), ". holds no event files"),
     ],
 )
@@ -103,3 +109,48 @@ def test_what_can_not_be_done_is_said(machine, events, run, arguments, said, mon
     assert (code, shown) == (2, "")
     assert said in errors
     assert list(machine.iterdir()) == []
+
+
+@pytest.mark.parametrize("given", ["nonsense\n", "{}\n" * 3, ""])
+def test_what_holds_no_event_leaves_the_page_that_is_there(machine, tmp_path, run, given):
+    page, wrong = machine / "lineage.html", tmp_path / "wrong.txt"
+    page.write_text("a good page")
+    wrong.write_text(given)
+
+    code, shown, errors = run("view", str(wrong))
+
+    assert (code, shown, page.read_text()) == (2, "", "a good page")
+    said = f"there is no event in {wrong}: {wrong}:1: " if given else "no lineage was found: nothing is written\n"
+    assert errors.startswith(f"openlineage-pyspark: {said}")
+
+
+def test_a_page_is_no_input_of_itself(machine, events, store, run):
+    folder = machine / "folder"
+    folder.mkdir()
+    (folder / "a.json").write_text(text_of(shop()))
+    for paths, output in (
+        ([events], events),
+        ([store], store),
+        ([str(folder)], str(folder / "a.json")),
+        ([events, "--compare", store], store),
+    ):
+        before = Path(output).read_bytes()
+        said = (
+            f"openlineage-pyspark: {output} is read here, so it can't be written too: name another file with --output\n"
+        )
+        assert run("view", *paths, "-o", output) == (2, "", said)
+        assert Path(output).read_bytes() == before
+
+
+def test_a_store_among_event_files_is_recognised(machine, events, store, run):
+    said = f"openlineage-pyspark: {store} is a store, and no event file: it can't be read together with event files\n"
+    assert run("view", events, store) == (2, "", said)
+    assert list(machine.iterdir()) == []
+
+
+def test_a_machine_without_a_browser_is_said(events, run, monkeypatch):
+    monkeypatch.setattr("webbrowser.open", lambda _: False)
+
+    code, _, errors = run("view", events, "--open")
+
+    assert (code, errors) == (0, "openlineage-pyspark: no browser was found to open lineage.html with\n")

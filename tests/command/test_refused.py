@@ -1,0 +1,107 @@
+"""What commands refuse: options that would mean nothing, and files that are not what they are taken for."""
+
+from __future__ import annotations
+
+import pytest
+from support.lineage_events import text_of
+from support.shop import shop
+
+IS_FILE = "can't be used: the store {store} is a file, which needs no Spark"
+
+
+@pytest.fixture
+def events(tmp_path):
+    path = tmp_path / "events.ndjson"
+    path.write_text(text_of(shop()))
+    return str(path)
+
+
+@pytest.fixture
+def store(tmp_path, events, run):
+    path = str(tmp_path / "lineage.db")
+    assert run("ingest", events, "--store", path)[0] == 0
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("ingest {events} --store {store} --from s3a://b/x", "--from needs --spark, for a store in Spark's tables"),
+        ("ingest {events} --store {store} --stream", "--stream needs --spark, for a store in Spark's tables"),
+        (
+            "ingest {events} --store {store} --format delta --every 5s --checkpoint c --source-option a=b",
+            "--source-option, --format, --every, --checkpoint need --spark, for a store in Spark's tables",
+        ),
+        ("ingest {events} --into a.b", "--into needs --spark, for a store in Spark's tables"),
+        ("ingest {events} --store {store} --packages a:b:1", f"--packages {IS_FILE}"),
+        (
+            "ingest {store} --store other.db",
+            "{store} is a store, and no event file: it can't be read together with event files",
+        ),
+        ("upstream daily --store {store} --conf a=b --packages a:b:1", f"--conf and --packages {IS_FILE}"),
+        ("diff 2d now --store {store} --conf foo", f"--conf {IS_FILE}"),
+        ("store rebuild --store {store} --conf foo", f"--conf {IS_FILE}"),
+        ("store expire --older-than 90d --store {store} --conf foo", f"--conf {IS_FILE}"),
+        (
+            "store compact --store {store}",
+            "`store compact` works on a store in Spark's tables, and not on a file such as {store}",
+        ),
+        (
+            "store views --store none.db",
+            "`store views` works on a store in Spark's tables, and not on a file such as none.db",
+        ),
+        ("recover daily --store {store} --yes", "--yes needs --execute"),
+        ("recover daily --store {store} --from-step 2", "--from-step needs --execute"),
+        ("recover daily@1 --store {store} --run r", "@VERSION and --run each name the version: give one of them"),
+        (
+            "recover daily --store {store} --batch 1 --time 2d",
+            "--batch and --time each name the version: give one of them",
+        ),
+        ("recover daily --store {store} --execute --conf foo", "'foo' is no KEY=VALUE"),
+        ("recover daily --store {store} --expired 77", "no dataset that the recovery looks at has a version 77"),
+        ("diff {events} none.ndjson", "there is no file none.ndjson"),
+        ("diff none.json now --store {store}", "there is no file none.json"),
+        ("diff {events} 2d", "{events} is a file, and 2d is none: name two files, or two times of a store"),
+        ("diff {events} {store}", "{store} is a store: name it with --store, and two times to compare"),
+        ("checkpoint none --back-to 7", "none is no folder"),
+        (
+            "checkpoint s3a://b/q --back-to 7",
+            "s3a://b/q is not on this machine: only folders of this machine are worked on",
+        ),
+        ("checkpoint . --back-to 7 --restored none", "none is no folder"),
+    ],
+)
+def test_what_can_not_be_meant_is_refused_with_a_reason(events, store, run, arguments, said):
+    code, shown, errors = run(*(each.format(events=events, store=store) for each in arguments.split()))
+
+    assert (code, shown) == (2, "")
+    assert errors == f"openlineage-pyspark: {said.format(events=events, store=store)}\n"
+
+
+def test_ingest_of_a_missing_file_makes_no_store(tmp_path, run):
+    said = "openlineage-pyspark: there is no file none.ndjson\n"
+    assert run("ingest", "none.ndjson", "--store", str(tmp_path / "lineage.db")) == (2, "", said)
+    assert not (tmp_path / "lineage.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usage", "said"),
+    [
+        (("upstream", "daily", "--dep", "1"), "upstream", "unrecognized arguments: --dep 1; did you mean --depth?"),
+        (("view", "--colunm=a"), "view", "unrecognized arguments: --colunm=a; did you mean --column?"),
+        (
+            ("store", "expire", "--older-than", "1d", "--dry"),
+            "store expire",
+            "unrecognized arguments: --dry; did you mean --dry-run?",
+        ),
+        (("datasets", "a", "b"), "datasets", "unrecognized arguments: b"),
+    ],
+)
+def test_an_unknown_option_shows_the_usage_of_its_command(capsys, run, arguments, usage, said):
+    with pytest.raises(SystemExit) as ended:
+        run(*arguments)
+
+    errors = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert errors.startswith(f"usage: openlineage-pyspark {usage} [-h]")
+    assert errors.endswith(f"openlineage-pyspark {usage}: error: {said}\n")
