@@ -89,7 +89,7 @@ def test_a_line_that_is_no_event_is_named_and_the_page_is_written(machine, tmp_p
         ((), "name event files or a store, or set the environment variable OPENLINEAGE_PYSPARK_STORE"),
         (("{events}", "--table", "nowhere"), "nothing is called 'nowhere'"),
         (("{events}", "--depth", "2"), "--depth needs a number of at least 1, and --column or --table"),
-        (("{events}", "--as-of", "soon"), "'soon' is no time"),
+        (("{events}", "--as-of", "soon"), "'soon' is not a time"),
         (("missing.ndjson",), "No such file"),
         (("{events}", "-o", "no/such/folder.html"), "No such file"),
         ((".",), ". holds no event files"),
