@@ -641,6 +641,9 @@ class _Restart:
 def _drop(known: Dataset, job: str) -> Step:
     """Return the step that drops a table, or removes files, that an application creates again."""
     notes = (f"{job} creates it again.",)
+    if known.sql and not known.format:
+        # A table of a database, whose name Spark's catalog may give to another one.
+        return Step("empty", f"Drop {known.label}.", notes=(*notes, "No event says that it is a table of Spark."))
     if known.sql:
         return Step("empty", f"Drop {known.label}.", "sql", (statements.drop(known),), notes=notes)
     return Step("empty", f"Remove the files of {known.location or known.label}.", notes=notes)

@@ -404,6 +404,19 @@ def test_what_an_application_creates_again_is_dropped_before(filled: Fill) -> No
     assert (found.steps[0].title, found.steps[0].notes) == ("Drop db.b.", ("app creates it again.",))
 
 
+def test_a_table_of_a_database_that_an_application_creates_again_is_dropped_by_a_person(filled: Fill) -> None:
+    made: dict[str, Any] = {"namespace": "postgres://host:5432", "name": "shop.public.b"}
+    made["facets"] = {"lifecycleStateChange": {"lifecycleStateChange": "CREATE"}}
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *statement("a", 1, "", (), table("a", lake="parquet")),
+        *statement("b", 2, "", (table("a", lake="parquet"),), made, application="app"),
+    ).recover("db.a")
+
+    assert code_of(found) == ["(empty)", "(correct)", "python app.py"]
+    assert found.steps[0].notes == ("app creates it again.", "No event says that it is a table of Spark.")
+
+
 def test_a_table_with_versions_that_an_application_creates_again_is_named(filled: Fill) -> None:
     found = filled(
         *application("app", 0, "python", "app.py"),
