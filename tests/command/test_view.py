@@ -79,7 +79,7 @@ def test_a_line_that_is_no_event_is_named_and_the_page_is_written(machine, tmp_p
     code, _, errors = run("view", str(path))
 
     assert code == 1
-    assert errors.startswith(f"{path}:10: no JSON: ") or f"{path}:10: no JSON: " in errors
+    assert errors.startswith(f"{path}:10: not JSON: ") or f"{path}:10: not JSON: " in errors
     assert (machine / "lineage.html").exists()
 
 
