@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.recovery.formats import as_text, in_folder
 from openlineage_pyspark.store.spark_session import session_of, told
@@ -33,9 +33,16 @@ def execute(plan: Plan, conf: Mapping[str, str], *, ask: bool, begin: int = 1) -
 
     Returns:
         0 if all was done, else 1.
+
+    Raises:
+        StoreError: the plan has no such step.
     """
+    if not 1 <= begin <= max(1, len(plan.steps)):
+        raise StoreError(f"the plan has {counted(len(plan.steps), 'step')}, and none with the number {begin}")
     sys.stdout.write(as_text(plan))
-    if ask and not _agreed(f"Carry out {len(plan.steps) - begin + 1} steps? [y/N] "):
+    if not plan.steps:
+        return 0
+    if ask and not _agreed(f"Carry out {counted(len(plan.steps) - begin + 1, 'step')}? [y/N] "):
         return _FAILED
     screen, session = Screen(), _Session(conf)
     try:

@@ -27,7 +27,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the command to the command line."""
     parser = commands.add_parser("recover", help="plan the recovery from a wrong version", description=_DESCRIPTION)
     parser.add_argument(
-        "thing", metavar="DATASET[@VERSION]", help="the dataset and its wrong version; without one, the newest"
+        "thing",
+        metavar="DATASET[@VERSION]",
+        help="the dataset and its wrong version, also @latest or a time; without one, the newest",
     )
     which = parser.add_argument_group("which version, if it is not named")
     which.add_argument("--run", default="", dest="made_by", metavar="ID", help="the one that this run made")
@@ -37,7 +39,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--mode", choices=modes, default=Mode.INCREMENTAL.value, help="default: incremental")
     parser.add_argument("--column", default="", metavar="NAME", help="only this column is wrong")
     parser.add_argument(
-        "--expired", action="append", default=[], metavar="VERSION", help="a version that the storage has no more"
+        "--expired", action="append", default=[], metavar="VERSION", help="a version that is gone from the storage"
     )
     parser.add_argument(
         "--correct-with", type=Path, metavar="FILE", help="SQL that puts the right data in; else a person does it"

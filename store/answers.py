@@ -333,13 +333,13 @@ class Store:
 
         Args:
             thing: the dataset.
-            version: the wrong version; without any of these four, the newest one.
-            run: the run that made it, or the beginning of its id.
+            version: the wrong version, as behind the `@` of a thing; without any of these four, the newest one.
+            run: the run that made it, or the beginning or the end of its id.
             batch: the micro-batch that made it.
             time: when it was current, as `as_of` in `upstream`.
             mode: `full`, `incremental` or `side-by-side`.
             column: the only column that is wrong; empty if all are.
-            expired: versions that the storage has no more.
+            expired: versions that are gone from the storage.
             correction: the statements that put the right data in; none if a person does it.
 
         Raises:

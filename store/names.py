@@ -170,7 +170,7 @@ def _only(text: str, found: Sequence[DatasetName]) -> DatasetName:
         return found[0]
     listed = "".join(f"\n  {each}" for each in sorted(each.address for each in found)[:_SHOWN])
     rest = f"\n  and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    raise AmbiguousNameError(f"{text!r} may be each of these; give more of its name:{listed}{rest}")
+    raise AmbiguousNameError(f"{text!r} may mean any of these; give more of its name:{listed}{rest}")
 
 
 def _near(tables: Tables, text: str) -> str:

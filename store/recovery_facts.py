@@ -14,6 +14,8 @@ from openlineage_pyspark.store.reach import Direction, Limits, reach
 from openlineage_pyspark.store.recovery.affected import Passes, everything
 from openlineage_pyspark.store.recovery.facts import NO_BATCH, Application, Dataset, Facts, Made, Read, Run, whole
 from openlineage_pyspark.store.rows import identity
+from openlineage_pyspark.store.things import is_called, version_called
+from openlineage_pyspark.store.times import time_of_micros
 from openlineage_pyspark.store.versions import VersionKind, Versions
 
 if TYPE_CHECKING:
@@ -30,8 +32,9 @@ class Bad:
     Which version of a dataset is bad, as people say it. Without any of these, it is the newest one.
 
     Args:
-        version: the version; empty if it is not named.
-        run: the run that made it, or the beginning of its id.
+        version: the version, its first or last signs, `latest`, or a time: the version that was current then; empty if
+            it is not named.
+        run: the run that made it: its id, or the beginning or the end of that.
         batch: the micro-batch that made it.
         time: when it was current, in microseconds since 1970.
     """
@@ -57,6 +60,8 @@ def read(tables: Tables, thing: str, bad: Bad, column: str) -> tuple[Facts, Key,
     """
     found = find(tables, f"{thing}.{column}" if column else thing)
     reader = _Reader(tables)
+    if bad.version:
+        bad = attrs.evolve(bad, version=version_called(found.dataset, reader.versions, bad.version).id)
     versions = reader.versions.of(found.dataset.id)
     place = _place(versions, bad, found.dataset) if versions else 0
     begin = versions[place].time if versions else (bad.time or 0)
@@ -70,15 +75,23 @@ def _place(versions: tuple[DatasetVersion, ...], bad: Bad, dataset: DatasetName)
         place
         for place, version in enumerate(versions)
         if bad.version in ("", version.id)
-        and (not bad.run or version.run_id.startswith(bad.run))
+        and (not bad.run or is_called(version.run_id, bad.run))
         and (bad.batch is None or version.batch_id == bad.batch)
         and (bad.time is None or version.time <= bad.time)
     ]
     if not matching:
-        latest = ", ".join(version.id for version in versions[-5:])
-        raise StoreError(f"{dataset.label} has no such version; its latest versions: {latest}")
+        latest = ", ".join(version.id for version in versions[:-6:-1])
+        raise StoreError(f"{dataset.label} has no version{_asked(bad)}; its versions, the latest first: {latest}")
     # Of a run that made several, the first one is bad.
     return matching[0] if bad.run or bad.batch is not None else matching[-1]
+
+
+def _asked(bad: Bad) -> str:
+    """Return which version was asked for, as the end of a sentence."""
+    found = f" {bad.version!r}" if bad.version else ""
+    found += f" that the run {bad.run!r} made" if bad.run else ""
+    found += f" of micro-batch {bad.batch}" if bad.batch is not None else ""
+    return found + (f" at {time_of_micros(bad.time).isoformat()}" if bad.time is not None else "")
 
 
 def _passes(tables: Tables, start: tuple[int, str]) -> Passes:

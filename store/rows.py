@@ -184,7 +184,7 @@ def parse_event(text: str) -> dict[str, Any]:
     try:
         event = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise InvalidEventError(f"no JSON: {problem}") from None
+        raise InvalidEventError(f"not JSON: {problem}") from None
     if not isinstance(event, dict):
         raise InvalidEventError("not a JSON object")
     return event

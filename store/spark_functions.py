@@ -59,7 +59,7 @@ COMMENT {meaning}
 RETURN SELECT f.depth, f.id, d.namespace, d.name FROM (
   SELECT explode(CASE size(starts) WHEN 1 THEN {walked}
     WHEN 0 THEN raise_error(concat('nothing is called ', thing))
-    ELSE raise_error(concat(thing, ' may be each of these: ', array_join(addresses, ', '))) END) AS f
+    ELSE raise_error(concat(thing, ' may mean any of these: ', array_join(addresses, ', '))) END) AS f
   FROM (
     SELECT edges, array_distinct(transform(found, n -> n.id)) AS starts,
       array_sort(array_distinct(transform(found, n -> concat(n.namespace, '/', n.name)))) AS addresses

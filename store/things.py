@@ -20,6 +20,7 @@ LATEST = "latest"
 
 _JOB, _RUN = "job:", "run:"
 _LEAST_PREFIX = 4
+_CUT = "…"
 _SHOWN = 10
 
 
@@ -79,7 +80,7 @@ def find_asked(tables: Tables, versions: Versions, text: str, as_of: int = FOREV
         versions: its versions.
         text: a dataset or a column, as `names.find` takes it; a dataset, `@` and a version; `job:` and a name; `run:`
             and an id. A name that no dataset has may be that of a job, or a run's id. Versions and runs may be named by
-            their first signs.
+            their first or their last signs.
         as_of: the time for which `@latest` is meant, microseconds since 1970.
 
     Raises:
@@ -117,8 +118,8 @@ def find_version(tables: Tables, versions: Versions, text: str, as_of: int = FOR
     Args:
         tables: the store.
         versions: its versions.
-        text: a dataset, `@`, and a version, its first signs, `latest`, or a time or an age: the version that was
-            current then. A dataset alone means its latest version.
+        text: a dataset, `@`, and a version, its first or last signs, `latest`, or a time or an age: the version that
+            was current then. A dataset alone means its latest version.
         as_of: the time for which `latest` is meant, microseconds since 1970.
 
     Raises:
@@ -126,18 +127,32 @@ def find_version(tables: Tables, versions: Versions, text: str, as_of: int = FOR
     """
     name, _, wanted = text.rpartition("@") if "@" in text else (text, "", LATEST)
     dataset = find(tables, name).dataset
+    return VersionThing(dataset, version_called(dataset, versions, wanted, as_of))
+
+
+def version_called(dataset: DatasetName, versions: Versions, wanted: str, as_of: int = FOREVER) -> DatasetVersion:
+    """
+    Return the version of a dataset that a text names, as `find_version` takes it behind the `@`.
+
+    Raises:
+        NameNotFoundError: none is called so, or several are; or the dataset has no version that is known.
+    """
     every = versions.of(dataset.id)
     if not every:
         raise NameNotFoundError(f"the store knows no version of {dataset.label}")
     if wanted == LATEST:
-        return VersionThing(dataset, _current(dataset, versions, as_of))
+        return _current(dataset, versions, as_of)
     found = [each for each in every if each.id == wanted]
     if not found and len(wanted) >= _LEAST_PREFIX:
-        found = [each for each in every if each.id.startswith(wanted)]
+        found = [each for each in every if each.id.startswith(wanted)] or [
+            each for each in every if is_called(each.id, wanted)
+        ]
     if len(found) == 1:
-        return VersionThing(dataset, found[0])
+        return found[0]
     if found:
-        raise NameNotFoundError(f"{text!r} may be each of these versions: {_listed([each.id for each in found])}")
+        raise NameNotFoundError(
+            f"{wanted!r} may mean any of these versions of {dataset.label}: {_listed([each.id for each in found])}"
+        )
     try:
         time = time_of(wanted, datetime.now(timezone.utc))
     except StoreError:
@@ -145,7 +160,13 @@ def find_version(tables: Tables, versions: Versions, text: str, as_of: int = FOR
         raise NameNotFoundError(
             f"{dataset.label} has no version {wanted!r}; its versions, the latest first: {last}"
         ) from None
-    return VersionThing(dataset, _current(dataset, versions, time))
+    return _current(dataset, versions, time)
+
+
+def is_called(id_: str, text: str) -> bool:
+    """Return whether an id begins or ends with a text, or has its two ends with an ellipsis between them."""
+    begin, _, end = text.rpartition(_CUT)
+    return id_.startswith(text) or (id_.startswith(begin) and id_.endswith(end))
 
 
 def find_job(tables: Tables, name: str) -> JobThing:
@@ -165,13 +186,17 @@ def find_job(tables: Tables, name: str) -> JobThing:
         )
     if len(rows) > 1:
         listed = "".join(f"\n  job:{namespace}/{each}" for _, namespace, each in rows[:_SHOWN])
-        raise NameNotFoundError(f"{name!r} may be each of these jobs:{listed}")
+        raise NameNotFoundError(f"{name!r} may mean any of these jobs:{listed}")
     return JobThing(*rows[0])
 
 
 def find_run(tables: Tables, id_: str) -> RunThing:
     """
-    Return the run with an id, or the one whose id begins so.
+    Return the run with an id, or the one whose id begins so, or ends so.
+
+    Args:
+        tables: the store.
+        id_: the id, its first or its last signs, or both with an ellipsis between them, as tables show it.
 
     Raises:
         NameNotFoundError: none has it, or several have it.
@@ -183,10 +208,17 @@ def find_run(tables: Tables, id_: str) -> RunThing:
         rows = tables.query(
             f"{select}r.run_id >= ? AND r.run_id < ? ORDER BY r.run_id LIMIT {_SHOWN:d}", (id_, f"{id_}\U0010ffff")
         )
+    begin, _, end = id_.rpartition(_CUT)
+    if not rows and end and len(id_) >= _LEAST_PREFIX:
+        rows = tables.query(
+            f"{select}substr(r.run_id, 1, {len(begin):d}) = ? AND substr(r.run_id, {-len(end):d}) = ? "
+            f"ORDER BY r.run_id LIMIT {_SHOWN:d}",
+            (begin, end),
+        )
     if not rows:
-        raise NameNotFoundError(f"no run has the id {id_!r}, or one that begins so")
+        raise NameNotFoundError(f"no run has the id {id_!r}, or one that begins or ends so")
     if len(rows) > 1:
-        raise NameNotFoundError(f"{id_!r} may be each of these runs: {_listed([row[0] for row in rows])}")
+        raise NameNotFoundError(f"{id_!r} may mean any of these runs: {_listed([row[0] for row in rows])}")
     return RunThing(rows[0][0], JobThing(*rows[0][1:]))
 
 

@@ -65,7 +65,9 @@ def time_of(text: str, now: datetime) -> int:
     try:
         return microseconds(text)
     except ValueError:
-        raise StoreError(f"{text!r} is no time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d") from None
+        raise StoreError(
+            f"{text!r} is not a time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d"
+        ) from None
 
 
 def _padded(text: str) -> str:

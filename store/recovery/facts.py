@@ -23,6 +23,10 @@ _CREATED_EMPTY = re.compile(r"\s*CREATE\b(?!.*\b(?:SELECT|CLONE|FROM)\b)", re.IG
 _WHOLE_OVERWRITE = re.compile(
     r"\s*(?:WITH\b.*)?INSERT\s+OVERWRITE\b(?!.*\bPARTITION\s*\()(?!.*\bREPLACE\s+WHERE\b)", re.IGNORECASE | re.DOTALL
 )
+# Spark names these operators for a table without rows: execute_create_data_source_table_command, create_table.
+_EMPTY_CREATION = re.compile(
+    r"(?:^|\.)(?:execute_create_(?:data_source_)?table(?:_like)?_command|create_table)(?:\.|$)"
+)
 _VERSIONED = frozenset({"iceberg", "delta"})
 
 
@@ -221,7 +225,8 @@ def whole(change: str, sql: str, job: str) -> tuple[bool | None, bool]:
     if change in _EMPTYING:
         return True, True
     if change == "CREATE":
-        return True, bool(_CREATED_EMPTY.match(sql))
+        # The run of a CREATE TABLE may have no text: then its operator tells it.
+        return True, bool(_CREATED_EMPTY.match(sql) if sql else _EMPTY_CREATION.search(job))
     if change != "OVERWRITE":
         return False, False
     if "overwrite_partitions_dynamic" in job:

@@ -155,7 +155,7 @@ def _some(names: Iterable[str]) -> str:
 
 def _folded(text: str, mark: str = "") -> list[str]:
     return textwrap.wrap(
-        text,
+        " ".join(text.split()),
         _WIDTH,
         initial_indent=mark,
         subsequent_indent=" " * len(mark),

@@ -43,7 +43,7 @@ class Wish:
         start: the bad version.
         mode: how to recover.
         passes: says whether what a job reads of one dataset reaches another.
-        expired: versions that the storage has no more.
+        expired: versions that are gone from the storage.
         correction: the statements that correct the dataset; none if a person does it.
     """
 
@@ -277,9 +277,12 @@ class _Planning:
 
     def _preparations(self) -> Iterator[Step]:
         for dataset, base in self._bases.items():
+            known = self._facts.datasets[dataset]
+            if dataset in self._dropped:
+                yield _drop(known, self._dropped[dataset])
+                continue
             if base.replaced:
                 continue
-            known = self._facts.datasets[dataset]
             notes = _expired_note(base, self._expired.get(dataset, ""))
             if base.version:
                 title = f"Roll {known.label} back to version {base.version}."
@@ -292,6 +295,31 @@ class _Planning:
                 where = known.location or known.label
                 yield Step("empty", f"Remove the files of {where}.", notes=(*notes, *_why_emptied(known)))
 
+    @functools.cached_property
+    def _created(self) -> dict[int, tuple[str, str]]:
+        """Return the datasets that an application which runs again creates -> its run and the name of its job."""
+        again = {
+            group.application.run_id: group.application.job
+            for group in self._groups
+            if group.application and not self._is_statement(group)
+        }
+        return {
+            key[0]: (application, again[application])
+            for dataset in self._bases
+            for key in self._flow.line(dataset)
+            if self._flow.made(key).change == "CREATE"
+            and (application := self._facts.run(self._flow.made(key).run_id).application) in again
+        }
+
+    @functools.cached_property
+    def _dropped(self) -> dict[int, str]:
+        """Return the datasets that are dropped because an application creates them again -> its job."""
+        return {
+            dataset: job
+            for dataset, (_, job) in self._created.items()
+            if dataset != self._root and not self._facts.datasets[dataset].has_versions
+        }
+
     def _correction(self) -> Iterator[Step]:
         if not self._flow.counts(self._wish.start):
             # It was rolled back already.
@@ -302,7 +330,7 @@ class _Planning:
         if self._wish.mode is Mode.SIDE_BY_SIDE:
             name = statements.copy_name(known, _SUFFIX) if known.sql else f"a copy of {known.label}"
         elif self._root not in self._bases or not self._bases[self._root].version:
-            doubts.append(f"{known.label} can't be rolled back: remove the bad data by hand.")
+            doubts.append(f"{known.label} can't be rolled back: remove the bad data by hand")
         run = self._facts.run(made.run_id)
         notes = [f"The bad version {made.version} was made by {run.job}, run {made.run_id}."] if made.run_id else []
         if made.batch_id != NO_BATCH:
@@ -341,16 +369,20 @@ class _Planning:
     def _runs(self) -> Iterator[Step]:
         for group in self._groups:
             runs = {unit[0]: self._facts.run(unit[0]) for unit in group.units}
-            only = next(iter(runs.values()))
-            if (
-                len(group.units) == 1
-                and only.sql
-                and not only.query
-                and not (group.application and group.application.run_id != only.application)
-            ):
-                yield self._statement(group, only)
+            if self._is_statement(group):
+                yield self._statement(group, next(iter(runs.values())))
             else:
                 yield self._application(group, runs)
+
+    def _is_statement(self, group: Group) -> bool:
+        """Return whether what a group repeats is one statement, whose text is known."""
+        only = self._facts.run(group.units[0][0])
+        return (
+            len(group.units) == 1
+            and bool(only.sql)
+            and not only.query
+            and not (group.application and group.application.run_id != only.application)
+        )
 
     def _statement(self, group: Group, run: Run) -> Step:
         from openlineage_pyspark.store.recovery.rewriting import rewritten
@@ -386,7 +418,7 @@ class _Planning:
             "run",
             title,
             "sql" if text.text else "",
-            (text.text,) if text.text else (),
+            (*text.before, text.text) if text.text else (),
             inputs=tuple(pins),
             again=tuple(self._again(group)),
             doubts=tuple(dict.fromkeys(doubts)),
@@ -443,6 +475,11 @@ class _Planning:
             return
         if not application.command:
             yield "the event of its start does not say how it was started"
+        side = self._wish.mode is Mode.SIDE_BY_SIDE
+        for dataset, (creator, _) in self._created.items():
+            if creator == application.run_id and (side or dataset not in self._dropped):
+                name = self._copy_names.get(dataset, self._label(dataset)) if side else self._label(dataset)
+                yield f"it created {self._label(dataset)}: if it fails because {name} is there, drop that first"
         if application.redacted:
             yield "parts of its command are left out because they are secret: put them in"
         written = {key[0] for unit in group.units for key in self._flow.writes.get(unit, ())}
@@ -599,6 +636,17 @@ class _Restart:
         checkpoint = next((run.checkpoint for run in reversed(runs) if run.checkpoint), "")
         after = None if fresh else batches[place - 1][1]
         return cls(runs[-1].job, checkpoint, after, batches[-1][1], tuple(offsets.values()))
+
+
+def _drop(known: Dataset, job: str) -> Step:
+    """Return the step that drops a table, or removes files, that an application creates again."""
+    notes = (f"{job} creates it again.",)
+    if known.sql and not known.format:
+        # A table of a database, whose name Spark's catalog may give to another one.
+        return Step("empty", f"Drop {known.label}.", notes=(*notes, "No event says that it is a table of Spark."))
+    if known.sql:
+        return Step("empty", f"Drop {known.label}.", "sql", (statements.drop(known),), notes=notes)
+    return Step("empty", f"Remove the files of {known.location or known.label}.", notes=notes)
 
 
 def _restart_notes(restart: _Restart) -> list[str]:

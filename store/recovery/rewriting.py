@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import attrs
 import sqlglot
-from openlineage_pyspark.store.recovery.statements import PLAIN_CHARACTERS, name_parts
+from openlineage_pyspark.store.recovery.statements import PLAIN_CHARACTERS, name_parts, quoted
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -31,10 +31,12 @@ class Rewritten:
     Args:
         text: the statement; empty if it can't be made.
         doubts: what is not certain about it.
+        before: the statements that must run before it.
     """
 
     text: str
     doubts: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
 
 
 def rewritten(
@@ -70,6 +72,7 @@ def rewritten(
     targets = {id(each) for each in _targets(tree)}
     ctes = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
     doubts: list[str] = []
+    before: tuple[str, ...] = ()
     for table in list(tree.find_all(exp.Table)):
         parts = [part.name for part in table.parts]
         if len(parts) == 1 and parts[0].lower() in ctes:
@@ -81,15 +84,49 @@ def rewritten(
             continue
         dataset = matching[0]
         is_target = id(table) in targets
+        if is_target and isinstance(tree, exp.Create):
+            name = quoted(copies.get(dataset.id, dataset.sql))
+            before = _over_what_is_there(tree, dataset, name, doubts, is_copy=dataset.id in copies)
         _rename(table, (copies if is_target else read_copies).get(dataset.id, dataset.sql))
         version = "" if is_target or dataset.id in read_copies else versions.get(dataset.id, "")
         if version and table.args.get("version") is None:
             number = exp.Literal.number(version) if version.lstrip("-").isdecimal() else exp.Literal.string(version)
             table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
-    if isinstance(tree, exp.Create) and tree.args.get("expression") is not None:
-        # The table is there.
-        tree.args |= {"replace": True, "exists": False}
-    return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts))
+    return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before)
+
+
+def _over_what_is_there(
+    tree: exp.Create, dataset: Dataset, name: str, doubts: list[str], *, is_copy: bool
+) -> tuple[str, ...]:
+    """
+    Make a CREATE ... AS one that runs where its target is there.
+
+    Spark takes CREATE OR REPLACE TABLE ... AS only for catalogs that can do it, such as those of Iceberg and Delta
+    Lake; its own refuses it (UNSUPPORTED_FEATURE.TABLE_OPERATION).
+
+    Args:
+        tree: the statement, which is changed.
+        dataset: what it creates.
+        name: the name of that, or of its copy, as statements have it.
+        doubts: gets what is not certain.
+        is_copy: whether it creates a copy, which must not have the files of the table.
+
+    Returns:
+        The statements that must run before it.
+    """
+    if tree.args.get("expression") is None:
+        return ()
+    tree.args["exists"] = False
+    places = list(tree.find_all(exp.LocationProperty))
+    if is_copy:
+        for place in places:
+            place.pop()
+    if tree.args.get("replace") or tree.kind != "TABLE" or dataset.has_versions:
+        tree.args["replace"] = True
+        return ()
+    if places and not is_copy:
+        doubts.append(f"DROP TABLE leaves the files in {places[0].name}: remove them before the table is created")
+    return (f"DROP TABLE IF EXISTS {name}",)
 
 
 def _targets(tree: Any) -> list[exp.Table]:

@@ -52,6 +52,11 @@ def empty(dataset: Dataset) -> str:
     return f"{verb} {quoted(dataset.sql)}"
 
 
+def drop(dataset: Dataset) -> str:
+    """Return the statement that drops a table."""
+    return f"DROP TABLE IF EXISTS {quoted(dataset.sql)}"
+
+
 def copy_name(dataset: Dataset, suffix: str) -> str:
     """Return the name of a table's copy, as statements have it."""
     *above, last = name_parts(dataset.sql)

@@ -197,6 +197,9 @@ def test_the_examples_of_the_page_print_what_it_says(tmp_path, run, monkeypatch)
     for example in examples:
         command, _, shown = example.partition("\n")
         assert re.sub(r" +$", "", run(*shlex.split(command))[1], flags=re.M) == shown, command
+    (query,) = re.findall(r"^```sql\n(WITH.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    code, shown, _ = run("sql", query, "--format", "csv")
+    assert (code, sorted(shown.splitlines()[1:])) == (0, ["clean,1", "daily,0", "raw,2"])
 
 
 def test_diff_ends_with_1_if_something_changed(tmp_path, store, run):
@@ -209,7 +212,7 @@ def test_diff_ends_with_1_if_something_changed(tmp_path, store, run):
     code, shown, _ = run("diff", "2026-01-01", "now", "--store", store, "--format", "json")
     assert (code, json.loads(shown)["changes"][0]["sign"]) == (1, "added")
     wrong = (
-        "openlineage-pyspark: 'yesterday' is no time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d\n"
+        "openlineage-pyspark: 'yesterday' is not a time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d\n"
     )
     assert run("diff", "yesterday", "now", "--store", store) == (2, "", wrong)
     assert run("diff", "2d", "now")[0] == 2
@@ -275,7 +278,7 @@ def test_expire_makes_no_store_and_wants_a_time(store, run, tmp_path):
     assert run("store", "expire", "--older-than", "90d", "--store", missing)[0] == 2
     assert not (tmp_path / "none.db").exists()
     code, _, complaint = run("store", "expire", "--older-than", "soon", "--store", store)
-    assert (code, complaint.startswith("openlineage-pyspark: 'soon' is no time")) == (2, True)
+    assert (code, complaint.startswith("openlineage-pyspark: 'soon' is not a time")) == (2, True)
 
 
 def test_ingest_takes_the_events_of_a_spool_and_leaves_them_there(tmp_path, run, leave, root):

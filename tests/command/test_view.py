@@ -80,7 +80,7 @@ def test_a_line_that_is_no_event_is_named_and_the_page_is_written(machine, tmp_p
     code, _, errors = run("view", str(path))
 
     assert code == 1
-    assert errors.startswith(f"{path}:10: no JSON: ") or f"{path}:10: no JSON: " in errors
+    assert errors.startswith(f"{path}:10: not JSON: ") or f"{path}:10: not JSON: " in errors
     assert (machine / "lineage.html").exists()
 
 
@@ -90,7 +90,7 @@ def test_a_line_that_is_no_event_is_named_and_the_page_is_written(machine, tmp_p
         ((), "name event files or a store, or set the environment variable OPENLINEAGE_PYSPARK_STORE"),
         (("{events}", "--table", "nowhere"), "nothing is called 'nowhere'"),
         (("{events}", "--depth", "2"), "--depth needs a number of at least 1, and --column or --table"),
-        (("{events}", "--as-of", "soon"), "'soon' is no time"),
+        (("{events}", "--as-of", "soon"), "'soon' is not a time"),
         (("missing.ndjson",), "missing.ndjson can't be read: No such file or directory\n"),
         (("{events}", "-o", "no/such/page.html"), "no/such/page.html can't be written: No such file or directory\n"),
         (

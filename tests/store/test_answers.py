@@ -218,7 +218,7 @@ def test_a_name_that_several_have_lists_them(filled: Callable[..., Store]) -> No
     store = filled(run_event("load", "COMPLETE", 1, inputs=(dataset("a.orders"), dataset("b.orders"))))
     with pytest.raises(NameNotFoundError) as raised:
         store.downstream("orders")
-    expected = "'orders' may be each of these; give more of its name:\n  lake/a.orders\n  lake/b.orders"
+    expected = "'orders' may mean any of these; give more of its name:\n  lake/a.orders\n  lake/b.orders"
     assert str(raised.value) == expected
 
 
@@ -235,7 +235,7 @@ def test_a_time_is_read_as_people_write_it() -> None:
     assert time_of("2d", now) == microseconds("2026-01-08T00:00:00Z")
     assert time_of("2026-01-08", now) == microseconds("2026-01-08T00:00:00Z")
     assert time_of("2026-01-08T01:00:00.123456789+01:00", now) == microseconds("2026-01-08T00:00:00.123456Z")
-    with pytest.raises(StoreError, match="'yesterday' is no time: write"):
+    with pytest.raises(StoreError, match="'yesterday' is not a time: write"):
         time_of("yesterday", now)
 
 

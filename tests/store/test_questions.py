@@ -96,7 +96,7 @@ def test_jobs_of_one_name_are_listed_with_their_namespaces(filled: Fill) -> None
     other = run_event("clean", "COMPLETE", 1)
     other["job"]["namespace"] = "elsewhere"
     store = filled(*LAYERS, other)
-    with pytest.raises(NameNotFoundError, match=r"^'clean' may be each of these jobs:\n  job:elsewhere/clean\n"):
+    with pytest.raises(NameNotFoundError, match=r"^'clean' may mean any of these jobs:\n  job:elsewhere/clean\n"):
         store.downstream("job:clean")
 
 
@@ -107,10 +107,24 @@ def test_a_run_is_followed_by_the_versions_that_it_made_and_read(filled: Fill) -
     assert nodes_of(store.upstream("run:sum-1")) == {"clean@201": 1, "raw@101": 2}
     assert nodes_of(store.upstream("sum-1", depth=1)) == {"clean@201": 1}
     assert nodes_of(store.downstream("run:load-1", by="table")) == {"raw": 1, "clean": 2, "daily": 3}
-    with pytest.raises(NameNotFoundError, match=r"^'load' may be each of these runs: load-1, load-2$"):
+    with pytest.raises(NameNotFoundError, match=r"^'load' may mean any of these runs: load-1, load-2$"):
         store.upstream("run:load")
-    with pytest.raises(NameNotFoundError, match=r"^no run has the id 'x', or one that begins so$"):
+    with pytest.raises(NameNotFoundError, match=r"^no run has the id 'x', or one that begins or ends so$"):
         store.upstream("run:x")
+
+
+@pytest.mark.parametrize("end", ["dfa242309cf6", "01a20389…309cf6", "01a20389-7d88-7a69"])
+def test_a_run_and_its_version_are_named_as_a_table_shows_them(filled: Fill, end: str) -> None:
+    first, other = "01a20389-7d88-7a69-ac6d-dfa242309cf6", "01a20389-7d88-7b2b-9496-918805943d11"
+    store = filled(
+        run_event("load", "COMPLETE", 1, run=first, inputs=(dataset("s"),), outputs=(dataset("t"),)),
+        run_event("load", "COMPLETE", 2, run=other, inputs=(dataset("s"),), outputs=(dataset("t"),)),
+    )
+
+    assert store.downstream(f"run:{end}").start.label == f"run:{first}"
+    assert store.upstream(f"t@{end}").start.label == f"t@{first}"
+    with pytest.raises(NameNotFoundError, match=f"^'01a20389' may mean any of these runs: {first}, {other}$"):
+        store.downstream("run:01a20389")
 
 
 def test_a_run_has_what_the_runs_within_it_made(filled: Fill) -> None:

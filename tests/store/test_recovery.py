@@ -102,14 +102,41 @@ def test_the_newest_version_is_bad_if_none_is_named(filled: Fill) -> None:
     assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.raw', 12)", "(correct)"]
 
 
-@pytest.mark.parametrize("which", [{"run": "load-3"}, {"time": "2026-01-01T00:04:00Z"}, {"version": "12"}])
+@pytest.mark.parametrize(
+    "which",
+    [
+        {"run": "load-3"},
+        {"run": "ad-3"},
+        {"time": "2026-01-01T00:04:00Z"},
+        {"version": "12"},
+        {"version": "2026-01-01T00:04:00Z"},
+    ],
+)
 def test_a_version_is_named_by_itself_by_its_run_or_by_a_time(filled: Fill, which: dict[str, Any]) -> None:
     assert filled(*three_layers()).recover("raw", **which).version == "12"
 
 
-def test_a_version_that_is_not_there_is_answered_with_the_latest_ones(filled: Fill) -> None:
-    with pytest.raises(StoreError, match=r"db\.raw has no such version; its latest versions: 11, 12, 13$"):
-        filled(*three_layers()).recover("db.raw", version="99")
+def test_the_latest_version_has_a_name(filled: Fill) -> None:
+    assert filled(*three_layers()).recover("db.raw", version="latest").version == "13"
+
+
+@pytest.mark.parametrize(
+    ("which", "said"),
+    [
+        ({"version": "99"}, "'99'"),
+        ({"run": "zzz"}, "that the run 'zzz' made"),
+        ({"batch": 3}, "of micro-batch 3"),
+        ({"version": "12", "run": "load-5"}, "'12' that the run 'load-5' made"),
+        ({"time": "2026-01-01T00:00:00Z"}, "at 2026-01-01T00:00:00+00:00"),
+    ],
+)
+def test_a_version_that_is_not_there_is_named_with_the_latest_ones(
+    filled: Fill, which: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(StoreError) as problem:
+        filled(*three_layers()).recover("db.raw", **which)
+
+    assert str(problem.value) == f"db.raw has no version {said}; its versions, the latest first: 13, 12, 11"
 
 
 def test_in_a_diamond_each_side_is_made_before_what_joins_them(filled: Fill) -> None:
@@ -305,8 +332,122 @@ def test_a_table_without_versions_is_made_again_from_its_first_run(filled: Fill)
 
     again = "INSERT INTO spark_catalog.db.b SELECT * FROM spark_catalog.db.a"
     assert code_of(found) == ["TRUNCATE TABLE spark_catalog.db.b", "(correct)", again, again]
-    assert found.steps[1].doubts == ("db.a can't be rolled back: remove the bad data by hand.",)
+    assert found.steps[1].doubts == ("db.a can't be rolled back: remove the bad data by hand",)
     assert doubts_of(found)[1] == "db.a keeps no versions and was written since: it reads what is there now"
+
+
+CTAS = "CREATE TABLE IF NOT EXISTS db.b USING {} AS SELECT * FROM db.a"
+
+
+def _created(lake: str, sql: str) -> list[dict[str, Any]]:
+    return [
+        *statement("a", 1, "", (), table("a", "1" if lake != "parquet" else "", lake=lake)),
+        *statement("b", 2, sql, (table("a", lake=lake),), table("b", lake=lake, change="CREATE")),
+    ]
+
+
+@pytest.mark.parametrize("mode", ["incremental", "full"])
+def test_a_table_that_can_not_be_replaced_is_dropped_before_it_is_created_again(filled: Fill, mode: str) -> None:
+    found = filled(*_created("parquet", CTAS.format("parquet"))).recover("db.a", mode=mode)
+
+    assert code_of(found) == [
+        "(correct)",
+        "DROP TABLE IF EXISTS spark_catalog.db.b",
+        "CREATE TABLE spark_catalog.db.b USING PARQUET AS SELECT * FROM spark_catalog.db.a",
+    ]
+
+
+@pytest.mark.parametrize(("lake", "catalog"), [("iceberg", "ice"), ("delta", "spark_catalog")])
+def test_a_table_of_a_format_that_can_replace_it_is_replaced(filled: Fill, lake: str, catalog: str) -> None:
+    found = filled(*_created(lake, CTAS.format(lake))).recover("db.a")
+
+    assert code_of(found)[-1] == (
+        f"CREATE OR REPLACE TABLE {catalog}.db.b USING {lake.upper()} AS SELECT * FROM {catalog}.db.a"
+    )
+
+
+def test_side_by_side_drops_only_the_copy_and_leaves_it_without_the_location_of_the_table(filled: Fill) -> None:
+    sql = CTAS.format("parquet LOCATION '/lake/db/b'")
+    found = filled(*_created("parquet", sql)).recover("db.a", mode="side-by-side")
+
+    assert code_of(found)[3:5] == [
+        "DROP TABLE IF EXISTS spark_catalog.db.b_s1",
+        "CREATE TABLE spark_catalog.db.b_s1 USING PARQUET AS SELECT * FROM spark_catalog.db.a_s1",
+    ]
+
+
+def test_files_that_a_dropped_table_leaves_are_named(filled: Fill) -> None:
+    found = filled(*_created("parquet", CTAS.format("parquet LOCATION '/lake/db/b'"))).recover("db.a")
+
+    assert "DROP TABLE leaves the files in /lake/db/b: remove them before the table is created" in doubts_of(found)
+
+
+def test_what_an_application_creates_again_is_dropped_before(filled: Fill) -> None:
+    def written(minute: int, sql: str, *change: str) -> list[dict[str, Any]]:
+        made = table("c", lake="parquet", change="".join(change))
+        return statement("c", minute, sql, (table("a", lake="parquet"),), made, application="app")
+
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *statement("a", 1, "", (), table("a", lake="parquet")),
+        *statement("b", 2, "", (table("a", lake="parquet"),), _plain("b"), application="app"),
+        *written(3, "", "CREATE"),
+        *written(4, ""),
+    ).recover("db.a")
+
+    assert code_of(found) == [
+        "DROP TABLE IF EXISTS spark_catalog.db.b",
+        "DROP TABLE IF EXISTS spark_catalog.db.c",
+        "(correct)",
+        "python app.py",
+    ]
+    assert (found.steps[0].title, found.steps[0].notes) == ("Drop db.b.", ("app creates it again.",))
+
+
+def test_a_table_of_a_database_that_an_application_creates_again_is_dropped_by_a_person(filled: Fill) -> None:
+    made: dict[str, Any] = {"namespace": "postgres://host:5432", "name": "shop.public.b"}
+    made["facets"] = {"lifecycleStateChange": {"lifecycleStateChange": "CREATE"}}
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *statement("a", 1, "", (), table("a", lake="parquet")),
+        *statement("b", 2, "", (table("a", lake="parquet"),), made, application="app"),
+    ).recover("db.a")
+
+    assert code_of(found) == ["(empty)", "(correct)", "python app.py"]
+    assert found.steps[0].notes == ("app creates it again.", "No event says that it is a table of Spark.")
+
+
+def test_a_table_with_versions_that_an_application_creates_again_is_named(filled: Fill) -> None:
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *statement("a", 1, "", (), table("a", "1")),
+        *statement("b", 2, "", (table("a", "1"),), table("b", "2", change="CREATE"), application="app"),
+    ).recover("db.a")
+
+    assert code_of(found) == ["(correct)", "python app.py"]
+    assert "it created db.b: if it fails because db.b is there, drop that first" in found.steps[-1].doubts
+
+
+def test_a_table_that_was_created_empty_by_a_run_without_a_text_is_emptied_and_filled_by_its_statement(
+    filled: Fill,
+) -> None:
+    created = "app.execute_create_data_source_table_command.default_b"
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *statement("a", 1, "", (), table("a", lake="parquet")),
+        *statement(created, 2, "", (), _plain("b"), application="app"),
+        *statement("b", 3, "INSERT INTO b SELECT * FROM a", (table("a", lake="parquet"),), _of_b(), application="app"),
+    ).recover("db.a")
+
+    assert code_of(found) == [
+        "TRUNCATE TABLE spark_catalog.db.b",
+        "(correct)",
+        "INSERT INTO spark_catalog.db.b SELECT * FROM spark_catalog.db.a",
+    ]
+
+
+def _of_b() -> dict[str, Any]:
+    return table("b", lake="parquet")
 
 
 def test_a_version_that_no_recorded_run_made_is_bad_for_all_that_read_it(filled: Fill) -> None:
@@ -499,7 +640,27 @@ def test_the_command_shows_a_plan_and_does_nothing(
     assert main(["recover", "db.raw@2", "--format", "json", *store]) == 0
     assert json.loads(capsys.readouterr().out)["mode"] == "incremental"
     assert main(["recover", "db.raw@77", *store]) == 2
-    assert "no such version" in capsys.readouterr().err
+    assert "db.raw has no version '77'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "99"])
+def test_a_step_that_the_plan_has_not_is_refused(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str], number: str
+) -> None:
+    taken(tmp_path / "s.db", streams())
+    command = ["recover", "db.raw@2", "--execute", f"--from-step={number}", "--store", str(tmp_path / "s.db")]
+
+    assert main(command) == 2
+    out, complaint = capsys.readouterr()
+    assert (out, complaint) == ("", f"openlineage-pyspark: the plan has 6 steps, and none with the number {number}\n")
+
+
+def test_the_text_of_a_plan_has_one_blank_between_words_and_one_full_stop(filled: Fill) -> None:
+    sql = "INSERT INTO db.a\n        SELECT *\n        FROM files"
+    text = FORMATS["text"](filled(*statement("a", 1, sql, (), table("a", lake="parquet"))).recover("db.a"))
+
+    assert "   - Its statement was: INSERT INTO db.a SELECT * FROM files\n" in text
+    assert "   - Not sure: db.a can't be rolled back: remove the bad data by hand.\n" in text
 
 
 def test_a_plan_is_carried_out_only_after_a_yes_and_stops_where_a_person_must_act(
@@ -513,14 +674,15 @@ def test_a_plan_is_carried_out_only_after_a_yes_and_stops_where_a_person_must_ac
             *statement("b", 2, "", (table("a", lake="parquet"),), _plain("b"), application="app"),
         ],
     )
-    command = ["recover", "db.a", "--execute", "--store", str(tmp_path / "s.db")]
+    # The first step drops db.b, which needs a Spark.
+    command = ["recover", "db.a", "--execute", "--from-step", "2", "--store", str(tmp_path / "s.db")]
     monkeypatch.setattr("openlineage_pyspark.command.execution.in_folder", lambda _, code: code)
 
     monkeypatch.setattr("builtins.input", lambda _: "n")
     assert main(command) == 1
     assert not (tmp_path / "made").exists()
     assert main([*command, "--yes"]) == 1
-    assert "step 1 was not done: a person must do it" in capsys.readouterr().err
+    assert "step 2 was not done: a person must do it" in capsys.readouterr().err
     monkeypatch.setattr("builtins.input", lambda _: "y")
     assert main(command) == 0
     assert (tmp_path / "made").exists()
@@ -593,7 +755,7 @@ def test_what_was_written_after_the_bad_version_is_not_written_twice_if_it_can_n
     found = filled(*events).recover("db.a", run="a-2")
 
     assert code_of(found) == ["(correct)"]
-    assert doubts_of(found) == ["db.a can't be rolled back: remove the bad data by hand."]
+    assert doubts_of(found) == ["db.a can't be rolled back: remove the bad data by hand"]
 
 
 def _of(lake: str) -> dict[str, Any]:

@@ -77,5 +77,5 @@ def test_executors_make_rows_with_nothing_but_the_package_that_is_shipped(tmp_pa
 
 def test_the_numbers_and_the_texts_of_a_row_stand_in_the_order_of_its_columns() -> None:
     (row,) = [row for row in coded_rows([("nothing", "there")]) if row[0] == "rejected"]
-    assert row[1][1:] == ["no JSON: Expecting value: line 1 column 1 (char 0)", "there", "nothing"]
+    assert row[1][1:] == ["not JSON: Expecting value: line 1 column 1 (char 0)", "there", "nothing"]
     assert row[2] == []
