@@ -70,8 +70,8 @@ def comparable(events: list[dict], master: str) -> list[dict]:
     That is times, the application's id, the master, the command that started it, the ids of events and of runs (which
     become their places in the order of their first events, so that a parent is still told from another), and the bytes
     of what is read and written: rows come in another order through a shuffle over the network, and compress to another
-    size. Of a stack trace the first line is left: Spark 4 adds the user's thread to an exception while listeners read
-    it.
+    size. A statement that takes milliseconds may lack its line of Python. Of a stack trace the first line is left:
+    Spark 4 adds the user's thread to an exception while listeners read it.
     """
     text = json.dumps(events)
     for place, run in enumerate(dict.fromkeys(event["run"]["runId"] for event in events)):
@@ -80,7 +80,8 @@ def comparable(events: list[dict], master: str) -> list[dict]:
     found = json.loads(text.replace(application, "application").replace(json.dumps(master), '"master"'))
     for event in found:
         del event["eventTime"], event["run"]["facets"]["pyspark_event"]["id"]
-        event["run"]["facets"].pop("pyspark_submission", None)
+        for facet in ("pyspark_submission", "pyspark_call_site"):
+            event["run"]["facets"].pop(facet, None)
         if (told := event["run"]["facets"].get("errorMessage")) is not None:
             told["stackTrace"] = told["stackTrace"].split("\n")[0]
         for dataset in (*event["inputs"], *event["outputs"]):
