@@ -76,7 +76,8 @@ def test_a_table_has_one_spelling_in_the_names_of_jobs_and_in_its_own(job):
 
 
 def test_an_application_ends_with_its_context_and_not_when_the_next_one_or_the_script_is_over(job):
-    times = [datetime.datetime.fromisoformat(event["eventTime"]) for event in job.application()]
+    told = [event["eventTime"].replace("Z", "+00:00") for event in job.application()]
+    times = [datetime.datetime.fromisoformat(time) for time in told]
 
     assert [event["eventType"] for event in job.application()] == ["START", "COMPLETE", "START", "COMPLETE"]
     assert times == sorted(times)

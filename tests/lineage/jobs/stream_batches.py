@@ -55,6 +55,8 @@ def newest():
 
 def histories():
     delta = spark.sql("DESCRIBE HISTORY sink").orderBy("version").collect()
+    # The stream has written through a session of its own, and this one keeps the table that it has seen.
+    spark.sql("REFRESH TABLE ice.db.sink")
     snapshots = spark.sql("SELECT * FROM ice.db.sink.snapshots ORDER BY committed_at").collect()
     return {
         "sink": [[str(v["version"]), v["operationMetrics"].get("numOutputRows")] for v in delta],
