@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.any_spark
+
 
 def written(job: Any) -> dict[str, list[str]]:
     """Give the event types of each run that writes, by the last part of what it writes."""

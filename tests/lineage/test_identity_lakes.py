@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from support.spark_jobs import Jobs
 
+pytestmark = pytest.mark.own_jvm
+
 # Format -> Spark's version -> its jars.
 JARS = {
     "delta": {
@@ -33,7 +35,7 @@ MORE_WAYS = {"delta": {"path in sql"}, "hudi": set()}
 REMARKS = {"delta": [], "hudi": ["LogicalRDD"] * 4}
 
 
-@pytest.fixture(scope="module", params=["delta", pytest.param("hudi", marks=pytest.mark.own_jvm)])
+@pytest.fixture(scope="module", params=["delta", "hudi"])
 def lake(request, packaged, tmp_path_factory):
     """Give the format, the lake's folder and the job."""
     folder = tmp_path_factory.mktemp("lake")

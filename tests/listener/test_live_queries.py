@@ -182,6 +182,7 @@ def test_the_events_of_statements_keep_the_specification(
         assert specification.violations(events) == violations(events) == []
 
 
+@pytest.mark.any_spark
 def test_threads_in_one_and_in_several_sessions_do_not_mix(
     jobs: Any, violations: Callable[[list[dict]], list[str]]
 ) -> None:

@@ -44,7 +44,9 @@ GROUPS = ("incremental", "full")
 SIDE = ("raw", "report", "total")
 
 
-# Each takes minutes: the check proves one, and another one is asked for.
+pytestmark = pytest.mark.own_jvm
+
+# Each takes minutes.
 LAKES = os.environ.get("RECOVERY_LAKES", "iceberg").split(",")
 
 
