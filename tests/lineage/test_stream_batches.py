@@ -163,8 +163,9 @@ def test_running_events_have_the_versions_of_their_last_batch(job, tables, lake)
         inputs = [each["facets"].get("version", {}).get("datasetVersion") for each in event["inputs"]]
         outputs = [each["facets"].get("version", {}).get("datasetVersion") for each in event["outputs"]]
         if lake:
-            assert sorted(inputs) == sorted(tables["read"][last])
+            # A source that is idle in a run's first batch is no input yet.
+            assert inputs
+            assert {*inputs} <= {*tables["read"][last]}
             assert sorted(outputs) == sorted([str(last + 1), tables["ice.db.sink"][last][0]])
         else:
-            # A source that is idle in a run's first batch is no input yet.
             assert {*inputs, *outputs} == {None}
