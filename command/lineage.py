@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import zlib
 from pathlib import Path
@@ -180,8 +181,6 @@ def _text_parts(found: Iterable[StatementLineage]) -> Iterator[str]:
 
 
 def _json(found: Sequence[StatementLineage]) -> str:
-    import json
-
     document = {
         "statements": [
             {

@@ -63,6 +63,13 @@ _OF_ROWS = {
 }
 
 
+def type_of(subtype: str) -> str:
+    """Return the type of a transformation whose subtype alone is known; empty without a subtype."""
+    if not subtype:
+        return ""
+    return "INDIRECT" if subtype in _OF_ROWS else "DIRECT"
+
+
 def kind_of(type_: str, subtype: str, certainty: str = "") -> Kind:
     """
     Return the plain word for a transformation of OpenLineage.

@@ -18,6 +18,7 @@ from openlineage_pyspark.graph.model import (
     column_id,
     kind_of,
     node_id,
+    type_of,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 _INFERRED = Confidence(
     0.7, "No event names the version that was read: this one was current when the run began to read."
 )
-_OF_ROWS = frozenset(kind.value for kind in Kind if kind_of("INDIRECT", kind.value) is kind)
 
 
 def graph_of(answer: Answer) -> Graph:
@@ -87,7 +87,7 @@ def _edges(link: Link) -> Iterator[GraphEdge]:
         yield GraphEdge(source, target, Kind.DIRECT, confidence, job=job, last_run=run)
     elif link.kinds:
         for subtype, text in zip(link.kinds, link.expressions, strict=True):
-            type_ = "" if not subtype else "INDIRECT" if subtype in _OF_ROWS else "DIRECT"
+            type_ = type_of(subtype)
             kind = kind_of(type_, subtype)
             sure = NOT_SAID_HOW if kind is Kind.UNKNOWN else confidence
             yield GraphEdge(source, target, kind, sure, type_, subtype, expression=text, job=job, last_run=run)

@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import hypothesis
@@ -31,7 +31,9 @@ from openlineage_pyspark.facets.model.run import (
     RunReference,
     RunState,
 )
+from openlineage_pyspark.store.answers import Store
 from support import kafka
+from support.lineage_events import taken
 from support.maven import fetched
 
 if TYPE_CHECKING:
@@ -269,6 +271,21 @@ TOTALS_LINEAGE = ColumnLineage(
         _edge(ORDERS, "id", Transformation("INDIRECT", "FILTER", "id > 7", masking=True)),
     ),
 )
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Iterator[Callable[..., Store]]:
+    """Give what makes a store of events in a file."""
+    stores: list[Store] = []
+
+    def fill(*events: dict[str, Any]) -> Store:
+        taken(tmp_path / "store.db", list(events))
+        stores.append(Store.open(tmp_path / "store.db"))
+        return stores[-1]
+
+    yield fill
+    for store in stores:
+        store.close()
 
 
 @pytest.fixture(scope="session")
