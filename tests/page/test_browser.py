@@ -368,6 +368,7 @@ def test_hostile_names_do_no_harm(seen):
         # A click may change how many rows are drawn.
         drawn = seen.script("return document.querySelectorAll('#canvas .row').length")
         seen.script(_CLICK_ON_ROW, number % drawn)
+        seen.settled()
     seen.script("document.querySelectorAll('#panel button').forEach((each) => each.click())")
     seen.settled()
     press(seen, "/", "hacked")
