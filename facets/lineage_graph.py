@@ -12,10 +12,10 @@ from openlineage_pyspark.facets.model.plan import (
     OperatorRef,
     references,
 )
+from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
     ColumnNode,
     DatasetNode,
-    Graph,
     GraphEdge,
     GraphWarning,
     OperatorNode,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge
     from openlineage_pyspark.facets.model.plan import Operator, Plan
     from openlineage_pyspark.facets.model.run import Gap
+    from openlineage_pyspark.graph.model import Graph
 
     Outputs = Sequence[tuple[Dataset | None, ColumnLineage]]
 
@@ -76,7 +77,7 @@ def graph_of(
     for column in _columns((*inputs, *written), outputs):
         columns.setdefault(column.id, column)
     warnings = dict.fromkeys((*(GraphWarning(gap.message, gap.task) for gap in gaps), *_unread(edges)))
-    return Graph((*datasets.values(), *columns.values(), *operators), edges, tuple(warnings))
+    return ShownGraph((*datasets.values(), *columns.values(), *operators), edges, tuple(warnings))
 
 
 def operators_of(plan: Plan) -> tuple[OperatorNode, ...]:

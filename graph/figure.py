@@ -10,12 +10,11 @@ import html
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.graph.model import Graph
 from openlineage_pyspark.graph.svg import Bounds, shown, svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from openlineage_pyspark.graph.model import Graph
 
 _BOUNDS = Bounds(boxes=40, rows=12, lines=600)
 _MOST_ROWS = 500
@@ -59,6 +58,16 @@ def figure(
     picture = f"<div {frame}>{svg(graph, around=around, bounds=_BOUNDS)}</div>"
     above = _paragraph(title) if title else ""
     return f"<div>{above}{picture}{''.join(map(_table, tables))}{''.join(map(_paragraph, remarks))}</div>"
+
+
+class ShownGraph(Graph):
+    """A graph as users get it: a notebook shows its figure."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return figure(self)
 
 
 def _table(table: Table) -> str:

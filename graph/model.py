@@ -460,12 +460,6 @@ class Graph:
         """Return its JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from openlineage_pyspark.graph.figure import figure
-
-        return figure(self)
-
 
 def node_id(type_: str, *names: str) -> str:
     """

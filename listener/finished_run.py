@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.report import Lineage, html_of
+from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
     STATED,
     DatasetNode,
-    Graph,
     GraphEdge,
     JobNode,
     Kind,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.facets.model.dataset import Dataset
     from openlineage_pyspark.facets.model.run import RunState
+    from openlineage_pyspark.graph.model import Graph
 
 _WORDS = {"COMPLETE": "completed", "FAIL": "failed", "ABORT": "was aborted"}
 
@@ -65,7 +66,7 @@ class FinishedRun:
                 if node.id in written:
                     edges.append(GraphEdge(job.id, node.id, Kind.WRITE, STATED, job=job.id, last_run=run.id))
         warnings = tuple(attrs.evolve(each, job=job.id, run=run.id) for each in of_lineage.warnings)
-        return Graph((*of_lineage.nodes, job, run), tuple(edges), warnings)
+        return ShownGraph((*of_lineage.nodes, job, run), tuple(edges), warnings)
 
     @property
     def _time(self) -> str:

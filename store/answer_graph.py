@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
     NOT_SAID_HOW,
     STATED,
     ColumnNode,
     Confidence,
     DatasetNode,
-    Graph,
     GraphEdge,
     JobNode,
     Kind,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openlineage_pyspark.graph import model
+    from openlineage_pyspark.graph.model import Graph
     from openlineage_pyspark.store.reached import Answer, Link, Node
 
 _INFERRED = Confidence(
@@ -51,7 +52,7 @@ def graph_of(answer: Answer) -> Graph:
             job = JobNode(link.job_namespace, link.job)
             nodes.setdefault(job.id, job)
         edges |= dict.fromkeys(_edges(link))
-    return Graph(tuple(nodes.values()), tuple(edges))
+    return ShownGraph(tuple(nodes.values()), tuple(edges))
 
 
 def id_of(node: Node) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
     READ_FROM_PLAN,
     STATED,
     ColumnNode,
     DatasetNode,
-    Graph,
     GraphEdge,
     JobNode,
     Kind,
@@ -28,7 +28,7 @@ from openlineage_pyspark.store.times import known_time
 from openlineage_pyspark.store.told import call_sites_of, explained, operators_of, told_by, warnings_of
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.graph.model import Node
+    from openlineage_pyspark.graph.model import Graph, Node
     from openlineage_pyspark.store.names import DatasetName, Tables
     from openlineage_pyspark.store.reached import Answer
 
@@ -78,7 +78,7 @@ def graph_of_answer(tables: Tables, limits: Limits, answer: Answer) -> Graph:
     ]
     known = {node.id for node in nodes}
     found = {(edge.source, edge.target, edge.job) for edge in edges}
-    return Graph(
+    return ShownGraph(
         (*nodes, *(node for node in base.nodes if node.id not in known)),
         (*edges, *(edge for edge in base.edges if (edge.source, edge.target, edge.job) not in found)),
         tuple(warning for warning in every.warnings if warning.job in ids),
@@ -128,7 +128,7 @@ class _Builder:
         nodes += [*columns, *jobs.values(), *runs, *operators_of(edges)]
         every_edge = (*self._flow_edges(flows, named, jobs), *edges)
         time = "" if self._limits.as_of is None else _text_of(self._limits.as_of)
-        return Graph(tuple(nodes), every_edge, warnings_of(told, job_of_run), time)
+        return ShownGraph(tuple(nodes), every_edge, warnings_of(told, job_of_run), time)
 
     def _every_dataset(self) -> set[int]:
         sql = (

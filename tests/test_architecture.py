@@ -123,6 +123,14 @@ def test_packages_import_each_other_in_no_circle() -> None:
     assert len(list(graphlib.TopologicalSorter(table()).static_order())) == len(table())
 
 
+def test_modules_import_each_other_in_no_circle() -> None:
+    """Imports within functions, and those for types alone, count as any other."""
+    imports = {dotted(path).removesuffix(".__init__"): imports_of_ours(path) for path in MODULES}
+    order = graphlib.TopologicalSorter({name: found - {name} for name, found in imports.items()}).static_order()
+
+    assert set(imports) <= set(order)
+
+
 def test_everything_is_caught_at_the_boundaries_to_the_users_job_and_nowhere_else() -> None:
     """Around the listener's records, around the hook on the context, and around a transport's work."""
     broad = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,11 @@ CLEAN, DAILY, GUESSED = "dataset|lake|clean", "dataset|lake|daily", "dataset|lak
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     path = tmp_path_factory.mktemp("graph") / "store.db"
     taken(path, [*shop(), *later()])
-    return Store.open(path)
+    with Store.open(path) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")

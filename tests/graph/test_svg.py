@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xml.etree import ElementTree
 
 import pytest
-from openlineage_pyspark.graph.figure import Table, figure
+from openlineage_pyspark.graph.figure import ShownGraph, Table, figure
 from openlineage_pyspark.graph.model import (
     READ_FROM_PLAN,
     STATED,
@@ -207,4 +207,6 @@ def test_a_figure_shows_the_first_rows_of_a_long_table() -> None:
 
 
 def test_a_graph_shows_itself_in_a_notebook() -> None:
-    assert svg(small(job=True)) in small(job=True)._repr_html_()
+    graph = small(job=True)
+
+    assert svg(graph) in ShownGraph(graph.nodes, graph.edges, graph.warnings)._repr_html_()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,14 +76,15 @@ def told(name: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def both(marquez: Any, tmp_path_factory: pytest.TempPathFactory) -> Both:
+def both(marquez: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     name = f"t{uuid.uuid4().hex[:8]}_"
     path: Path = tmp_path_factory.mktemp("store") / "s.db"
     events = told(name)
     taken(path, events)
     for event in events:
         marquez.post(event)
-    return Both(Store.open(path), marquez, name)
+    with Store.open(path) as store:
+        yield Both(store, marquez, name)
 
 
 def reached(edges: Edges, start: str) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,11 @@ from support.shop import shop
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     path = Path(tmp_path_factory.mktemp("answers"), "store.db")
     taken(path, shop())
-    return Store.open(path)
+    with Store.open(path) as opened:
+        yield opened
 
 
 def edges(answer: Answer) -> list[tuple[str, str, str]]:
