@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.ingest import EventLine, take, without_cycle_collection
+from openlineage_pyspark.store.events.ingest import EventLine, take, without_cycle_collection
 from openlineage_pyspark.store.sqlite import Database
 
 _COLUMNS = 10

@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from openlineage_pyspark.store.spark_ingest import Origin, take_once
-from openlineage_pyspark.store.spark_session import session_of
-from openlineage_pyspark.store.spark_sql import Format
-from openlineage_pyspark.store.spark_tables import SparkTables
+from openlineage_pyspark.store.spark.ingest import Origin, take_once
+from openlineage_pyspark.store.spark.session import session_of
+from openlineage_pyspark.store.spark.sql import Format
+from openlineage_pyspark.store.spark.tables import SparkTables
 
 _EVENTS_PER_FILE = 10_000
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.command.screen import Screen, complain, printable
-from openlineage_pyspark.command.stores import pairs
+from openlineage_pyspark.command.store_option import pairs
 from openlineage_pyspark.command.view import opened_from, reason_of
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.files import cache

@@ -9,24 +9,11 @@ from difflib import get_close_matches
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.command import (
-    ask,
-    catalog,
-    checkpoint,
-    diff,
-    doctor,
-    ingest,
-    lineage,
-    recover,
-    replay,
-    send,
-    show,
-    spool,
-    sql,
-    store,
-    validate,
-    view,
-)
+from openlineage_pyspark.command import lineage, view
+from openlineage_pyspark.command.delivery import replay, send, spool
+from openlineage_pyspark.command.doctor import doctor
+from openlineage_pyspark.command.events import show, validate
+from openlineage_pyspark.command.store import ask, catalog, checkpoint, diff, ingest, recover, sql, store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from openlineage_pyspark.facets.trace import expressions, operators
 from openlineage_pyspark.listener.settings.catalog import NOT_YET, option_key
 from openlineage_pyspark.listener.settings.given import PREFIX
 from openlineage_pyspark.listener.settings.keys import WORKING
-from openlineage_pyspark.store.schema import TABLES
-from openlineage_pyspark.store.views import VIEWS
+from openlineage_pyspark.store.tables.schema import TABLES
+from openlineage_pyspark.store.tables.views import VIEWS
 from openlineage_pyspark.transport.options import PYTHON, TYPE
 from openlineage_pyspark.transport.registry import built_in_transports
 

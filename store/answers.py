@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.store.dialect import of_sqlite
 from openlineage_pyspark.store.diff import diff_of_runs, diff_of_times, downstream_of
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.graph import graph_of_answer, whole_graph
-from openlineage_pyspark.store.lists import dataset_lines, history, jobs, runs
-from openlineage_pyspark.store.questions import reached_from, ways_between
-from openlineage_pyspark.store.reach import Direction, Limits
-from openlineage_pyspark.store.reached import Grain
+from openlineage_pyspark.store.questions.graph import graph_of_answer, whole_graph
+from openlineage_pyspark.store.questions.lists import dataset_lines, history, jobs, runs
+from openlineage_pyspark.store.questions.reach import Direction, Limits
+from openlineage_pyspark.store.questions.reached import Grain
+from openlineage_pyspark.store.questions.table_schemas import table_schemas
+from openlineage_pyspark.store.questions.things import find_run
+from openlineage_pyspark.store.questions.ways import reached_from, ways_between
 from openlineage_pyspark.store.recovery.plan import Mode
 from openlineage_pyspark.store.recovery.planning import Wish, plan
-from openlineage_pyspark.store.recovery_facts import Bad, read
-from openlineage_pyspark.store.spark_session import session_of
-from openlineage_pyspark.store.spark_tables import SparkTables, is_in_session_catalog, is_schema_name
+from openlineage_pyspark.store.recovery.reading import Bad, read
+from openlineage_pyspark.store.spark.session import session_of
+from openlineage_pyspark.store.spark.tables import SparkTables, is_in_session_catalog, is_schema_name
 from openlineage_pyspark.store.sqlite import Database
-from openlineage_pyspark.store.table_schemas import table_schemas
-from openlineage_pyspark.store.things import find_run
 from openlineage_pyspark.store.times import micros_of_time, time_of
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.graph.model import Graph
     from openlineage_pyspark.store.diff import Diff
-    from openlineage_pyspark.store.lists import DatasetLine, JobLine, RunLine, Version
-    from openlineage_pyspark.store.names import Tables
-    from openlineage_pyspark.store.reached import Answer
+    from openlineage_pyspark.store.questions.lists import DatasetLine, JobLine, RunLine, Version
+    from openlineage_pyspark.store.questions.names import Tables
+    from openlineage_pyspark.store.questions.reached import Answer
+    from openlineage_pyspark.store.questions.table_schemas import TableSchema
     from openlineage_pyspark.store.recovery.facts import Facts
     from openlineage_pyspark.store.recovery.plan import Plan
-    from openlineage_pyspark.store.table_schemas import TableSchema
     from pyspark.sql import SparkSession
 
 

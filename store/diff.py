@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
-from openlineage_pyspark.store.ids import MOST_IN_A_LIST
-from openlineage_pyspark.store.ingest import files_of, lines_of, rows_of_events, take
-from openlineage_pyspark.store.names import datasets, find
-from openlineage_pyspark.store.reach import Direction, Limits, reach_all
+from openlineage_pyspark.store.events.ingest import files_of, lines_of, rows_of_events, take
+from openlineage_pyspark.store.questions.names import datasets, find
+from openlineage_pyspark.store.questions.reach import Direction, Limits, reach_all
+from openlineage_pyspark.store.questions.things import runs_within
 from openlineage_pyspark.store.sqlite import Database
-from openlineage_pyspark.store.things import runs_within
+from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from openlineage_pyspark.store.names import Tables
-    from openlineage_pyspark.store.reach import Place
-    from openlineage_pyspark.store.rows import Rows
+    from openlineage_pyspark.store.events.rows import Rows
+    from openlineage_pyspark.store.questions.names import Tables
+    from openlineage_pyspark.store.questions.reach import Place
 
 _COMPLETE_RUNS = (
     "SELECT s.run_id FROM (SELECT job_id, max(coalesce(started, first_time)) AS started FROM run "

@@ -11,9 +11,9 @@ import bisect
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
-from openlineage_pyspark.store.ids import MOST_IN_A_LIST, id_lists
-from openlineage_pyspark.store.names import Tables
-from openlineage_pyspark.store.rows import parse_event
+from openlineage_pyspark.store.events.rows import parse_event
+from openlineage_pyspark.store.questions.names import Tables
+from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST, id_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

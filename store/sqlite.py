@@ -10,19 +10,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.store import schema
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.identity import dataset_ids
-from openlineage_pyspark.store.ids import id_lists
-from openlineage_pyspark.store.ingest import rows_of_events
-from openlineage_pyspark.store.schema import Merge
-from openlineage_pyspark.store.views import PROPOSAL, view_ddl
+from openlineage_pyspark.store.events.ingest import rows_of_events
+from openlineage_pyspark.store.tables import schema
+from openlineage_pyspark.store.tables.identity import dataset_ids
+from openlineage_pyspark.store.tables.ids import id_lists
+from openlineage_pyspark.store.tables.schema import Merge
+from openlineage_pyspark.store.tables.views import PROPOSAL, view_ddl
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from openlineage_pyspark.store.rows import Row, Rows
-    from openlineage_pyspark.store.schema import StoredColumn, Table
+    from openlineage_pyspark.store.events.rows import Row, Rows
+    from openlineage_pyspark.store.tables.schema import StoredColumn, Table
 
 _PATIENCE_SECONDS = 60
 _PAUSE_SECONDS = 0.01

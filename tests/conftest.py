@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import hypothesis
 import pytest
-from openlineage_pyspark.command.event_file import Line, Place
-from openlineage_pyspark.command.rules import COMPLETENESS, ORDER
-from openlineage_pyspark.command.specification import Schemas, Shape, facets_of
-from openlineage_pyspark.command.validate import Check
+from openlineage_pyspark.command.events.file import Line, Place
+from openlineage_pyspark.command.events.rules import COMPLETENESS, ORDER
+from openlineage_pyspark.command.events.specification import Schemas, Shape, facets_of
+from openlineage_pyspark.command.events.validate import Check
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Statistics, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.run import (

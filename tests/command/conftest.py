@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING
+from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise

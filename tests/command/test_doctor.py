@@ -7,7 +7,7 @@ import sys
 from importlib import metadata
 
 import pytest
-from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM
+from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM
 
 pytestmark = [pytest.mark.spark, pytest.mark.any_spark]
 

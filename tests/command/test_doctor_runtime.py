@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.command import doctor_runtime
-from openlineage_pyspark.command.diagnosis import NOTE, OK, PROBLEM, WARNING
-from openlineage_pyspark.command.spark_conf import SparkPlace
+from openlineage_pyspark.command.delivery.spark_conf import SparkPlace
+from openlineage_pyspark.command.doctor import runtime as doctor_runtime
+from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING
 
 
 def spark_of(folder, *jars, package="4.1.0"):

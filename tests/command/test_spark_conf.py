@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import metadata
 
 import pytest
-from openlineage_pyspark.command.spark_conf import find_spark, properties
+from openlineage_pyspark.command.delivery.spark_conf import find_spark, properties
 
 
 @pytest.mark.spark

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from openlineage_pyspark.command.spool import age
+from openlineage_pyspark.command.delivery.spool import age
 from openlineage_pyspark.transport.spool.place import DATABASE, UNREADABLE, directories
 from openlineage_pyspark.transport.spool.store import Spool
 

@@ -10,7 +10,7 @@ from importlib import metadata
 
 import attrs
 import pytest
-from openlineage_pyspark.command.specification import facets_of
+from openlineage_pyspark.command.events.specification import facets_of
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.ids import PRODUCER, VERSION

@@ -14,7 +14,7 @@ from openlineage.client.facet_v2 import (
     RunFacet,
     documentation_job,
 )
-from openlineage_pyspark.command.specification import facets_of
+from openlineage_pyspark.command.events.specification import facets_of
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions

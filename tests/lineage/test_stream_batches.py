@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.store.ingest import lines_of, take
+from openlineage_pyspark.store.events.ingest import lines_of, take
 from openlineage_pyspark.store.sqlite import Database
 from support import checkpoints
 from support.spark_jobs import Jobs

@@ -79,7 +79,7 @@ def test_each_logger_is_one_that_the_filter_is_put_on() -> None:
     elsewhere = {(path, ast.unparse(node.args[0])) for path, node in made if not path.startswith("transport/")}
     ours = {ast.unparse(node.args[0]) for path, node in made if path.startswith("transport/")}
     assert elsewhere == {
-        ("command/doctor_delivery.py", "'openlineage_pyspark.transport'"),
+        ("command/doctor/delivery.py", "'openlineage_pyspark.transport'"),
         ("facets/datasets/jdbc.py", "'sqlglot'"),
         ("facets/statement_text.py", "'sqlglot'"),
         ("listener/guard.py", "'openlineage_pyspark'"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, JobNode, Kind
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.reached import Answer
+from openlineage_pyspark.store.questions.reached import Answer
 from support.lineage_events import taken
 from support.shop import shop
 

@@ -11,8 +11,8 @@ import networkx
 import pytest
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
-from openlineage_pyspark.store.pictures import FORMATS
-from openlineage_pyspark.store.reached import Answer
+from openlineage_pyspark.store.questions.pictures import FORMATS
+from openlineage_pyspark.store.questions.reached import Answer
 from openlineage_pyspark.store.times import microseconds, time_of
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink
 

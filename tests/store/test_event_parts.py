@@ -8,8 +8,8 @@ import random
 from typing import Any
 
 import pytest
-from openlineage_pyspark.store.event_parts import Part, PartParser
-from openlineage_pyspark.store.rows import read_event
+from openlineage_pyspark.store.events.parts import Part, PartParser
+from openlineage_pyspark.store.events.rows import read_event
 from support.lineage_events import company
 
 

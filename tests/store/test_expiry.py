@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.store import schema
 from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.store.events.ingest import EventLine, take
+from openlineage_pyspark.store.events.rows import microseconds
 from openlineage_pyspark.store.expiry import expire
-from openlineage_pyspark.store.ingest import EventLine, take
-from openlineage_pyspark.store.rows import microseconds
 from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.store.tables import schema
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken
 
 DAY = 24 * 60

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.ingest import EventLine, take
-from openlineage_pyspark.store.names import find
-from openlineage_pyspark.store.reach import Direction, Limits, reach
+from openlineage_pyspark.store.events.ingest import EventLine, take
+from openlineage_pyspark.store.questions.names import find
+from openlineage_pyspark.store.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.store.sqlite import Database
 from support.lineage_events import dataset, lineage, run_event, taken, text_of
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.store import schema
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.ingest import EventLine, files_of, lines_of, take
-from openlineage_pyspark.store.rows import identity
+from openlineage_pyspark.store.events.ingest import EventLine, files_of, lines_of, take
+from openlineage_pyspark.store.events.rows import identity
 from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.times import microseconds
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken, text_of
 
@@ -196,7 +196,7 @@ _WRITER = """
 import sys
 import threading
 from pathlib import Path
-from openlineage_pyspark.store.ingest import lines_of, take
+from openlineage_pyspark.store.events.ingest import lines_of, take
 from openlineage_pyspark.store.sqlite import Database
 for _ in range(3):
     with Database(Path(sys.argv[1])) as database:

@@ -10,8 +10,8 @@ import networkx
 import pytest
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
-from openlineage_pyspark.store.pictures import FORMATS
-from openlineage_pyspark.store.reached import Answer
+from openlineage_pyspark.store.questions.pictures import FORMATS
+from openlineage_pyspark.store.questions.reached import Answer
 from support.lineage_events import at, company, company_of_versions, dataset, lineage, run_event, symlink
 
 Fill = Callable[..., Store]

@@ -676,7 +676,7 @@ def test_a_plan_is_carried_out_only_after_a_yes_and_stops_where_a_person_must_ac
     )
     # The first step drops db.b, which needs a Spark.
     command = ["recover", "db.a", "--execute", "--from-step", "2", "--store", str(tmp_path / "s.db")]
-    monkeypatch.setattr("openlineage_pyspark.command.execution.in_folder", lambda _, code: code)
+    monkeypatch.setattr("openlineage_pyspark.command.store.execution.in_folder", lambda _, code: code)
 
     monkeypatch.setattr("builtins.input", lambda _: "n")
     assert main(command) == 1

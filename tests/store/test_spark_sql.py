@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.store import schema
-from openlineage_pyspark.store.spark_rows import coded_rows, write_package
-from openlineage_pyspark.store.spark_sql import Format, create_table, merge, text, translated
-from openlineage_pyspark.store.spark_tables import is_schema_name
+from openlineage_pyspark.store.spark.rows import coded_rows, write_package
+from openlineage_pyspark.store.spark.sql import Format, create_table, merge, text, translated
+from openlineage_pyspark.store.spark.tables import is_schema_name
+from openlineage_pyspark.store.tables import schema
 from support.lineage_events import run_event, text_of
 
 
@@ -66,7 +66,7 @@ def test_executors_make_rows_with_nothing_but_the_package_that_is_shipped(tmp_pa
     write_package(tmp_path / "package.zip")
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); "
-        "from openlineage_pyspark.store.spark_rows import coded_rows; "
+        "from openlineage_pyspark.store.spark.rows import coded_rows; "
         "print([row[0] for row in coded_rows([(sys.argv[2], 'here'), ('nothing', 'there'), (None, '')])])"
     )
     event = text_of([run_event("load", "COMPLETE", 1)])

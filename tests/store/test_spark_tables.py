@@ -19,22 +19,22 @@ from typing import TYPE_CHECKING, Any
 
 import networkx
 import pytest
-from openlineage_pyspark.store import schema
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.events.ingest import EventLine, take
 from openlineage_pyspark.store.expiry import expire
-from openlineage_pyspark.store.ingest import EventLine, take
-from openlineage_pyspark.store.spark_ingest import Origin, take_once, take_stream
-from openlineage_pyspark.store.spark_sql import Format
-from openlineage_pyspark.store.spark_tables import SparkTables
+from openlineage_pyspark.store.spark.ingest import Origin, take_once, take_stream
+from openlineage_pyspark.store.spark.sql import Format
+from openlineage_pyspark.store.spark.tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.times import microseconds
 from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of
 from support.maven import fetched
 from support.spark_jobs import QUICK, SPARK_VERSION
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.reached import Answer
+    from openlineage_pyspark.store.questions.reached import Answer
     from pyspark.sql import SparkSession
 
 JARS = (
@@ -136,7 +136,7 @@ def conf(folder: Path, real_spark: None) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def session(conf: dict[str, str]) -> Iterator[SparkSession]:
     """Return a session; it stops with the module."""
-    from openlineage_pyspark.store.spark_session import session_of
+    from openlineage_pyspark.store.spark.session import session_of
 
     found = session_of(conf)
     found.sparkContext.setLogLevel("OFF")

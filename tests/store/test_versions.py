@@ -8,11 +8,11 @@ from typing import Any
 
 import networkx
 import pytest
-from openlineage_pyspark.store.reach import Direction
-from openlineage_pyspark.store.rows import identity
+from openlineage_pyspark.store.events.rows import identity
+from openlineage_pyspark.store.questions.reach import Direction
+from openlineage_pyspark.store.questions.versions import VersionKey, VersionKind, Versions, reach_versions
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.times import microseconds
-from openlineage_pyspark.store.versions import VersionKey, VersionKind, Versions, reach_versions
 from support.lineage_events import Content, at, company_of_versions, dataset, run_event, symlink, taken
 
 Know = Callable[..., Versions]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import networkx
-from openlineage_pyspark.store.ingest import EventLine, Taken, take
+from openlineage_pyspark.store.events.ingest import EventLine, Taken, take
 from openlineage_pyspark.store.sqlite import Database
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)

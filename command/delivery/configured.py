@@ -1,0 +1,109 @@
+"""The settings and the transport that a job in this environment would get, for the commands that need them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import attrs
+from openlineage_pyspark.command.delivery.spark_conf import SparkConf, SparkPlace, find_spark, read_conf
+from openlineage_pyspark.listener.settings.catalog import find_key
+from openlineage_pyspark.listener.settings.given import PREFIX
+from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
+from openlineage_pyspark.transport import Transport, open_transport
+from openlineage_pyspark.transport.composite import CompositeTransport
+from openlineage_pyspark.transport.file.filesystem import offered
+from openlineage_pyspark.transport.file.transport import FileTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@attrs.frozen
+class Configured:
+    """
+    The configuration that a job would get.
+
+    Args:
+        spark: the Spark whose defaults were read.
+        conf: its configuration, including what the command line adds.
+        search: the YAML files that were looked for.
+        settings: the settings that result from all sources.
+    """
+
+    spark: SparkPlace
+    conf: SparkConf
+    search: tuple[Path, ...]
+    settings: Settings
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for what would be passed to spark-submit."""
+    parser.add_argument(
+        "--conf",
+        "-c",
+        action="append",
+        default=[],
+        type=_pair,
+        metavar="KEY=VALUE",
+        help="a Spark property, as for spark-submit; can be repeated",
+    )
+    parser.add_argument("--properties-file", type=Path, metavar="FILE", help="in place of Spark's spark-defaults.conf")
+
+
+def read(options: argparse.Namespace, environ: Mapping[str, str]) -> Configured:
+    """
+    Read the configuration.
+
+    Args:
+        options: the options that `add_options` adds.
+        environ: the environment.
+    """
+    spark = find_spark(environ)
+    conf = read_conf(spark, environ, options.conf, options.properties_file)
+    search = default_search()
+    return Configured(spark, conf, search, load(conf.values, environ, search))
+
+
+def open_without_driver(options: Mapping[str, Any]) -> Transport:
+    """
+    Create a transport as a job would, with all its parts, even those that need the driver to send.
+
+    Args:
+        options: the transport's options, including `type`.
+
+    Raises:
+        TransportConfigError: there is no such transport, or an option can't be used.
+    """
+    with offered(lambda _location: _HadoopClient()):
+        return open_transport(str(options["type"]), options)
+
+
+def needs_driver(transport: Transport) -> bool:
+    """Return whether a transport, or a part of it, sends through the driver's own Hadoop client."""
+    if isinstance(transport, CompositeTransport):
+        return any(needs_driver(part.transport) for part in transport.parts)
+    return isinstance(transport, FileTransport) and transport.SPOOLED
+
+
+class _HadoopClient:
+    """Stands in for the driver's client, and reaches nothing."""
+
+    def label(self) -> NoReturn:
+        raise OSError("there is no driver here")
+
+    def create(self, _path: str, /) -> NoReturn:
+        raise OSError("there is no driver here")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip().startswith("spark."):
+        # The argument itself is not shown, because it may contain a secret; a name of one of our keys does not.
+        hint = f"; did you mean {PREFIX}{key.strip()}?" if equals and find_key(key.strip()) else ""
+        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, with a key that begins with spark.{hint}")
+    return key.strip(), value

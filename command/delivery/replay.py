@@ -1,0 +1,144 @@
+"""`replay`: sends what earlier applications left in the spool."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.delivery.configured import add_options, read
+from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, close, reachable_parts
+from openlineage_pyspark.command.delivery.spool import add_spool_option, contents, root_for
+from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.listener.start.delivery import named_sender, sender
+from openlineage_pyspark.transport import Delivery
+from openlineage_pyspark.transport.delivery.fan_out import FanOut
+from openlineage_pyspark.transport.spool.place import SpoolError, holds
+from openlineage_pyspark.transport.spool.recovery import RecoveryScope
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from openlineage_pyspark.listener.settings.settings import Settings
+    from openlineage_pyspark.transport import DeliveryCounts, Transport
+
+_DESCRIPTION = """\
+Sends the events that applications which have ended left in the spool to the configured receiver: those of one run in
+their order, a parent's START before those of its children. Events that were meant for another receiver stay, unless
+--to is given. The exit code is 1 if events stay behind."""
+_TICK_SECONDS = 0.1
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("replay", help="send what was left in the spool", description=_DESCRIPTION)
+    add_spool_option(parser)
+    parser.add_argument(
+        "--to",
+        type=address,
+        metavar="URL",
+        help="send everything to this receiver (http: or https:), or write it to this file (file:). "
+        "The configured login and headers are used only if it is on the configured server",
+    )
+    parser.add_argument("--dead", action="store_true", help="try the refused events again too")
+    add_patience(parser)
+    add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """
+    Send what was left in the spool.
+
+    Args:
+        options: `spool`, `to`, `dead`, `patience` and the options that `configured.add_options` adds.
+
+    Returns:
+        The exit code: 1 if something stays behind, 2 if there is no usable receiver or spool.
+    """
+    settings = read(options, os.environ).settings
+    try:
+        root = root_for(settings, options.spool)
+    except SpoolError as problem:
+        complain(str(problem))
+        return 2
+    here = reachable_parts(options, settings)
+    return _replay(root, here, options, settings) if here else 2
+
+
+def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace, settings: Settings) -> int:
+    """Send what is in a spool, and print the result."""
+    screen = Screen()
+    destinations = {part.destination for part in parts}
+    receiver = " and ".join(sorted(destinations))
+    found = contents(root)
+    ours = {(part.destination, sender(settings, part)) for part in parts}
+    meant = [
+        each for each in found if not each.in_use and (options.to or any(each.is_meant_for(*part) for part in ours))
+    ]
+    total = sum(each.waiting + (each.dead if options.dead else 0) for each in meant)
+    if not total:
+        for part in parts:
+            close(part)
+        screen.line(f"no events in {root} wait for {receiver}")
+        return int(_is_left(screen, root, set()))
+    named = named_sender(settings)
+    scope = RecoveryScope(root, any_destination=bool(options.to), dead_letters=options.dead, sender=named)
+    deliveries = FanOut([Delivery(part, recovery=scope) for part in parts])
+    counts = _send(deliveries, total, options.patience, screen)
+    screen.line(f"{counts.sent:,} of {counted(total, 'event')} sent to {receiver}")
+    if counts.failed:
+        screen.line(f"{counts.failed:,} refused for good: openlineage-pyspark spool ls --dead")
+    if counts.dropped:
+        screen.line(f"{counts.dropped:,} can't be read any more")
+    is_left = _is_left(screen, root, {each.directory for each in meant})
+    if not counts.recovering and counts.recovered < total and not is_left:
+        screen.line(f"{total - counts.recovered:,} taken over by another application meanwhile")
+    return int(is_left or bool(counts.failed or counts.dropped))
+
+
+def _is_left(screen: Screen, root: Path, meant: set[Path]) -> bool:
+    """
+    Return whether something stays behind that no other application has taken over, and print what.
+
+    Args:
+        screen: where to print it.
+        root: the spool's root directory.
+        meant: what was to be sent; if the transport hangs, this process may still hold it.
+    """
+    left = [each for each in contents(root) if not each.in_use or (each.directory in meant and holds(each.directory))]
+    waiting = sum(each.waiting for each in left)
+    unreadable = [each for each in left if each.problem]
+    for each in unreadable:
+        screen.line(f"{each.directory} can't be read ({each.problem})")
+    if waiting:
+        screen.line(f"{waiting:,} still waiting in {root}: openlineage-pyspark spool ls")
+    return bool(waiting or unreadable)
+
+
+def _send(delivery: FanOut, total: int, patience: float, screen: Screen) -> DeliveryCounts:
+    """Send the recovered events until each has been answered, or no more get through."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("sending"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # With older versions of rich, a progress bar that is only disabled leaves an empty line behind.
+    console = screen.console if screen.console.is_terminal else Console(quiet=True)
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("events", total=total)
+        answered, since = 0, time.monotonic()
+        delivery.start()
+        try:
+            while time.monotonic() - since < patience:
+                counts = delivery.counts()
+                if not (counts.recovering or counts.pending):
+                    break
+                if counts.sent + counts.failed + counts.dropped > answered:
+                    answered, since = counts.sent + counts.failed + counts.dropped, time.monotonic()
+                    progress.update(bar, completed=answered)
+                time.sleep(_TICK_SECONDS)
+        finally:
+            delivery.close(LAST_SECONDS)
+    return delivery.counts()

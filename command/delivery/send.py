@@ -1,0 +1,146 @@
+"""`send`: delivers the events in files to a receiver."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.delivery.configured import add_options, read
+from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, reachable_parts
+from openlineage_pyspark.command.events.file import EventFileError, read_lines
+from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.transport import Delivery, Event
+from openlineage_pyspark.transport.delivery.fan_out import FanOut
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from openlineage_pyspark.command.events.file import EventJson, Place
+    from openlineage_pyspark.transport import DeliveryCounts, Transport
+
+_DESCRIPTION = """\
+Sends the events in files to a receiver, one after the other in the order of the files. A failed event is tried again,
+as a job does it; an event that the receiver refuses for good is named and skipped. If the receiver stays away, the
+command stops and says which event is the next. The exit code is 1 if an event was not delivered."""
+# How long one call waits for an answer; the call returns earlier if the receiver is away.
+_WAIT_SECONDS = 1.0
+_PAUSE_SECONDS = 0.1
+# So many lines that are no events are named; a file of something else has one in each line.
+_MOST_PROBLEMS = 10
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("send", help="send event files to a receiver", description=_DESCRIPTION)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
+    parser.add_argument(
+        "--to",
+        type=address,
+        metavar="URL",
+        help="the receiver (http: or https:), or a file (file:); by default the configured one. "
+        "A login and headers that are configured for another server are not used",
+    )
+    add_patience(parser)
+    add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """
+    Send the events in some files.
+
+    Args:
+        options: `files`, `to`, `patience` and the options that `configured.add_options` adds.
+
+    Returns:
+        The exit code: 1 if an event was not delivered or a line is not an event, 2 if there is no usable receiver.
+    """
+    settings = read(options, os.environ).settings
+    parts = reachable_parts(options, settings, instead="name another receiver with --to URL")
+    if not parts:
+        return 2
+    sending = Sending(parts, options.patience)
+    skipped, unread = 0, False
+    try:
+        for line in read_lines(options.files):
+            event = None if line.event is None else _event(line.event)
+            if event is None:
+                skipped += 1
+                if skipped <= _MOST_PROBLEMS:
+                    complain(f"{line.place}: {line.problem or 'not an OpenLineage event'}, skipped")
+            elif not sending.send(line.place, event):
+                break
+    except EventFileError as problem:
+        complain(str(problem))
+        unread = True
+    finally:
+        counts = sending.close()
+    receiver = " and ".join(sorted(part.destination for part in parts))
+    if skipped > _MOST_PROBLEMS:
+        more = skipped - _MOST_PROBLEMS
+        complain(f"{counted(more, 'more line')} {'is' if more == 1 else 'are'} skipped")
+    screen = Screen()
+    screen.line(f"{counted(sending.sent, 'event')} sent to {receiver}")
+    if sending.stopped_at is not None:
+        screen.line(f"the receiver did not take {sending.stopped_at}: that event and those after it were not sent")
+    return int(bool(skipped or unread or sending.stopped_at or counts.failed or counts.dropped or counts.pending))
+
+
+class Sending:
+    """
+    Delivers events, each after the answer to the one before it.
+
+    Args:
+        parts: the transports, which each get every event.
+        patience: how many seconds to wait for a receiver.
+
+    Attributes:
+        sent: how many events every receiver has taken.
+        stopped_at: the event that was given up because the receiver stayed away; None if there is none.
+    """
+
+    def __init__(self, parts: Sequence[Transport], patience: float) -> None:
+        self._delivery = FanOut([Delivery(part) for part in parts])
+        self._patience = patience
+        self.sent = 0
+        self.stopped_at: Place | None = None
+
+    def send(self, place: Place, event: Event) -> bool:
+        """Deliver an event, and say so if it is refused; return False if the receiver stays away."""
+        before = self._delivery.counts()
+        self._delivery.submit(event)
+        end = time.monotonic() + self._patience
+        while self._delivery.flush(_WAIT_SECONDS):
+            if time.monotonic() > end:
+                self.stopped_at = place
+                return False
+            time.sleep(_PAUSE_SECONDS)
+        after = self._delivery.counts()
+        if after.failed > before.failed or after.dropped > before.dropped:
+            complain(f"{place}: refused for good, skipped")
+        else:
+            self.sent += 1
+        return True
+
+    def close(self) -> DeliveryCounts:
+        """Close the transports; return the outcomes."""
+        self._delivery.close(0.0 if self.stopped_at else LAST_SECONDS)
+        return self._delivery.counts()
+
+
+def _event(document: EventJson) -> Event | None:
+    """Return an event as it is delivered; None if the document is not one."""
+    if not {"run", "job", "dataset"} & document.keys():
+        return None
+    run = document.get("run")
+    facets = run.get("facets") if isinstance(run, dict) else None
+    about = facets.get("pyspark_event") if isinstance(facets, dict) else None
+    run_id = run.get("runId") if isinstance(run, dict) else None
+    given = about.get("id") if isinstance(about, dict) else None
+    body = json.dumps(document, separators=(",", ":")).encode()
+    # Events of a job or a dataset alone have no run.
+    event = Event(str(run_id or ""), str(document.get("eventType") or "OTHER"), body)
+    return event if not isinstance(given, str) else Event(event.run_id, event.event_type, body, id=given)

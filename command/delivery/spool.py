@@ -1,0 +1,295 @@
+"""`spool ls` and `spool rm`: list what is in the spool, and delete from it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.command.delivery.configured import add_options, read
+from openlineage_pyspark.command.screen import Screen, TableColumn, complain, counted
+from openlineage_pyspark.facets.redaction.redact import Redaction
+from openlineage_pyspark.listener.start.delivery import named_root
+from openlineage_pyspark.transport.spool.content import Content, content, dead_letters
+from openlineage_pyspark.transport.spool.place import (
+    UNREADABLE,
+    SpoolError,
+    default_root,
+    directories,
+    hold,
+    release,
+    remove,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from openlineage_pyspark.listener.settings.settings import Settings
+    from openlineage_pyspark.transport.spool.content import DeadLetter
+
+_DESCRIPTION = "Lists and deletes what is in the spool, in which events wait until the receiver has them."
+_LS = """\
+Lists the applications that have events in the spool: how many events wait to be sent, how many the receiver refused for
+good, their size, the age of the oldest, whether the application is running, and where the events go."""
+_RM = """\
+Deletes the events of applications that have ended; they are never sent. Without --yes it only says what it would
+delete. An application that is running keeps its events."""
+_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("spool", help="list or delete events that wait on disk", description=_DESCRIPTION)
+    below = parser.add_subparsers(metavar="COMMAND", required=True)
+    ls = below.add_parser("ls", help="list them", description=_LS)
+    add_spool_option(ls)
+    ls.add_argument("--dead", action="store_true", help="list the refused events too, with the receiver's answers")
+    ls.add_argument("--json", action="store_true", help="print JSON")
+    add_options(ls)
+    ls.set_defaults(run=run)
+    rm = below.add_parser("rm", help="delete them", description=_RM)
+    rm.add_argument("ids", nargs="+", metavar="ID", help="the id of an application, as `spool ls` prints it")
+    rm.add_argument("--yes", action="store_true", help="delete, and do not only say what would be deleted")
+    add_spool_option(rm)
+    add_options(rm)
+    rm.set_defaults(run=run_removal)
+
+
+def add_spool_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the spool's directory."""
+    parser.add_argument(
+        "--spool", type=_directory, metavar="DIR", help="the spool's directory; by default the configured one"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """
+    List what is in the spool.
+
+    Args:
+        options: `spool`, `dead`, `json` and the options that `configured.add_options` adds.
+
+    Returns:
+        The exit code: 1 if something in it can't be read, 2 if there can be no spool.
+    """
+    screen = Screen()
+    try:
+        root = root_for(read(options, os.environ).settings, options.spool)
+    except SpoolError as problem:
+        complain(str(problem))
+        return 2
+    held = contents(root)
+    damaged = unreadable(root)
+    try:
+        letters = {each.directory: dead_letters(each.directory) for each in held if options.dead and each.dead}
+    except SpoolError as problem:
+        complain(str(problem))
+        return 1
+    if options.json:
+        screen.json(
+            {"spool": str(root), "applications": [_document(each, letters) for each in held], "damaged": damaged}
+        )
+    elif held:
+        _list(screen, root, held)
+    else:
+        screen.line(f"no events in {root}")
+    if not options.json:
+        for directory, dead in letters.items():
+            _list_dead(screen, directory, dead)
+    for name in damaged:
+        complain(f"{root / name} was damaged and set aside; its events are not sent any more")
+    return int(bool(damaged) or any(each.problem for each in held))
+
+
+def run_removal(options: argparse.Namespace) -> int:
+    """
+    Delete the events of some applications.
+
+    Args:
+        options: `ids`, `yes`, `spool` and the options that `configured.add_options` adds.
+
+    Returns:
+        The exit code: 1 if something was not deleted, 2 if there can be no spool.
+    """
+    screen = Screen()
+    try:
+        root = root_for(read(options, os.environ).settings, options.spool)
+    except SpoolError as problem:
+        complain(str(problem))
+        return 2
+    held = {each.directory.name: each for each in contents(root)}
+    damaged = unreadable(root)
+    done, would = True, False
+    for name in options.ids:
+        if name in damaged:
+            would = True
+            if options.yes:
+                remove(root / name)
+            screen.line(f"{'deleted' if options.yes else 'would delete'} the damaged {name}")
+        elif name not in held:
+            complain(f"{root} holds no application {name}: openlineage-pyspark spool ls lists the ids")
+            done = False
+        elif held[name].in_use or (options.yes and not _delete(held[name].directory)):
+            complain(f"{name} is kept: the application is running")
+            done = False
+        else:
+            would = True
+            each = held[name]
+            events = f"{counted(each.waiting, 'waiting event')} and {counted(each.dead, 'refused event')}"
+            what = "what can't be read" if each.problem else events
+            screen.line(f"{'deleted' if options.yes else 'would delete'} {what} of {name}")
+    if would and not options.yes:
+        screen.line("nothing was deleted: add --yes to delete")
+    return int(not done)
+
+
+def root_for(settings: Settings, named: Path | None) -> Path:
+    """
+    Return the spool's root for a command; if the spool is switched off, the one that may hold older events.
+
+    Args:
+        settings: the settings, which may name one.
+        named: the root named on the command line, which takes precedence.
+
+    Raises:
+        SpoolError: there is no home directory for the default root, or the configured root can't be read.
+    """
+    root = named or named_root(settings) or default_root()
+    if problem := _problem_with(root):
+        raise SpoolError(f"{root} can't be read ({problem})")
+    return root
+
+
+def contents(root: Path) -> list[Content]:
+    """Return what each application has in a spool, oldest first."""
+    return [content(directory) for directory in directories(root)]
+
+
+def unreadable(root: Path) -> list[str]:
+    """Return the names of the directories that were set aside because their database was damaged."""
+    return sorted(path.name for path in root.glob(f"*{UNREADABLE}"))
+
+
+def age(seconds: float) -> str:
+    """Format a time span in its largest unit, such as `3 h`."""
+    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), (1, "s"))
+    return f"{max(0, int(seconds // size))} {unit}"
+
+
+def _age_of(time_of_epoch: float) -> str:
+    return age(time.time() - time_of_epoch)
+
+
+def _delete(directory: Path) -> bool:
+    """Delete an application's directory; return False if another process holds it."""
+    try:
+        if not hold(directory):
+            return False
+    except OSError:
+        return False
+    remove(directory)
+    release(directory)
+    return not directory.exists()
+
+
+def _directory(text: str) -> Path:
+    path = Path(text)
+    # A configured directory is created when it is needed; if the one named here does not exist, the name is wrong.
+    problem = _problem_with(path) or ("" if path.exists() else "there is no such directory")
+    if problem:
+        raise argparse.ArgumentTypeError(f"{text} can't be read ({problem})")
+    return path
+
+
+def _problem_with(directory: Path) -> str:
+    """Return why a directory can't be read; empty if it can, or does not exist."""
+    try:
+        next(directory.iterdir(), None)
+    except FileNotFoundError:
+        return ""
+    except OSError as problem:
+        return str(problem.strerror)
+    return ""
+
+
+def _list(screen: Screen, root: Path, held: Sequence[Content]) -> None:
+    """Print a table for each receiver: an address of any length has a line of its own."""
+    from rich.filesize import decimal
+
+    screen.heading(str(root))
+    for destination in dict.fromkeys(each.destination for each in held if not each.problem):
+        rows = []
+        for each in held:
+            if each.problem or each.destination != destination:
+                continue
+            oldest = "-" if each.oldest is None else _age_of(each.oldest)
+            owner = "running" if each.in_use else "ended"
+            numbers = (f"{each.waiting:,}", f"{each.dead:,}", decimal(each.size), oldest, owner)
+            name = _shown_name(each)
+            rows.append((*numbers, name or each.directory.name))
+            if name:
+                rows.append(("", "", "", "", "", each.directory.name))
+        screen.line()
+        screen.line(f"to {destination}")
+        titles = ("waiting", "refused", "size", "oldest")
+        columns = [
+            *(TableColumn(title, right=True) for title in titles),
+            TableColumn("state"),
+            TableColumn("application, id", 31),
+        ]
+        screen.table(columns, rows)
+    for each in held:
+        if each.problem:
+            screen.line()
+            screen.line(f"{each.directory.name} can't be read: {each.problem}")
+
+
+def _list_dead(screen: Screen, directory: Path, letters: Sequence[DeadLetter]) -> None:
+    screen.line()
+    screen.heading(f"refused, of {directory.name}")
+    rows = []
+    for letter in letters:
+        event = letter.event
+        rows.append((event.event_type, _age_of(letter.since), event.run_id, letter.reason))
+        if letter.answer:
+            rows.append(("", "", "", f"-> {letter.answer}"))
+    columns = (
+        TableColumn("event"),
+        TableColumn("since", right=True),
+        TableColumn("run", 12),
+        TableColumn("why", 30, wrap=True),
+    )
+    screen.table(columns, rows)
+
+
+def _shown_name(each: Content) -> str:
+    return Redaction().text(each.application)
+
+
+def _document(each: Content, letters: dict[Path, list[DeadLetter]]) -> dict[str, Any]:
+    """Return what is known of one application, for programs."""
+    found: dict[str, Any] = {
+        "id": each.directory.name,
+        "application": _shown_name(each),
+        "to": each.destination,
+        "running": each.in_use,
+        "waiting": each.waiting,
+        "refused": each.dead,
+        "bytes": each.size,
+        "oldest": each.oldest,
+        "problem": each.problem,
+    }
+    if each.directory in letters:
+        found["refused_events"] = [
+            {
+                "run": letter.event.run_id,
+                "event": letter.event.event_type,
+                "since": letter.since,
+                "reason": letter.reason,
+                "answer": letter.answer,
+            }
+            for letter in letters[each.directory]
+        ]
+    return found

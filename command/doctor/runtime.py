@@ -1,0 +1,205 @@
+"""Checks of what a driver with this interpreter would run in: Python, the package and its hook, Spark and Java."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import re
+import shutil
+import site
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.delivery.spark_conf import numbers
+from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from openlineage_pyspark.command.delivery.spark_conf import SparkPlace
+
+_DISTRIBUTION = "openlineage-pyspark"
+_HOOK = "openlineage_pyspark.pth"
+_LAUNCHER = "openlineage-pyspark-python"
+_ACTIVATION = "openlineage_pyspark.listener.start.hook"
+_OLDEST_SPARK, _NEWEST_SPARK = (3, 5), (4, 3)
+_JAVA_SECONDS = 60
+# The keys for the driver's Python, strongest first, as spark-submit looks them up.
+_DRIVER_CONF = ("spark.pyspark.driver.python", "spark.pyspark.python")
+_DRIVER_VARIABLES = ("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON")
+
+
+def look_at_python(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
+    """
+    Check this interpreter, and whether the driver would run in it.
+
+    Args:
+        spark: the Spark that it would start.
+        conf: the Spark configuration.
+        environ: the environment.
+    """
+    here = f"{platform.python_version()}, {sys.executable}"
+    removed = sys.version_info >= (3, 12) and importlib.util.find_spec("distutils") is None
+    if removed and numbers(spark.version or spark.package_version or "") == _OLDEST_SPARK:
+        yield Diagnosis(
+            PROBLEM, "Python", f"{here}: Spark 3.5 needs distutils", "Use Python 3.11 or install setuptools."
+        )
+    else:
+        yield Diagnosis(OK, "Python", here)
+    source, driver = _driver_python(conf, environ)
+    if driver and not _is_this_python(driver):
+        remedy = f"Where spark-submit starts the job, look there too: {driver} -m openlineage_pyspark doctor"
+        yield Diagnosis(WARNING, "driver's Python", f"{source} is {driver}, which is not this one", remedy)
+
+
+def _driver_python(conf: Mapping[str, str], environ: Mapping[str, str]) -> tuple[str, str]:
+    """Return the setting that names the driver's Python, and its value; both empty if there is none."""
+    named = [(key, conf[key]) for key in _DRIVER_CONF if conf.get(key)]
+    named += [(variable, environ[variable]) for variable in _DRIVER_VARIABLES if environ.get(variable)]
+    return named[0] if named else ("", "")
+
+
+def _is_this_python(command: str) -> bool:
+    found = shutil.which(command)
+    # Compared by folder, because python, python3 and jupyter of one environment count as one; links are not followed,
+    # because the interpreters of two environments may be links to the same file.
+    return found is not None and Path(found).absolute().parent == Path(sys.executable).absolute().parent
+
+
+def look_at_package(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
+    """
+    Check this package, and the hook that attaches the listener to a new SparkContext.
+
+    Args:
+        spark: the Spark that the hook acts on.
+        conf: the Spark configuration.
+        environ: the environment.
+    """
+    here = Path(__file__).parents[2]
+    version = metadata.version(_DISTRIBUTION)
+    yield Diagnosis(
+        OK, "package", f"{_DISTRIBUTION} {version} with openlineage-python {_version_of('openlineage-python')}, {here}"
+    )
+    folders = {Path(folder) for folder in (*site.getsitepackages(), site.getusersitepackages())}
+    files = sorted(str(found) for folder in folders for found in folder.glob(f"*{_HOOK}"))
+    where = ", ".join(files) or f"no {_HOOK} in {', '.join(sorted(map(str, folders)))}"
+    source, driver = _driver_python(conf, environ)
+    if Path(driver).name == _LAUNCHER:
+        yield Diagnosis(OK, "hook", f"brought by the launcher, which {source} names")
+    elif spark.package is None:
+        yield Diagnosis(NOTE, "hook", f"{where}; whether it acts can't be seen without pyspark")
+    elif _hook_is_active(spark.package):
+        yield Diagnosis(OK, "hook", f"active in this interpreter, {where}")
+    else:
+        remedy = (
+            f"Install the wheel of {_DISTRIBUTION} into this environment (an editable install has no hook), "
+            f"or start the driver by spark.pyspark.driver.python={_LAUNCHER}, "
+            "or call openlineage_pyspark.register(spark) in the job."
+        )
+        yield Diagnosis(PROBLEM, "hook", f"not active, so that configuration alone does nothing: {where}", remedy)
+
+
+def _hook_is_active(package: Path) -> bool:
+    """Return whether an import of pyspark's context module would go through the hook, without importing it."""
+    folder = package / "core" if (package / "core" / "context.py").exists() else package
+    name = ".".join([*folder.relative_to(package.parent).parts, "context"])
+    for finder in sys.meta_path:
+        spec = finder.find_spec(name, [str(folder)], None)
+        if spec is not None:
+            return getattr(getattr(spec.loader, "exec_module", None), "__module__", "") == _ACTIVATION
+    return False
+
+
+def look_at_spark(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Diagnosis]:
+    """
+    Check which Spark there is, and whether the probe can be loaded into it.
+
+    Args:
+        spark: where it is.
+        conf: the Spark configuration.
+        environ: the environment.
+    """
+    if spark.package is None:
+        remedy = "Install it (pip install pyspark), or run this command where spark-submit runs the job."
+        yield Diagnosis(PROBLEM, "PySpark", "can't be imported in this interpreter", remedy)
+    else:
+        yield Diagnosis(OK, "PySpark", f"{spark.package_version or 'of an unknown version'}, {spark.package}")
+    remote = "spark.remote" in conf or environ.get("SPARK_REMOTE")
+    if remote or environ.get("SPARK_CONNECT_MODE_ENABLED"):
+        remedy = "Put the listener on the Connect server."
+        yield Diagnosis(
+            PROBLEM, "Spark Connect", "the driver is elsewhere, and this Python has no JVM beside it", remedy
+        )
+    if spark.version is None:
+        if spark.home is not None and not remote:
+            remedy = "Set SPARK_HOME to a whole Spark, or install pyspark in place of pyspark-client."
+            yield Diagnosis(PROBLEM, "Spark", f"{spark.home} holds no jars of Spark", remedy)
+        return
+    yield _of_version(spark, spark.version)
+    if spark.package_version and numbers(spark.package_version) != numbers(spark.version):
+        found = f"PySpark is {spark.package_version}, and Spark in {spark.home} is {spark.version}"
+        yield Diagnosis(WARNING, "versions", found, "Unset SPARK_HOME, or install the PySpark of that version.")
+    if spark.jar_version("janino") is None:
+        remedy = "Use Spark as it is distributed: the probe is compiled with the Janino that comes with it."
+        yield Diagnosis(PROBLEM, "Janino", f"no jar of it in {spark.jars}", remedy)
+    java_listener = spark.jar_version("openlineage-spark")
+    if java_listener is not None:
+        found = f"openlineage-spark {java_listener} is in {spark.jars}"
+        yield Diagnosis(NOTE, "Java listener", f"{found}; it does nothing while spark.extraListeners is without it")
+
+
+def _of_version(spark: SparkPlace, version: str) -> Diagnosis:
+    found = f"{version}, {spark.home}"
+    if numbers(version) < _OLDEST_SPARK:
+        return Diagnosis(PROBLEM, "Spark", f"{found}: older than 3.5", "Use Spark 3.5 or newer.")
+    if numbers(version) > _NEWEST_SPARK:
+        remedy = f"See whether there is a newer {_DISTRIBUTION}."
+        return Diagnosis(WARNING, "Spark", f"{found}: newer than what this version was tested with", remedy)
+    return Diagnosis(OK, "Spark", found)
+
+
+def look_at_java(spark: SparkPlace, environ: Mapping[str, str]) -> Diagnosis:
+    """
+    Check the Java that Spark would start.
+
+    Args:
+        spark: the Spark, which determines the Java that is needed.
+        environ: the environment, for JAVA_HOME.
+    """
+    home = environ.get("JAVA_HOME", "").strip()
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java", path=environ.get("PATH"))
+    where = f"{java}{' by JAVA_HOME' if home else ''}"
+    oldest, newest = _javas(numbers(spark.version or spark.package_version or ""))
+    remedy = f"Install Java {oldest} or newer{f', up to {newest}' if newest else ''}, or set JAVA_HOME to it."
+    if java is None:
+        return Diagnosis(PROBLEM, "Java", "JAVA_HOME is not set, and there is no java on the PATH", remedy)
+    try:
+        started = subprocess.run(  # noqa: S603 - the Java that Spark itself would start
+            [java, "-version"], capture_output=True, text=True, errors="replace", timeout=_JAVA_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else type(problem).__name__
+        return Diagnosis(PROBLEM, "Java", f"{where} can't be run ({reason})", remedy)
+    found = re.search(r"version \"([^\"]+)\"", started.stderr + started.stdout)
+    if found is None:
+        return Diagnosis(WARNING, "Java", f"{where} does not report its version", remedy)
+    number = int((re.match(r"(?:1\.)?(\d+)", found[1]) or ["", "0"])[1])
+    if number < oldest or (newest and number > newest):
+        return Diagnosis(PROBLEM, "Java", f"{found[1]}, {where}: this Spark does not run on it", remedy)
+    return Diagnosis(OK, "Java", f"{found[1]}, {where}")
+
+
+def _javas(spark: tuple[int, ...]) -> tuple[int, int]:
+    """Return the oldest and the newest Java that a Spark runs on; 0 if there is no newest one."""
+    # Java 24 removed the security manager, which Spark up to 4.0 calls.
+    return 8 if spark == (3, 5) else 17, 23 if spark in {(3, 5), (4, 0)} else 0
+
+
+def _version_of(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "(missing)"

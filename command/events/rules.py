@@ -1,0 +1,300 @@
+"""
+The rules for events that no schema can express.
+
+They cover the order and completeness of runs, what an event's parts mean, and texts that look like credentials.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.facets.redaction.names import is_secret
+from openlineage_pyspark.transport.event import TERMINAL_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openlineage_pyspark.command.events.file import EventJson, Place
+
+ORDER = "order"
+"""A run begins with its only START, has one terminal event and nothing after that; its parent started before it."""
+COMPLETENESS = "completeness"
+"""A run has a START and a terminal event, and keeps its job."""
+NAMES = "names"
+"""Each name is there, only once, and consists of characters that receivers accept."""
+COLUMN_LINEAGE = "column lineage"
+"""Each source is an input with that field in its schema, each target a field of the output."""
+TRANSFORMATIONS = "transformations"
+"""Each source has a transformation that the specification knows; none that influences rows is DIRECT."""
+CREDENTIALS = "credentials"
+"""No text looks like a credential."""
+
+SPECIFICATION = "specification"
+"""An event has the form that the specification requires."""
+
+# The namespaces that Marquez accepts (its class NamespaceName).
+_ACCEPTED_NAMESPACE = re.compile(r"[a-zA-Z:;=/0-9_\-.@+]{1,1024}")
+_VOCABULARY = {
+    "DIRECT": {"IDENTITY", "TRANSFORMATION", "AGGREGATION"},
+    "INDIRECT": {"FILTER", "JOIN", "GROUP_BY", "SORT", "WINDOW", "CONDITIONAL"},
+}
+
+# Whether it is the name of a secret is checked after a pattern has matched it.
+_NAME = r"(?P<name>[\w.-]{1,100})"
+# Replacements for secrets that were removed: ?, ***, xxxxx, <...>, ${...}, [REDACTED], (redacted).
+_TAKEN_OUT = r"(?:[?*x]+(?![^\s'\"&;,)@])|<|\$\{|[\[(*]*redacted)"
+
+CREDENTIAL_KINDS: dict[str, re.Pattern[str]] = {
+    # The scheme is left out: searching for its beginning takes time quadratic in the text's length.
+    "a password in a URL": re.compile(rf"://[^\s/:@?#'\"]*:(?!{_TAKEN_OUT})[^\s/@'\"]+@", re.IGNORECASE),
+    "a credential in a URL or connection string": re.compile(
+        rf"[?&;]{_NAME}=(?!{_TAKEN_OUT})[^\s&;'\"]", re.IGNORECASE
+    ),
+    "a credential among options": re.compile(
+        # What follows the name may be the next option, so it is not consumed.
+        rf"(?<![\w.-]){_NAME}(?=['\"`]?\s{{0,99}}(?:=>?\s{{0,99}}|:\s{{0,99}})?['\"](?!{_TAKEN_OUT})[^'\"]+['\"])",
+        re.IGNORECASE,
+    ),
+    "an Authorization header": re.compile(r"\b(?:bearer|basic)\s+(?=\D{0,99}\d)[a-z0-9._~+/-]{16,}", re.IGNORECASE),
+    "an AWS access key": re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    "a JSON Web Token": re.compile(r"\beyJ[\w-]{8,999}\.eyJ[\w-]{8,9999}\.[\w-]{8}"),
+    "a private key": re.compile(r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY"),
+}
+"""The pattern of each kind of credential, by its name."""
+
+_ONLY_TAKEN_OUT = re.compile(rf"{_TAKEN_OUT}.*|", re.IGNORECASE | re.DOTALL)
+
+
+@attrs.frozen
+class Finding:
+    """
+    One thing that is wrong.
+
+    Args:
+        place: the location of the event that shows it.
+        rule: the rule that is broken.
+        run_id: the id of the event's run; empty if it is not known.
+        job: the name of its job; empty if it is not known.
+        problem: what is wrong, as a clause.
+    """
+
+    place: Place
+    rule: str
+    run_id: str
+    job: str
+    problem: str
+
+
+@attrs.frozen
+class _Step:
+    place: Place
+    type: str
+    job: tuple[str, str]
+    parent: str | None
+
+
+class RunRules:
+    """
+    Checks the rules about whole runs: add all events one by one, then get the findings.
+
+    The events must be those of whole runs, in the order in which they were sent.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[_Step]] = {}
+        self._events = 0
+        # For each run, the position of its first event, and of its START, among all events.
+        self._begun: dict[str, int] = {}
+        self._started: dict[str, int] = {}
+
+    @property
+    def count(self) -> int:
+        """How many runs there are."""
+        return len(self._runs)
+
+    def add(self, place: Place, event: EventJson) -> tuple[str, str]:
+        """
+        Add the next event; one that lacks a run, a job or a type belongs to no run.
+
+        Args:
+            place: its location.
+            event: the parsed JSON.
+
+        Returns:
+            The id of its run and the name of its job; empty if it belongs to no run.
+        """
+        try:
+            run_id, kind = event["run"]["runId"], event.get("eventType", "OTHER")
+            job = event["job"]["namespace"], event["job"]["name"]
+            parent = event["run"].get("facets", {}).get("parent", {}).get("run", {}).get("runId")
+        except (AttributeError, KeyError, TypeError):
+            return "", ""
+        if not all(isinstance(text, str) for text in (run_id, kind, *job)):
+            return "", ""
+        self._runs.setdefault(run_id, []).append(_Step(place, kind, job, parent if isinstance(parent, str) else None))
+        self._begun.setdefault(run_id, self._events)
+        if kind == "START":
+            self._started.setdefault(run_id, self._events)
+        self._events += 1
+        return run_id, job[1]
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong with the runs."""
+        for run_id, steps in self._runs.items():
+            for rule, step, problem in (*_order(steps), *_one_job(steps), *self._parents(run_id, steps)):
+                yield Finding(step.place, rule, run_id, step.job[1], problem)
+
+    def _parents(self, run_id: str, steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
+        for parent in dict.fromkeys(step.parent for step in steps):
+            # A parent without events here, such as a scheduler's task, was started somewhere else.
+            if (
+                parent is not None
+                and parent in self._runs
+                and self._started.get(parent, self._events) > self._begun[run_id]
+            ):
+                yield ORDER, steps[0], f"begins before the START of its parent {parent}"
+
+
+def _order(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
+    starts = [step for step in steps if step.type == "START"]
+    terminal = [index for index, step in enumerate(steps) if step.type in TERMINAL_TYPES]
+    if not starts:
+        yield COMPLETENESS, steps[0], "0 START events"
+    elif len(starts) > 1:
+        yield ORDER, starts[1], f"{len(starts)} START events"
+    elif steps[0].type != "START":
+        yield ORDER, steps[0], f"begins with {steps[0].type}"
+    if not terminal:
+        yield COMPLETENESS, steps[-1], "0 terminal events"
+    elif len(terminal) > 1:
+        yield ORDER, steps[terminal[1]], f"{len(terminal)} terminal events"
+    if terminal and terminal[0] != len(steps) - 1:
+        after = steps[terminal[0] + 1]
+        yield ORDER, after, f"{after.type} after {steps[terminal[0]].type}"
+
+
+def _one_job(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
+    jobs = sorted({step.job for step in steps})
+    if len(jobs) > 1:
+        other = next(step for step in steps if step.job != steps[0].job)
+        yield COMPLETENESS, other, f"belongs to several jobs: {jobs}"
+
+
+def event_findings(place: Place, event: EventJson) -> Iterator[Finding]:
+    """
+    Yield what is wrong with one event by itself.
+
+    Args:
+        place: its location.
+        event: the parsed JSON, which has the form that the specification requires.
+    """
+    found = [(NAMES, problem) for problem in _names(event)]
+    for output in event.get("outputs", []):
+        facet = output.get("facets", {}).get("columnLineage")
+        if facet is not None:
+            where = f"columnLineage of {output['name']}"
+            found += [(COLUMN_LINEAGE, f"{where}: {problem}") for problem in _sources(event, output, facet)]
+            found += [(TRANSFORMATIONS, f"{where}: {problem}") for problem in _ways(facet)]
+    for rule, problem in found:
+        yield Finding(place, rule, event["run"]["runId"], event["job"]["name"], problem)
+
+
+def _names(event: EventJson) -> Iterator[str]:
+    identities = [("job", event["job"])]
+    for kind in ("inputs", "outputs"):
+        datasets = event.get(kind, [])
+        identities += [(kind, dataset) for dataset in datasets]
+        times = Counter((dataset["namespace"], dataset["name"]) for dataset in datasets)
+        for name in sorted(name for name, count in times.items() if count > 1):
+            yield f"{kind}: {name} occurs more than once"
+        for dataset in datasets:
+            links = dataset.get("facets", {}).get("symlinks", {}).get("identifiers", [])
+            identities += [(f"symlink of {dataset['name']}", link) for link in links]
+    for where, identity in identities:
+        if not _ACCEPTED_NAMESPACE.fullmatch(identity["namespace"]):
+            yield f"{where}: namespace {identity['namespace']!r} has characters that Marquez refuses"
+        if not identity["name"]:
+            yield f"{where}: the name is empty"
+
+
+def _sources(event: EventJson, output: EventJson, facet: EventJson) -> Iterator[str]:
+    # Including the output itself: a statement such as UPDATE reads what it writes.
+    fields = {
+        (dataset["namespace"], dataset["name"]): set(_paths(_schema(dataset)))
+        for dataset in [output, *event.get("inputs", [])]
+    }
+    columns = set(_paths(_schema(output)))
+    for column in sorted(facet["fields"].keys() - columns):
+        yield f"column {column!r} is not in the output's schema"
+    for where, edge in _edges(facet):
+        source = edge["namespace"], edge["name"]
+        if source not in fields:
+            yield f"{where}: dataset {source} is not in inputs"
+        elif edge["field"] not in fields[source]:
+            yield f"{where}: field {edge['field']!r} is not in the schema of {source}"
+
+
+def _ways(facet: EventJson) -> Iterator[str]:
+    for where, edge in _edges(facet):
+        if not edge.get("transformations"):
+            yield f"{where}: the edge from {edge['field']!r} has no transformation"
+        for way in edge.get("transformations", []):
+            if way.get("subtype") not in _VOCABULARY.get(way["type"], ()):
+                yield f"{where}: {way['type']} {way.get('subtype')} is no transformation"
+            if where == _DATASET_LIST and way["type"] == "DIRECT":
+                yield f"{where}: {edge['field']!r} is DIRECT"
+
+
+_DATASET_LIST = "dataset list"
+
+
+def _edges(facet: EventJson) -> Iterator[tuple[str, EventJson]]:
+    for column, value in facet["fields"].items():
+        for edge in value["inputFields"]:
+            yield f"column {column!r}", edge
+    for edge in facet.get("dataset", []):
+        yield _DATASET_LIST, edge
+
+
+def _schema(dataset: EventJson) -> list[EventJson]:
+    fields: list[EventJson] = dataset.get("facets", {}).get("schema", {}).get("fields", [])
+    return fields
+
+
+def _paths(fields: list[EventJson]) -> Iterator[str]:
+    """Yield each dotted path to a field, with and without the levels of arrays and maps."""
+    for field in fields:
+        yield field["name"]
+        for inner in _paths(field.get("fields", [])):
+            yield f"{field['name']}.{inner}"
+            if field["name"] in {"_element", "key", "value"}:
+                yield inner
+
+
+def credentials_in(document: object) -> Iterator[str]:
+    """
+    Yield where a text looks like a credential, and like which kind; the text itself is not repeated.
+
+    Args:
+        document: the parsed JSON.
+    """
+    pending = [("", "", document)]
+    while pending:
+        where, name, value = pending.pop()
+        if isinstance(value, str):
+            kinds = [kind for kind, form in CREDENTIAL_KINDS.items() if _holds(form, value)]
+            if is_secret(name) and not _ONLY_TAKEN_OUT.fullmatch(value):
+                kinds.append("the value of a credential, by its name")
+            yield from (f"{where} holds what looks like {kind}" for kind in kinds)
+        elif isinstance(value, dict):
+            parts = [(f"{where}.{key}" if where else key, key, inner) for key, inner in value.items()]
+            pending += reversed(parts)
+        elif isinstance(value, list):
+            pending += [(f"{where}[{place}]", name, inner) for place, inner in reversed([*enumerate(value)])]
+
+
+def _holds(form: re.Pattern[str], text: str) -> bool:
+    return any("name" not in found.groupdict() or is_secret(found["name"]) for found in form.finditer(text))

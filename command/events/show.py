@@ -1,0 +1,277 @@
+"""`show`: lineage as a table."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.command.events.file import EventFileError, read_lines
+from openlineage_pyspark.command.events.runs import latest_outputs, names_of, runs_of, state_of
+from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_views
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from openlineage_pyspark.command.events.runs import ReportedDataset, Run, SourceColumn, State
+    from openlineage_pyspark.command.screen import Screen
+    from openlineage_pyspark.facets.model.dataset import Identifier
+    from openlineage_pyspark.facets.report import Names
+
+_DESCRIPTION = """\
+Prints where each column of each output comes from, then the runs: how each ended, when it started, its seconds, rows,
+the end of its id, and its job. A dataset that was written more than once is shown as its last completed run left it.
+In a terminal a row is one line, and long texts are cut; in a pipe nothing is cut, for example before `less -S`."""
+# So many lines that are no events are named; a file of something else has one problem in each line.
+_MOST_PROBLEMS = 3
+
+_GRAPHS = ("json", "mermaid", "dot", "html", "svg")
+_FORMAT = "default: table; the others print the graph, with --output what lies around that"
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("show", help="print the lineage in event files", description=_DESCRIPTION)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
+    parser.add_argument(
+        "--output",
+        metavar="NAME",
+        help="only this output: its table, its path, or the last part of either; * matches any text",
+    )
+    parser.add_argument("--column", metavar="NAME", help="only this column; * matches any text")
+    parser.add_argument("--json", action="store_true", help="print the table and the runs as JSON")
+    parser.add_argument("--format", choices=("table", *_GRAPHS), default="table", help=_FORMAT)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """
+    Show the lineage of some files.
+
+    Args:
+        options: `files`, `output`, `column` and `json`.
+
+    Returns:
+        The exit code: 1 if a file can't be read, a line is not an event, or there is nothing to show.
+    """
+    from openlineage_pyspark.command.screen import Screen, complain
+
+    if options.format != "table":
+        return _draw(options)
+    problems: list[str] = []
+    try:
+        runs = runs_of(_states(options.files, problems))
+    except EventFileError as problem:
+        complain(str(problem))
+        return 1
+    for problem_of_line in problems[:_MOST_PROBLEMS]:
+        complain(f"{problem_of_line}, skipped")
+    if len(problems) > _MOST_PROBLEMS:
+        complain(f"{len(problems) - _MOST_PROBLEMS:,} more lines are skipped")
+    if not runs:
+        complain(f"no run events in {', '.join(options.files)}: was the job started with a transport of type file?")
+        return 1
+    names = names_of(runs)
+    outputs = latest_outputs(runs)
+    if options.output is not None or options.column is not None:
+        found = [(each, output) for each, output in outputs if _is_meant(output, names, options)]
+        if not found:
+            complain(_nothing_found(outputs, names, options))
+            return 1
+        outputs, runs = found, [each for each in runs if any(each is writer for writer, _ in found)]
+    if options.json:
+        Screen().json(_document(outputs, runs, options.column))
+    else:
+        _show(Screen(), outputs, runs, names, options.column)
+    return int(bool(problems))
+
+
+def _draw(options: argparse.Namespace) -> int:
+    """Print the graph of some files, or what lies around one output or column."""
+    from openlineage_pyspark.command.screen import complain
+    from openlineage_pyspark.command.view import opened_from, reason_of
+    from openlineage_pyspark.page.formats import text_of
+    from openlineage_pyspark.store.errors import StoreError
+
+    if options.json or (options.column is not None and options.output is None):
+        complain("--format takes no --json; --column needs --output")
+        return 2
+    problems: list[str] = []
+    around = ".".join(filter(None, (options.output, options.column)))
+    try:
+        with opened_from([Path(file) for file in options.files], problems) as store:
+            sys.stdout.write(text_of(store.graph(around), options.format))
+    except (StoreError, OSError, EOFError, zlib.error) as problem:
+        complain(reason_of(problem))
+        return 1
+    for problem_of_line in problems[:_MOST_PROBLEMS]:
+        complain(problem_of_line)
+    return int(bool(problems))
+
+
+def _states(files: Sequence[str], problems: list[str]) -> Iterator[State]:
+    """Yield the states that run events report; dataset events and job events are skipped."""
+    for line in read_lines(files):
+        if line.event is None:
+            problems.append(f"{line.place}: {line.problem}")
+        elif "run" in line.event:
+            try:
+                yield state_of(line.event)
+            except ValueError as problem:
+                problems.append(f"{line.place}: {problem}")
+        elif not {"job", "dataset"} & line.event.keys():
+            problems.append(f"{line.place}: not an OpenLineage event")
+
+
+def _is_meant(output: ReportedDataset, names: Names, options: argparse.Namespace) -> bool:
+    return _is_named(output, names, options.output) and _has_column(output, options.column)
+
+
+def _is_named(output: ReportedDataset, names: Names, wanted: str | None) -> bool:
+    if wanted is None:
+        return True
+    own = (output.dataset.name, *output.other_names)
+    short = (names.of(output.dataset), f"{output.dataset.namespace}/{output.dataset.name}")
+    last = (name.rsplit("/", 1)[-1].rsplit(".", 1)[-1] for name in own)
+    ends = (output.dataset.name.endswith(f"/{wanted}"),)
+    return any(ends) or any(fnmatchcase(name, wanted) for name in (*own, *short, *last))
+
+
+def _has_column(output: ReportedDataset, wanted: str | None) -> bool:
+    return wanted is None or any(fnmatchcase(column, wanted) for column, _ in output.columns or ())
+
+
+def _nothing_found(outputs: Sequence[tuple[Run, ReportedDataset]], names: Names, options: argparse.Namespace) -> str:
+    named = [output for _, output in outputs if _is_named(output, names, options.output)]
+    if named and options.column is not None:
+        columns = (column for output in named for column, _ in output.columns or () if column != EVERY_ROW)
+        return f"no column {options.column}; columns: {', '.join(dict.fromkeys(columns)) or 'none'}"
+    known = ", ".join(names.of(output.dataset) for _, output in outputs) or "none"
+    return f"no output {options.output}; outputs with column lineage: {known}"
+
+
+def _show(
+    screen: Screen,
+    outputs: Sequence[tuple[Run, ReportedDataset]],
+    runs: Sequence[Run],
+    names: Names,
+    column: str | None,
+) -> None:
+    from openlineage_pyspark.command.screen import counted
+
+    screen.heading("COLUMN LINEAGE")
+    for namespace in names.used(_shown_datasets(outputs)):
+        screen.line(names.remark(namespace))
+    for each, output in outputs:
+        rows = "rows unknown" if output.rows is None else counted(output.rows, "row")
+        screen.line()
+        screen.heading(f"{names.of(output.dataset)}: {rows}, {each.state}")
+        for line in reads_views(names.of(read.dataset) for read in _views(each)):
+            screen.line(f"  {line}")
+        _show_columns(screen, output, names, column)
+    screen.line()
+    _show_runs(screen, runs)
+
+
+def _views(run: Run) -> Iterator[ReportedDataset]:
+    return (read for read in run.last.inputs if read.is_view)
+
+
+def _shown_datasets(outputs: Iterable[tuple[Run, ReportedDataset]]) -> Iterator[Identifier]:
+    for _, output in outputs:
+        yield output.dataset
+        yield from (edge.dataset for _, edges in output.columns or () for edge in edges)
+
+
+def _show_columns(screen: Screen, output: ReportedDataset, names: Names, wanted: str | None) -> None:
+    from openlineage_pyspark.command.screen import TableColumn
+
+    rows = []
+    for column, edges in output.columns or ():
+        if wanted is not None and not fnmatchcase(column, wanted):
+            continue
+        if not edges:
+            rows.append((column, "-", NO_SOURCE))
+        for place, edge in enumerate(edges):
+            source = f"{names.of(edge.dataset)}.{edge.field}"
+            rows.append(("" if place else column, source, how(edge.kinds, edge.expression)))
+    column_title, source_title, how_title = HEADINGS
+    columns = (TableColumn(column_title, 12), TableColumn(source_title, 20), TableColumn(how_title, 11, cut_end=True))
+    screen.table(columns, rows)
+
+
+def _show_runs(screen: Screen, runs: Sequence[Run]) -> None:
+    from openlineage_pyspark.command.screen import TableColumn
+
+    days = {each.first.time.date() for each in runs if each.first.time is not None}
+    one_day = f" on {next(iter(days))}" if len(days) == 1 else ""
+    rows = []
+    for each in runs:
+        count = "-" if each.rows is None else f"{each.rows:,}"
+        seconds = "-" if each.seconds is None else f"{each.seconds:.1f}"
+        pattern = "%H:%M:%S" if one_day else "%Y-%m-%d %H:%M:%S"
+        started = "-" if each.first.time is None else each.first.time.strftime(pattern)
+        rows.append((each.state, started, seconds, count, _end_of(each.last.run_id), each.last.job))
+        if each.last.error:
+            rows.append(("", "", "", "", "", f"  {each.last.error}"))
+    screen.heading(f"RUNS{one_day}, times in UTC")
+    columns = (
+        *(TableColumn("state"), TableColumn("started", 19), TableColumn("seconds", right=True)),
+        *(TableColumn("rows", right=True), TableColumn("run", 12), TableColumn("job", 20)),
+    )
+    screen.table(columns, rows)
+
+
+def _end_of(run_id: str) -> str:
+    """Return the last part of an id: runs that begin within a minute share the first part."""
+    return run_id.rpartition("-")[2][-12:]
+
+
+def _document(
+    outputs: Iterable[tuple[Run, ReportedDataset]], runs: Iterable[Run], wanted: str | None
+) -> dict[str, Any]:
+    """Return what is shown, for programs: all names and ids in full."""
+    return {
+        "outputs": [
+            {
+                "namespace": output.dataset.namespace,
+                "name": output.dataset.name,
+                "table": output.table,
+                "run": each.last.run_id,
+                "state": each.state,
+                "rows": output.rows,
+                "views": [{"namespace": v.dataset.namespace, "name": v.dataset.name} for v in _views(each)],
+                "columns": [
+                    {"column": None if column == EVERY_ROW else column, "sources": [*map(_source, edges)]}
+                    for column, edges in output.columns or ()
+                    if wanted is None or fnmatchcase(column, wanted)
+                ],
+            }
+            for each, output in outputs
+        ],
+        "runs": [
+            {
+                "run": each.last.run_id,
+                "job": each.last.job,
+                "state": each.state,
+                "started": each.first.time.isoformat() if each.first.time else None,
+                "seconds": each.seconds,
+                "rows": each.rows,
+                "error": each.last.error,
+            }
+            for each in runs
+        ],
+    }
+
+
+def _source(edge: SourceColumn) -> dict[str, Any]:
+    return {
+        "namespace": edge.dataset.namespace,
+        "name": edge.dataset.name,
+        "field": edge.field,
+        "kinds": list(edge.kinds),
+        "expression": edge.expression,
+    }

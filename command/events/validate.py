@@ -1,0 +1,198 @@
+"""`validate`: event files against the rules of order and completeness, and against the specification."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.command.events.file import EventFileError, read_lines
+from openlineage_pyspark.command.events.rules import (
+    CREDENTIALS,
+    SPECIFICATION,
+    Finding,
+    RunRules,
+    credentials_in,
+    event_findings,
+)
+from openlineage_pyspark.command.events.specification import SchemaError, Schemas, Shape
+from openlineage_pyspark.command.screen import Screen, complain, counted
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from openlineage_pyspark.command.events.file import EventJson, Line
+
+_DESCRIPTION = """\
+Checks events in the order in which they were sent: a run begins with its only START, has one terminal event and nothing
+after it; its parent has started before it; each source of the column lineage is an input that has the field;
+transformations are those of the specification; nothing looks like a credential; and every event has the required
+fields, or with --spec is valid against the JSON Schemas. An event that was sent again with the same id is counted, and
+is no finding. The exit code is 1 if there is a finding. Needs the package jsonschema."""
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("validate", help="check event files", description=_DESCRIPTION)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
+    parser.add_argument(
+        "--spec",
+        type=Path,
+        metavar="DIR",
+        help="the folder `spec` of the OpenLineage repository, to check every facet against its JSON Schemas",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Validate some files.
+
+    Args:
+        options: `files`, `spec` and `json`.
+
+    Returns:
+        The exit code: 1 where there is a finding or no event, 2 where the schemas can't be used.
+    """
+    try:
+        schemas = Schemas(options.spec) if options.spec else Shape()
+        check = Check(schemas)
+        for line in read_lines(options.files):
+            check.add(line)
+    except SchemaError as problem:
+        complain(str(problem))
+        return 2
+    except EventFileError as problem:
+        complain(str(problem))
+        return 1
+    findings = check.findings()
+    if options.json:
+        Screen().json(_document(check, findings, schemas))
+    else:
+        _print(Screen(), check, findings, schemas)
+    return int(bool(findings) or not check.events)
+
+
+class Check:
+    """The checks of some lines, which are those of whole runs in the order of their sending.
+
+    Args:
+        schemas: what each event is checked against.
+
+    Attributes:
+        events: how many lines hold an object, without repeats.
+        repeats: how many hold one that was there before, id (`run.facets.pyspark_event.id`) and all: delivery is
+            at least once. They are not checked.
+        without_run: how many of the events are of a job or a dataset alone, and are not checked.
+        misshapen: how many break the specification, so that their names and lineage are not checked.
+        custom: how many facets of each name have no schema of their own.
+    """
+
+    def __init__(self, schemas: Schemas | Shape) -> None:
+        self._schemas = schemas
+        self._runs = RunRules()
+        self._found: list[Finding] = []
+        self._files: dict[str, int] = {}
+        self._seen: dict[str, bytes] = {}
+        self.events = self.repeats = self.without_run = self.misshapen = 0
+        self.custom: Counter[str] = Counter()
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self._runs.count
+
+    def add(self, line: Line) -> None:
+        """Check the next line."""
+        event = line.event
+        self._files.setdefault(line.place.file, len(self._files))
+        if event is None:
+            self._found.append(Finding(line.place, SPECIFICATION, "", "", line.problem))
+            return
+        if self._is_repeat(event):
+            self.repeats += 1
+            return
+        self.events += 1
+        if "run" not in event and {"job", "dataset"} & event.keys():
+            self.without_run += 1
+            return
+        run_id, job = self._runs.add(line.place, event)
+        try:
+            problems = self._schemas.problems(event)
+            if not problems:
+                self._found += event_findings(line.place, event)
+                self.custom.update(self._schemas.custom_facets(event))
+        except RecursionError:
+            problems = ["it is nested too deep to be checked"]
+        self.misshapen += bool(problems)
+        self._found += [Finding(line.place, CREDENTIALS, run_id, job, problem) for problem in credentials_in(event)]
+        self._found += [Finding(line.place, SPECIFICATION, run_id, job, problem) for problem in problems]
+
+    def findings(self) -> list[Finding]:
+        """Return what is wrong with all lines so far, in their order."""
+        found = [*self._found, *self._runs.findings()]
+        return sorted(found, key=lambda finding: (self._files[finding.place.file], finding.place.line))
+
+    def _is_repeat(self, event: EventJson) -> bool:
+        try:
+            event_id = event["run"]["facets"]["pyspark_event"]["id"]
+            digest = hashlib.sha256(json.dumps(event, sort_keys=True).encode()).digest()
+            before = self._seen.get(event_id)
+        except (KeyError, TypeError, RecursionError):
+            return False
+        if before is None:
+            self._seen[event_id] = digest
+        # Two events of one id that differ are both judged.
+        return before == digest
+
+
+def _print(screen: Screen, check: Check, findings: Sequence[Finding], schemas: Schemas | Shape) -> None:
+    for finding in findings:
+        of_run = f" [{finding.job}, run {finding.run_id}]" if finding.run_id else ""
+        screen.line(f"{finding.place}: {finding.rule}: {finding.problem}{of_run}")
+    count = counted(len(findings), "finding") if findings else "no findings"
+    screen.heading(f"{count} in {counted(check.events, 'event')} of {counted(check.runs, 'run')}")
+    for remark in _remarks(check, schemas):
+        screen.line(remark, indent=2)
+
+
+def _remarks(check: Check, schemas: Schemas | Shape) -> Iterator[str]:
+    """Yield what was checked, and what was not."""
+    yield f"specification: {schemas.checked}"
+    if schemas.unchecked_formats:
+        yield f"not checked: {', '.join(schemas.unchecked_formats)}; pip install 'jsonschema[format]'"
+    yield "order, completeness, names, column lineage, transformations: checked"
+    yield "credentials: checked by their form; a password that is a plain word can't be recognised"
+    if check.repeats:
+        yield f"not checked: {counted(check.repeats, 'repeat')}, which are allowed: the same event with the same id"
+    if check.misshapen:
+        yield f"not checked: names and lineage of events that break the specification: {check.misshapen:,}"
+    if check.without_run:
+        yield f"not checked: {counted(check.without_run, 'event')} of a job or a dataset alone"
+    if check.custom:
+        names = ", ".join(f"{name} ({count})" for name, count in sorted(check.custom.items()))
+        yield f"custom facets, checked for the common fields only: {names}"
+
+
+def _document(check: Check, findings: Sequence[Finding], schemas: Schemas | Shape) -> dict[str, Any]:
+    """Return the result, for programs."""
+    return {
+        "findings": [
+            {
+                "file": finding.place.file,
+                "line": finding.place.line,
+                "rule": finding.rule,
+                "problem": finding.problem,
+                "run": finding.run_id,
+                "job": finding.job,
+            }
+            for finding in findings
+        ],
+        "events": check.events,
+        "runs": check.runs,
+        "repeats": check.repeats,
+        "remarks": [*_remarks(check, schemas)],
+    }

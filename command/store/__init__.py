@@ -1,0 +1,1 @@
+"""The commands that fill, ask and keep a lineage store."""

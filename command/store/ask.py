@@ -1,0 +1,139 @@
+"""`upstream`, `downstream` and `between`: where data come from, and what is made from them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.screen import Screen, TableColumn
+from openlineage_pyspark.command.store_option import add_store, asking
+from openlineage_pyspark.page.formats import text_of
+from openlineage_pyspark.store.questions.pictures import FORMATS
+from openlineage_pyspark.store.questions.reached import Grain, id_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openlineage_pyspark.store.answers import Store
+    from openlineage_pyspark.store.questions.reached import Answer, Link, Node
+
+_PLACE = """a dataset, or DATASET.COLUMN; the end of a name is enough, such as `orders` for `s3://lake/sales/orders`"""
+_THING = f"""{_PLACE}; or DATASET@VERSION, DATASET@latest, DATASET@TIME, job:NAME or run:ID"""
+_AS_OF = "answer for an earlier time, such as 2026-01-31T12:00:00Z or 2d (two days ago)"
+_BY = "what is listed; default: columns for a column, snapshots (versions) for a version and a run, else tables"
+_UPSTREAM = "Shows where a dataset, a column, a version, a job or a run comes from, the closest first."
+_DOWNSTREAM = "Shows what is made from a dataset, a column, a version, by a job or a run, the closest first."
+_BETWEEN = "Shows the ways from one dataset or column to another, and nothing else."
+
+_FORMATS = ("table", "json", *FORMATS, "html", "svg")
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the commands to the command line."""
+    for name, help_, description in (
+        ("upstream", "where a dataset or a column comes from", _UPSTREAM),
+        ("downstream", "what is made from a dataset or a column", _DOWNSTREAM),
+    ):
+        parser = commands.add_parser(name, help=help_, description=description)
+        parser.add_argument("thing", metavar="THING", help=_THING)
+        parser.add_argument("--depth", type=_positive, metavar="N", help="pass at most N jobs")
+        parser.add_argument("--by", choices=[grain.value for grain in Grain], default="", help=_BY)
+        _add_options(parser)
+        parser.set_defaults(run=asking(_reached), question=name)
+    parser = commands.add_parser("between", help="the ways from one thing to another", description=_BETWEEN)
+    parser.add_argument("source", metavar="FROM", help=_PLACE)
+    parser.add_argument("target", metavar="TO", help="the same")
+    _add_options(parser)
+    parser.set_defaults(run=asking(_between))
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--direct", action="store_true", help="leave out columns that only decide about rows")
+    parser.add_argument("--as-of", default="", metavar="TIME", help=_AS_OF)
+    parser.add_argument("--ever", action="store_true", help="count what jobs did once and do no longer")
+    parser.add_argument("--format", choices=_FORMATS, default="table", help="default: table")
+    add_store(parser)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+def _reached(store: Store, options: argparse.Namespace) -> int:
+    ask = store.upstream if options.question == "upstream" else store.downstream
+    how_far = {"depth": options.depth, "direct": options.direct, "as_of": options.as_of, "ever": options.ever}
+    answer = ask(options.thing, **how_far, by=options.by)
+    return _print(store, answer, options)
+
+
+def _between(store: Store, options: argparse.Namespace) -> int:
+    answer = store.between(
+        options.source, options.target, direct=options.direct, as_of=options.as_of, ever=options.ever
+    )
+    if options.format == "table" and not answer.links:
+        Screen().line(f"no way leads from {options.source} to {options.target}")
+        return 0
+    return _print(store, answer, options)
+
+
+def _print(store: Store, answer: Answer, options: argparse.Namespace) -> int:
+    if options.format == "table":
+        _print_table(Screen(), answer)
+    elif options.format in FORMATS:
+        sys.stdout.write(FORMATS[options.format](answer))
+    elif options.format == "json" and not _is_graph(answer, options):
+        Screen().json(answer.to_dict())
+    else:
+        graph = store.graph_of(answer, direct=options.direct, as_of=options.as_of, ever=options.ever)
+        if options.format == "json":
+            Screen().json({"question": answer.question, "start": id_of(answer.start), **graph.to_dict()})
+        else:
+            sys.stdout.write(text_of(graph, options.format))
+    return 0
+
+
+def _is_graph(answer: Answer, options: argparse.Namespace) -> bool:
+    """Return whether the graph's JSON says all: it has no versions, and no edges between jobs."""
+    by_job = getattr(options, "by", "") == Grain.JOB.value
+    return not by_job and not any(node.kind in ("version", "run") for node in answer.all_nodes)
+
+
+def _print_table(screen: Screen, answer: Answer) -> None:
+    if not answer.links:
+        screen.line(f"nothing in the store is {answer.question} of {answer.start.label}")
+        return
+    kinds = {node.kind for node in answer.all_nodes}
+    how = _HOWS["version" if "version" in kinds else "column" if "column" in kinds else "dataset"]
+    rows = [
+        (str(link.depth), *(_label(node, kinds) for node in (link.source, link.target)), *how(link), link.job)
+        for link in answer.links
+    ]
+    columns = [TableColumn("depth", right=True), TableColumn("from", 20), TableColumn("to", 20), TableColumn("job", 12)]
+    if how is not _HOWS["dataset"]:
+        columns.insert(3, TableColumn("how", 20, cut_end=True))
+    screen.table(columns, rows)
+
+
+def _label(node: Node, kinds: set[str]) -> str:
+    return f"{node.label} (every row)" if "column" in kinds and node.kind == "dataset" else node.label
+
+
+def _how_of_column(link: Link) -> tuple[str, ...]:
+    return (f"{', '.join(dict.fromkeys(link.kinds))} {next(filter(None, link.expressions), '')}".rstrip(),)
+
+
+def _how_of_version(link: Link) -> tuple[str, ...]:
+    if link.kept:
+        return ("keeps its rows",)
+    by = f"run {link.last_run}" if link.batch is None else f"run {link.last_run}, batch {link.batch}"
+    return (f"{by}, version inferred" if link.inferred else by,)
+
+
+_HOWS: dict[str, Callable[[Link], tuple[str, ...]]] = {
+    "column": _how_of_column,
+    "dataset": lambda _: (),
+    "version": _how_of_version,
+}

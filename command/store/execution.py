@@ -1,0 +1,116 @@
+"""Carries a plan of recovery out, step by step."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.screen import Screen, complain, counted
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.recovery.formats import as_text, in_folder
+from openlineage_pyspark.store.spark.session import session_of, told
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.recovery.plan import Plan, Step
+    from pyspark.sql import SparkSession
+
+_FAILED = 1
+# What is repeated is lineage like any other, if the configuration says where it goes.
+_OWN = {"spark.app.name": "recovery", "spark.openlineage.disabled": "false"}
+
+
+def execute(plan: Plan, conf: Mapping[str, str], *, ask: bool, begin: int = 1) -> int:
+    """
+    Carry a plan out, and stop at the first step that fails.
+
+    Args:
+        plan: the plan.
+        conf: the configuration of the Spark session that runs its SQL.
+        ask: whether to ask before the first step, and what a person does.
+        begin: the number of the first step.
+
+    Returns:
+        0 if all was done, else 1.
+
+    Raises:
+        StoreError: the plan has no such step.
+    """
+    if not 1 <= begin <= max(1, len(plan.steps)):
+        raise StoreError(f"the plan has {counted(len(plan.steps), 'step')}, and none with the number {begin}")
+    sys.stdout.write(as_text(plan))
+    if not plan.steps:
+        return 0
+    if ask and not _agreed(f"Carry out {counted(len(plan.steps) - begin + 1, 'step')}? [y/N] "):
+        return _FAILED
+    screen, session = Screen(), _Session(conf)
+    try:
+        for number, step in enumerate(plan.steps, 1):
+            if number < begin:
+                continue
+            screen.line(f"{number}/{len(plan.steps)} {step.title}")
+            if problem := _do(step, session, ask=ask):
+                complain(f"step {number} was not done: {problem}")
+                complain(f"when that is mended, go on with --from-step {number}, on the same plan")
+                return _FAILED
+    finally:
+        session.stop()
+    return 0
+
+
+def _do(step: Step, session: _Session, *, ask: bool) -> str:
+    """Do a step, and return why it failed; empty if it did not."""
+    if not step.language:
+        if step.action == "stop" and not ask:
+            return ""
+        if not ask:
+            return "a person must do it. Leave --yes out, or name SQL that corrects the data by --correct-with"
+        return "" if _agreed("Is this done? [y/N] ") else "it is not done"
+    for code in step.code:
+        Screen().line(code, indent=2)
+        sys.stdout.flush()
+        problem = session.run(code) if step.language == "sql" else _shell(step, code, session)
+        if problem:
+            return problem
+    return ""
+
+
+def _shell(step: Step, code: str, session: _Session) -> str:
+    if step.action == "run":
+        # Another Spark may need what this one holds, such as a metastore in a folder.
+        session.stop()
+    status = subprocess.run(["/bin/sh", "-c", in_folder(step, code)], check=False).returncode  # noqa: S603 (it was shown)
+    return f"the command ended with {status}" if status else ""
+
+
+def _agreed(question: str) -> bool:
+    try:
+        return input(question).strip().lower() in {"y", "yes"}
+    except EOFError:
+        return False
+
+
+class _Session:
+    """A Spark session that is started when it is needed."""
+
+    def __init__(self, conf: Mapping[str, str]) -> None:
+        self._conf = conf
+        self._session: SparkSession | None = None
+
+    def run(self, sql: str) -> str:
+        """Run a statement, and return why it failed; empty if it did not."""
+        try:
+            if self._session is None:
+                self._session = session_of({**_OWN, **self._conf})
+            with told("Spark refused it"):
+                self._session.sql(sql).collect()
+        except StoreError as problem:
+            return str(problem)
+        return ""
+
+    def stop(self) -> None:
+        """Stop the session, if there is one."""
+        if self._session is not None:
+            self._session.stop()
+            self._session = None

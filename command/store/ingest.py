@@ -1,0 +1,165 @@
+"""`ingest`: takes events into a store."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.store.spark_ingest import add_ingest_options, refuse_ingest_options, run_ingest
+from openlineage_pyspark.command.store_option import (
+    add_store,
+    is_in_spark,
+    path_of,
+    refuse_spark_options,
+    refuse_stores,
+)
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.events.files import STANDARD_INPUT
+from openlineage_pyspark.store.events.ingest import EventLine, Taken, files_of, lines_of, take, without_cycle_collection
+from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.transport.spool.content import spooled_bodies
+from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, directories
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_DESCRIPTION = """\
+Takes events into a lineage store, which `upstream`, `downstream` and the other questions then ask. The events may be of
+any producer. Taking the same ones again changes nothing."""
+_PATHS = "event files, also gzipped; folders of them; a spool, whose events stay in it; - for standard input"
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("ingest", help="take events into a lineage store", description=_DESCRIPTION)
+    parser.add_argument("paths", nargs="*", type=Path, metavar="FILE", help=_PATHS)
+    add_store(parser)
+    add_ingest_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """
+    Take events into a store.
+
+    Args:
+        options: `paths` and `store`.
+
+    Returns:
+        The exit code: 1 if a line was no event or a file could not be read, 2 without a store, without a file, and for
+        options that a store in a file does not take.
+    """
+    if is_in_spark(options):
+        return run_ingest(options)
+    unread: list[str] = []
+    try:
+        refuse_ingest_options(options)
+        paths = _named(options.paths)
+        path = Path(path_of(options))
+        refuse_spark_options(options, str(path))
+        refuse_stores(each for each in paths if str(each) != STANDARD_INPUT)
+        with Database(path) as database, without_cycle_collection():
+            taken = _take(database, paths, unread)
+    except StoreError as problem:
+        complain(str(problem))
+        return 2
+    screen = Screen()
+    screen.line(f"{taken.events:,} event{'' if taken.events == 1 else 's'} taken into {path}")
+    for reason in taken.reasons:
+        complain(reason)
+    if taken.rejected:
+        are = "is no event; it is" if taken.rejected == 1 else "are no events; they are"
+        complain(f"{taken.rejected:,} of the lines {are} in the store's table `rejected`")
+    for problem_of_file in unread:
+        complain(problem_of_file)
+    return int(bool(taken.rejected or unread))
+
+
+def _named(paths: list[Path]) -> list[Path]:
+    """
+    Return the paths to read.
+
+    Raises:
+        StoreError: there is none, or nothing is at any of them: then no store is made.
+    """
+    if not paths:
+        raise StoreError("name event files, folders of them, or - for standard input")
+    if not any(str(path) == STANDARD_INPUT or path.exists() for path in paths):
+        raise StoreError(f"there is no file {' and no file '.join(map(str, paths))}")
+    return paths
+
+
+def _take(database: Database, paths: list[Path], unread: list[str]) -> Taken:
+    """Take paths in, with a bar on the terminal, if there is one."""
+    if not sys.stderr.isatty():
+        return take(database, _lines(paths, unread, lambda _: None))
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        *(BarColumn(), DownloadColumn(), TimeRemainingColumn()),
+        TextColumn("{task.fields[events]:,} events"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=_size(paths), events=0)
+        lines = _lines(paths, unread, lambda count: progress.advance(task, count))
+        return take(database, lines, progress=lambda taken: progress.update(task, events=taken.events))
+
+
+def _size(paths: list[Path]) -> int | None:
+    """Return how many bytes there are to read; None if it can't be known before."""
+    if any(str(path) == STANDARD_INPUT for path in paths):
+        return None
+    size = 0
+    for path in paths:
+        for file in (*files_of(path), *(each / DATABASE for each in _spools(path))):
+            with suppress(OSError):
+                size += file.stat().st_size
+    return size
+
+
+def _lines(paths: list[Path], unread: list[str], read: Callable[[int], None]) -> Iterator[EventLine]:
+    for path in paths:
+        spools = _spools(path)
+        for spool in spools:
+            yield from _spooled(spool, unread)
+            read((spool / DATABASE).stat().st_size if (spool / DATABASE).exists() else 0)
+        files = files_of(path)
+        if not files and not spools:
+            unread.append(f"{path} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz), and is no spool")
+        for file in files:
+            yield from _readable(file, unread, read)
+
+
+def _spools(path: Path) -> list[Path]:
+    """Return the applications' folders of a spool: those in it, or itself if it is one of them."""
+    if not path.is_dir():
+        return []
+    return [path.absolute()] if (path / DATABASE).is_file() else directories(path)
+
+
+def _spooled(directory: Path, unread: list[str]) -> Iterator[EventLine]:
+    """Return the events of one application in a spool, which stay there: they are still sent."""
+    try:
+        bodies = spooled_bodies(directory)
+    except SpoolError as problem:
+        unread.append(str(problem))
+        return
+    for place, body in bodies:
+        if body:
+            yield EventLine(place, body.decode(errors="replace"))
+        else:
+            unread.append(f"{place} is damaged")
+
+
+def _readable(file: Path, unread: list[str], read: Callable[[int], None]) -> Iterator[EventLine]:
+    """Return the lines of a file, as far as it can be read."""
+    try:
+        yield from lines_of(file, read)
+    except (OSError, EOFError, zlib.error) as problem:
+        unread.append(f"{file} can't be read: {getattr(problem, 'strerror', None) or problem}")

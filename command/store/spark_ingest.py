@@ -1,0 +1,173 @@
+"""`ingest --spark`, `store compact` and `store views`: a store in the tables of a catalog."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.screen import Screen, complain
+from openlineage_pyspark.command.store_option import add_spark, pairs, schema_of, session_for
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.spark.functions import FUNCTIONS
+from openlineage_pyspark.store.spark.ingest import Origin, take_once, take_stream
+from openlineage_pyspark.store.spark.sql import Format
+from openlineage_pyspark.store.spark.tables import SparkTables
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.events.ingest import Taken
+
+_WRONG = 2
+_INTO = "with --spark: the schema that holds the store, such as lake.lineage"
+_FROM = (
+    "with --spark: a folder or a file of events of any file system that Spark reads, kafka://HOST:PORT/TOPIC, or "
+    "store:CATALOG.SCHEMA for the events of another store"
+)
+_FORMAT = "with --spark: how new tables are stored; by default what the catalog is for"
+_STREAM = "with --spark: take only what is new since the last time, by a streaming query"
+_EVERY = "with --stream: go on, and look for new events that often, such as '1 minute'"
+_CHECKPOINT = "with --stream: the folder in which Spark notes how far it is"
+_OPTION = "with --spark: an option of Spark's source, such as kafka.security.protocol=SSL"
+_COMPACT = "Merges small files and repeated rows of a store in Spark's tables. No ingest may run at the same time."
+_VIEWS = (
+    "Makes the views table_edges and column_edges and, from Spark 4 on, the table functions upstream_tables and "
+    "downstream_tables, so that SQL alone asks the store."
+)
+
+
+def add_ingest_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `ingest --spark`."""
+    parser.add_argument("--into", metavar="CATALOG.SCHEMA", help=_INTO)
+    parser.add_argument("--from", dest="origins", action="append", default=[], metavar="PATH", help=_FROM)
+    parser.add_argument("--source-option", action="append", default=[], metavar="KEY=VALUE", help=_OPTION)
+    parser.add_argument("--format", dest="table_format", choices=[each.value for each in Format], help=_FORMAT)
+    parser.add_argument("--stream", action="store_true", help=_STREAM)
+    parser.add_argument("--every", default="", metavar="INTERVAL", help=_EVERY)
+    parser.add_argument("--checkpoint", default="", metavar="DIR", help=_CHECKPOINT)
+
+
+def refuse_ingest_options(options: argparse.Namespace) -> None:
+    """
+    Refuse the options of `ingest --spark` for a store that is a file.
+
+    Args:
+        options: those of `add_ingest_options`.
+
+    Raises:
+        StoreError: one of them is given.
+    """
+    values = (
+        *(("--into", options.into), ("--from", options.origins), ("--source-option", options.source_option)),
+        *(("--format", options.table_format), ("--stream", options.stream), ("--every", options.every)),
+        ("--checkpoint", options.checkpoint),
+    )
+    given = [name for name, value in values if value]
+    if given:
+        need = "needs" if len(given) == 1 else "need"
+        raise StoreError(f"{', '.join(given)} {need} --spark, for a store in Spark's tables")
+
+
+def add_below(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `compact` and `views` below `store`."""
+    for name, help_, description, run in (
+        ("compact", "merge small files in Spark's tables", _COMPACT, run_compact),
+        ("views", "make views and table functions in Spark's tables", _VIEWS, run_views),
+    ):
+        parser = parts.add_parser(name, help=help_, description=description)
+        parser.add_argument("--store", required=True, metavar="CATALOG.SCHEMA", help="the store's schema")
+        add_spark(parser)
+        parser.set_defaults(run=run)
+
+
+def run_ingest(options: argparse.Namespace) -> int:
+    """
+    Take events into a store in Spark's tables.
+
+    Args:
+        options: those of `add_ingest_options`, and of `add_spark`.
+
+    Returns:
+        The exit code: 1 if a line was no event, 2 if nothing could be read or written.
+    """
+    try:
+        name, origins = _asked(options)
+        format_ = Format(options.table_format) if options.table_format else None
+        tables = SparkTables.make(session_for(name, options), name, format_)
+        found = [_take(tables, origin, options) for origin in origins]
+    except StoreError as problem:
+        complain(str(problem))
+        return _WRONG
+    return _tell(name, found)
+
+
+def run_views(options: argparse.Namespace) -> int:
+    """
+    Make the views and the table functions of a store.
+
+    Returns:
+        The exit code: 2 if the catalog holds no views, or the functions can't be made.
+    """
+    try:
+        name = schema_of(options, "store views")
+        tables = SparkTables(session_for(name, options), name)
+        # A catalog without views can be asked by the functions still.
+        holder = tables.make_functions()
+        Screen().line(
+            f"{holder} has the functions {' and '.join(FUNCTIONS)}" if holder else "table functions need Spark 4"
+        )
+        tables.make_views()
+    except StoreError as problem:
+        complain(str(problem))
+        return _WRONG
+    Screen().line(f"{options.store} has the views table_edges and column_edges")
+    return 0
+
+
+def run_compact(options: argparse.Namespace) -> int:
+    """
+    Merge small files and repeated rows of a store.
+
+    Returns:
+        The exit code: 2 if it can't be done.
+    """
+    try:
+        name = schema_of(options, "store compact")
+        SparkTables(session_for(name, options), name).compact()
+    except StoreError as problem:
+        complain(str(problem))
+        return _WRONG
+    Screen().line(f"{options.store} is compact")
+    return 0
+
+
+def _asked(options: argparse.Namespace) -> tuple[str, list[Origin]]:
+    """
+    Return the schema of the store, and where events come from.
+
+    Raises:
+        StoreError: one of both is missing.
+    """
+    name = options.into or options.store
+    addresses = [*options.origins, *map(str, options.paths)]
+    if not name or not addresses:
+        raise StoreError("name the schema and the events: --into CATALOG.SCHEMA --from PATH")
+    if len(addresses) > 1 and (options.stream or options.every):
+        raise StoreError("a stream takes events from one place: name one --from")
+    return name, [Origin(address, pairs(options.source_option)) for address in addresses]
+
+
+def _take(tables: SparkTables, origin: Origin, options: argparse.Namespace) -> Taken:
+    if options.stream or options.every:
+        return take_stream(tables, origin, checkpoint=options.checkpoint, every=options.every)
+    return take_once(tables, origin)
+
+
+def _tell(name: str, found: list[Taken]) -> int:
+    events, rejected = sum(taken.events for taken in found), sum(taken.rejected for taken in found)
+    Screen().line(f"{events:,} event{'' if events == 1 else 's'} taken into {name}")
+    for taken in found:
+        for reason in taken.reasons:
+            complain(reason)
+    if rejected:
+        are = "is no event; it is" if rejected == 1 else "are no events; they are"
+        complain(f"{rejected:,} of the lines {are} in the store's table `rejected`")
+    return int(bool(rejected))

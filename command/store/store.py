@@ -1,0 +1,149 @@
+"""`store`: what is done with a lineage store as a whole."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.screen import Screen, TableColumn, complain
+from openlineage_pyspark.command.store import spark_ingest
+from openlineage_pyspark.command.store_option import (
+    add_store,
+    file_of,
+    is_in_spark,
+    path_of,
+    refuse_spark_options,
+    session_for,
+)
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.expiry import expire
+from openlineage_pyspark.store.spark.tables import SparkTables
+from openlineage_pyspark.store.sqlite import Database
+from openlineage_pyspark.store.times import time_of
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.expiry import Expired
+
+_REBUILD = """\
+Makes all tables of a store anew from the events in it. This also makes a store of an older version one of this version.
+Other processes may read it meanwhile, and those that write wait for up to a minute."""
+_EXPIRE = """\
+Drops the runs that are older, with their events and versions. What is current stays: the newest version of each
+dataset, what each job does now, and all that newer versions were made from."""
+_OLDER = "a time such as 2026-01-31, or an age such as 90d"
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the commands to the command line."""
+    parser = commands.add_parser("store", help="look after a lineage store", description="Looks after a lineage store.")
+    below = parser.add_subparsers(metavar="COMMAND", required=True)
+    rebuild = below.add_parser("rebuild", help="make all tables anew from the events", description=_REBUILD)
+    add_store(rebuild)
+    rebuild.set_defaults(run=run_rebuild)
+    old = below.add_parser("expire", help="drop what is old", description=_EXPIRE)
+    old.add_argument("--older-than", required=True, metavar="TIME", help=_OLDER)
+    old.add_argument("--dry-run", action="store_true", help="only say what would be dropped")
+    old.add_argument("--json", action="store_true", help="print JSON")
+    add_store(old)
+    old.set_defaults(run=run_expiry)
+    spark_ingest.add_below(below)
+
+
+def run_rebuild(options: argparse.Namespace) -> int:
+    """
+    Make all tables of a store anew.
+
+    Args:
+        options: `store`.
+
+    Returns:
+        The exit code: 2 if there is no such store.
+    """
+    try:
+        path = file_of(options, "store rebuild")
+        with Database(path, migrate=False, create=False) as database:
+            count = _rebuild(database)
+    except StoreError as problem:
+        complain(str(problem))
+        return 2
+    Screen().line(f"all tables of {path} made anew from {count:,} event{'' if count == 1 else 's'}")
+    return 0
+
+
+def _rebuild(database: Database) -> int:
+    """Rebuild with a count on the terminal, if there is one."""
+    if not sys.stderr.isatty():
+        return database.rebuild()
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,} events"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        return database.rebuild(progress=lambda count: progress.update(task, completed=count))
+
+
+def run_expiry(options: argparse.Namespace) -> int:
+    """
+    Drop what is old.
+
+    Args:
+        options: `older_than`, `dry_run`, `json` and `store`.
+
+    Returns:
+        The exit code: 2 if there is no such store, or the time can't be read.
+    """
+    try:
+        path = path_of(options)
+        time = time_of(options.older_than, datetime.now(timezone.utc))
+        if is_in_spark(options):
+            found = expire(SparkTables(session_for(path, options), path), time, dry_run=options.dry_run)
+        else:
+            refuse_spark_options(options, path)
+            # A store that is missing is not made for this.
+            Database(Path(path), read_only=True).close()
+            with Database(Path(path)) as database:
+                found = expire(database, time, dry_run=options.dry_run)
+    except StoreError as problem:
+        complain(str(problem))
+        return 2
+    screen = Screen()
+    if options.json:
+        screen.json(_document(found, dry_run=options.dry_run))
+    else:
+        _show(screen, path, found, dry_run=options.dry_run)
+    return 0
+
+
+def _show(screen: Screen, path: str, found: Expired, *, dry_run: bool) -> None:
+    if not found.events:
+        screen.line(f"nothing in {path} is that old and no longer needed")
+        return
+    verb = "would be" if dry_run else "were"
+    screen.line(f"{found.runs:,} runs with {found.events:,} events in all {verb} dropped from {path}")
+    if dry_run:
+        return
+    rows = [(name, f"{found.before[name]:,}", f"{found.after[name]:,}") for name in found.before]
+    screen.table([TableColumn("table"), TableColumn("rows before", right=True), TableColumn("now", right=True)], rows)
+    if found.size_before is None:
+        screen.line("the catalog keeps the files of earlier snapshots, until its own expiry or vacuum removes them")
+    elif found.shrunk:
+        screen.line(f"the file had {found.size_before:,} bytes and has {found.size_after:,}")
+    else:
+        screen.line("the file keeps its size, as another process uses it or the disk is full; new events fill it first")
+
+
+def _document(found: Expired, *, dry_run: bool) -> dict[str, object]:
+    return {
+        "dryRun": dry_run,
+        "events": found.events,
+        "runs": found.runs,
+        "rowsBefore": found.before,
+        "rowsAfter": found.after,
+        "bytesBefore": found.size_before,
+        "bytesAfter": found.size_after,
+        "shrunk": found.shrunk,
+    }

@@ -1,0 +1,230 @@
+"""What the commands that ask a store have in common: the option `--store`, and how a wrong question ends."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.screen import complain
+from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
+from openlineage_pyspark.store.spark.session import session_of
+from openlineage_pyspark.store.spark.tables import is_in_session_catalog, is_schema_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+VARIABLE = "OPENLINEAGE_PYSPARK_STORE"
+"""The environment variable that stands in for `--store`."""
+
+_WRONG = 2
+_SQLITE = b"SQLite format 3\0"
+_FILE_NAME = re.compile(r".*[/\\].*|.*\.(?:ndjson|jsonl|json|gz|db|sqlite)", re.DOTALL)
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the store: its file, or its schema in a catalog of Spark's."""
+    parser.add_argument(
+        "--store",
+        metavar="PATH|CATALOG.SCHEMA",
+        default=os.environ.get(VARIABLE),
+        help=f"the store's file, or its schema in Spark; by default ${VARIABLE}",
+    )
+    add_spark(parser)
+
+
+def add_spark(parser: argparse.ArgumentParser) -> None:
+    """Add the options for a store in Spark's tables."""
+    parser.add_argument("--spark", action="store_true", help="the store lies in Spark's tables, and not in a file")
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark property, as spark-submit takes it"
+    )
+    parser.add_argument("--packages", default="", metavar="PACKAGES", help="Maven packages, as spark-submit takes them")
+
+
+def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """
+    Make a command of a function that asks a store.
+
+    Args:
+        answer: prints the answer, and returns the exit code.
+
+    Returns:
+        The command: it opens the store that the options name. If a question can't be answered, it says why and ends
+        with 2.
+    """
+
+    @wraps(answer)
+    def run(options: argparse.Namespace) -> int:
+        try:
+            with opened(options) as store:
+                return answer(store, options)
+        except AmbiguousNameError as problem:
+            complain(str(problem))
+        except NameNotFoundError as problem:
+            complain(str(problem))
+            complain(f"`openlineage-pyspark datasets` lists what the store {options.store} holds")
+        except StoreError as problem:
+            complain(str(problem))
+        return _WRONG
+
+    return run
+
+
+def opened(options: argparse.Namespace) -> Store:
+    """
+    Open the store that the options name, to be read.
+
+    Raises:
+        StoreError: they name none, or it can't be read.
+    """
+    path = path_of(options)
+    if is_in_spark(options):
+        return Store.open_spark(session_for(path, options), path)
+    # To carry a plan out is Spark's work, wherever the store lies.
+    if not getattr(options, "execute", False):
+        refuse_spark_options(options, path)
+    return Store.open(path)
+
+
+def path_of(options: argparse.Namespace) -> str:
+    """
+    Return the store's file.
+
+    Raises:
+        StoreError: neither the option nor the variable names one.
+    """
+    if not options.store:
+        raise StoreError(f"name the store: --store PATH, or the environment variable {VARIABLE}")
+    return str(options.store)
+
+
+def file_of(options: argparse.Namespace, what: str) -> Path:
+    """
+    Return the store's file, for what only a store in a file can do.
+
+    Args:
+        options: those of `add_store`.
+        what: names it.
+
+    Raises:
+        StoreError: neither the option nor the variable names one; or the store lies in Spark's tables.
+    """
+    if is_in_spark(options):
+        raise StoreError(f"`{what}` works on a store in a file, and not on one in Spark's tables")
+    path = path_of(options)
+    refuse_spark_options(options, path)
+    return Path(path)
+
+
+def refuse_spark_options(options: argparse.Namespace, path: str) -> None:
+    """
+    Refuse options of Spark's for a store that is a file.
+
+    Args:
+        options: those of `add_spark`.
+        path: the store.
+
+    Raises:
+        StoreError: one of them is given.
+    """
+    given = [name for name, value in (("--conf", options.conf), ("--packages", options.packages)) if value]
+    if given:
+        raise StoreError(f"{' and '.join(given)} can't be used: the store {path} is a file, which needs no Spark")
+
+
+def schema_of(options: argparse.Namespace, what: str) -> str:
+    """
+    Return the store's schema, for what only a store in Spark's tables can do.
+
+    Args:
+        options: those of `add_spark`, and `store`.
+        what: names it.
+
+    Raises:
+        StoreError: the store is a file.
+    """
+    name = str(options.store)
+    if Path(name).exists() or not (options.spark or is_schema_name(name)):
+        raise StoreError(f"`{what}` works on a store in Spark's tables, and not on a file such as {name}")
+    return name
+
+
+def is_store_file(path: Path) -> bool:
+    """Return whether a path is that of a store in a file."""
+    if not path.is_file():
+        return False
+    # Who reads one that can't be read says so.
+    with suppress(OSError), path.open("rb") as opened:
+        return opened.read(len(_SQLITE)) == _SQLITE
+    return False
+
+
+def refuse_stores(paths: Iterable[Path]) -> None:
+    """
+    Refuse a store where event files are named.
+
+    Raises:
+        StoreError: one of the paths is a store.
+    """
+    for path in paths:
+        if is_store_file(path):
+            raise StoreError(f"{path} is a store, and no event file: it can't be read together with event files")
+
+
+def refuse_missing_file(text: str) -> None:
+    """
+    Refuse what is meant as a file, and not as a time, if there is no such file.
+
+    Args:
+        text: names no file that exists.
+
+    Raises:
+        StoreError: it looks like the name of a file.
+    """
+    if _FILE_NAME.fullmatch(text):
+        raise StoreError(f"there is no file {text}")
+
+
+def is_in_spark(options: argparse.Namespace) -> bool:
+    """Return whether the options name a store in Spark's tables."""
+    return bool(options.spark or (options.store and is_schema_name(options.store) and not Path(options.store).exists()))
+
+
+def session_for(name: str, options: argparse.Namespace) -> SparkSession:
+    """
+    Return the Spark session for the store of a schema.
+
+    Args:
+        name: the schema.
+        options: those of `add_spark`.
+
+    Raises:
+        StoreError: a property is no KEY=VALUE, or no session starts.
+    """
+    conf = pairs(options.conf)
+    if options.packages:
+        conf["spark.jars.packages"] = options.packages
+    return session_of(conf, is_session_catalog=is_in_session_catalog(name))
+
+
+def pairs(texts: Iterable[str]) -> dict[str, str]:
+    """
+    Return texts such as KEY=VALUE as a mapping.
+
+    Raises:
+        StoreError: one has no `=`.
+    """
+    found = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not sign:
+            raise StoreError(f"{text!r} is no KEY=VALUE")
+        found[key.strip()] = value
+    return found

@@ -1,0 +1,293 @@
+"""The lineage of a store as a graph: all of it, or what lies around one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.graph.figure import ShownGraph
+from openlineage_pyspark.graph.model import (
+    READ_FROM_PLAN,
+    STATED,
+    ColumnNode,
+    DatasetNode,
+    GraphEdge,
+    JobNode,
+    Kind,
+    RunNode,
+    column_id,
+    kind_of,
+    node_id,
+)
+from openlineage_pyspark.store.events.rows import identity
+from openlineage_pyspark.store.questions.names import datasets, find, whole_name
+from openlineage_pyspark.store.questions.reach import Direction, Limits, holding_since, reach
+from openlineage_pyspark.store.questions.told import call_sites_of, explained, operators_of, told_by, warnings_of
+from openlineage_pyspark.store.tables.ids import id_lists
+from openlineage_pyspark.store.times import known_time
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.graph.model import Graph, Node
+    from openlineage_pyspark.store.questions.names import DatasetName, Tables
+    from openlineage_pyspark.store.questions.reached import Answer
+
+RUNS_OF_A_JOB = 5
+"""How many of the latest runs of each job are nodes."""
+
+_ENDS = ("COMPLETE", "FAIL", "ABORT")
+
+
+def whole_graph(tables: Tables, limits: Limits, around: str = "") -> Graph:
+    """
+    Return the lineage of a store.
+
+    Args:
+        tables: the store.
+        limits: for which time; with `around`, also how far.
+        around: a dataset or a column: what is upstream and downstream of it, and nothing else. Empty for all.
+
+    Raises:
+        StoreError: nothing is called so, or several things are.
+    """
+    return _Builder(tables, limits).build(_around(tables, limits, around) if around else None)
+
+
+def graph_of_answer(tables: Tables, limits: Limits, answer: Answer) -> Graph:
+    """
+    Return an answer as a graph, with all that the store knows of its nodes and edges.
+
+    Args:
+        tables: the store.
+        limits: those that the question had.
+        answer: the answer. One with versions or runs is given as it is.
+    """
+    base = answer.graph()
+    if any(node.kind in ("version", "run") for node in answer.all_nodes):
+        return base
+    wanted = {identity("dataset", node.namespace, node.name) for node in answer.all_nodes if node.dataset}
+    every = _Builder(tables, limits).build(wanted)
+    pairs = {(edge.source, edge.target, edge.job) for edge in base.edges}
+    edges = tuple(edge for edge in every.edges if (edge.source, edge.target, edge.job) in pairs)
+    ids = {node.id for node in base.nodes}
+    operators = {node.id for node in operators_of(edges)}
+    nodes = [
+        node
+        for node in every.nodes
+        if (node.job in ids if isinstance(node, RunNode) else node.id in ids or node.id in operators)
+    ]
+    known = {node.id for node in nodes}
+    found = {(edge.source, edge.target, edge.job) for edge in edges}
+    return ShownGraph(
+        (*nodes, *(node for node in base.nodes if node.id not in known)),
+        (*edges, *(edge for edge in base.edges if (edge.source, edge.target, edge.job) not in found)),
+        tuple(warning for warning in every.warnings if warning.job in ids),
+        every.time,
+    )
+
+
+def _around(tables: Tables, limits: Limits, around: str) -> set[int]:
+    """Return the datasets upstream and downstream of a thing, with its own."""
+    thing = find(tables, around)
+    found = {thing.dataset.id}
+    for direction in Direction:
+        reached = reach(tables, (thing.dataset.id, thing.column), direction, limits)
+        found |= {place[0] for place in (*reached.depths, *reached.passed)}
+    return found
+
+
+class _Builder:
+    def __init__(self, tables: Tables, limits: Limits) -> None:
+        self._tables = tables
+        self._limits = limits
+        self._since: dict[int, int] = {}
+
+    def build(self, only: set[int] | None) -> Graph:
+        """
+        Return the graph.
+
+        Args:
+            only: the datasets that it has; None for all.
+        """
+        name_ids = None if only is None else self._name_ids(only)
+        flows = self._flows(name_ids)
+        derived = [row for row in self._derived(name_ids) if only is None or row[0] in only]
+        ids = {flow[1] for flow in flows} | {row[place] for row in derived for place in (0, 2)}
+        named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
+        jobs = self._jobs({flow[0] for flow in flows} | {row[4] for row in derived}, every=only is None)
+        runs = self._runs(jobs)
+        sites = call_sites_of(self._tables, (run.run_id for run in runs), self._limits.time)
+        runs = [attrs.evolve(run, call_site=sites.get(run.run_id, "")) for run in runs]
+        told = told_by(
+            self._tables, {run.run_id for run in runs} | {row[9] for row in derived if row[9]}, self._limits.time
+        )
+        nodes: list[Node] = list(self._datasets(named))
+        columns = self._columns(named, derived)
+        job_of_run = {run.run_id: run.job for run in runs}
+        edges = explained(_column_edges(derived, named, jobs), told)
+        nodes += [*columns, *jobs.values(), *runs, *operators_of(edges)]
+        every_edge = (*self._flow_edges(flows, named, jobs), *edges)
+        time = "" if self._limits.as_of is None else _text_of(self._limits.as_of)
+        return ShownGraph(tuple(nodes), every_edge, warnings_of(told, job_of_run), time)
+
+    def _every_dataset(self) -> set[int]:
+        sql = (
+            "SELECT i.dataset_id FROM dataset d JOIN dataset_identity i ON i.name_id = d.name_id WHERE first_time <= ?"
+        )
+        return {row[0] for row in self._tables.query(sql, (self._limits.time,))}
+
+    def _name_ids(self, only: set[int]) -> set[int]:
+        """Return the ids of all names of some datasets."""
+        found: set[int] = set()
+        for listed in id_lists(only):
+            sql = f"SELECT name_id FROM dataset_identity WHERE dataset_id IN ({listed})"  # noqa: S608 (numbers alone)
+            found |= {row[0] for row in self._tables.query(sql)}
+        return found
+
+    def _flows(self, name_ids: set[int] | None) -> list[tuple[int, int, bool]]:
+        """Return which job reads or writes which dataset, as job, dataset, and whether it writes."""
+        found: dict[tuple[int, int, bool], None] = {}
+        for table, writes in (("source_job_lineage", False), ("sink_job_lineage", True)):
+            sql = (
+                "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names alone)
+                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id"
+            )
+            rows = sorted(self._among(sql, "l.name_id", name_ids))
+            found |= {(job, dataset, writes): None for job, dataset, *_ in self._holding(rows, job=0)}
+        return list(found)
+
+    def _derived(self, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
+        """Return the rows of column lineage that hold: source, column, target, column, job, words, text, run."""
+        sql = (
+            "SELECT s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, "
+            "c.masking, c.expression, c.last_run, c.first_time, c.last_time FROM column_lineage c "
+            "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
+        )
+        rows = sorted(self._among(sql, "c.output_id", name_ids), key=lambda row: row[-1])
+        latest = {row[:8]: row for row in self._holding(rows, job=4) if not self._limits.direct or row[5] != "INDIRECT"}
+        return list(latest.values())
+
+    def _among(self, sql: str, column: str, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, or those of them that have one of some ids in a column."""
+        if name_ids is None:
+            return self._tables.query(sql)
+        return [
+            row for listed in id_lists(name_ids) for row in self._tables.query(f"{sql} WHERE {column} IN ({listed})")
+        ]
+
+    def _holding(self, rows: list[tuple[Any, ...]], job: int) -> Iterator[tuple[Any, ...]]:
+        """Return those rows that hold at the time asked for; their last two columns are the first and the last time."""
+        early = [row for row in rows if row[-2] <= self._limits.time]
+        unknown = {row[job] for row in early} - set(self._since)
+        self._since |= holding_since(self._tables, self._limits, unknown)
+        return (row for row in early if row[-1] >= self._since[row[job]])
+
+    def _datasets(self, named: dict[int, DatasetName]) -> Iterator[DatasetNode]:
+        formats: dict[int, str] = {}
+        for listed in id_lists(named):
+            formats |= dict(
+                self._tables.query(
+                    "SELECT i.dataset_id, max(d.format) FROM dataset d "  # noqa: S608 (numbers alone)
+                    "JOIN dataset_identity i ON i.name_id = d.name_id "
+                    f"WHERE i.dataset_id IN ({listed}) AND d.format IS NOT NULL GROUP BY i.dataset_id"
+                )
+            )
+        for dataset in sorted(named.values(), key=lambda each: (each.label, each.namespace, each.name)):
+            others = tuple(whole_name(*names) for names in dataset.others)
+            yield DatasetNode(dataset.namespace, dataset.name, dataset.label, others, formats.get(dataset.id, ""))
+
+    def _columns(self, named: dict[int, DatasetName], derived: list[tuple[Any, ...]]) -> Iterator[ColumnNode]:
+        """Return the columns of the latest schemas in their order, then those that edges alone name."""
+        said: dict[int, list[tuple[int, str, str, int]]] = {}
+        for listed in id_lists(named):
+            rows = self._tables.query(
+                "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM dataset_column c "  # noqa: S608
+                f"JOIN dataset_identity i ON i.name_id = c.name_id WHERE i.dataset_id IN ({listed}) "
+                "AND c.first_time <= ?",
+                (self._limits.time,),
+            )
+            for dataset, position, name, type_, last in rows:
+                said.setdefault(dataset, []).append((position or 0, name, type_, min(last, self._limits.time)))
+        used: dict[int, dict[str, None]] = {}
+        for row in derived:
+            for dataset, column in (row[:2], row[2:4]):
+                if column:
+                    used.setdefault(dataset, {})[column] = None
+        for dataset, name in sorted(named.items(), key=lambda each: (each[1].label, each[1].namespace, each[1].name)):
+            rows_of = said.get(dataset, [])
+            latest = max((row[3] for row in rows_of), default=0)
+            types = {column: type_ for _, column, type_, time in sorted(rows_of) if time == latest}
+            types |= {column: "" for column in sorted(used.get(dataset, ())) if column not in types}
+            dataset_id = _dataset_id(name)
+            yield from (ColumnNode(dataset_id, column, type_) for column, type_ in types.items())
+
+    def _jobs(self, ids: set[int], *, every: bool) -> dict[int, JobNode]:
+        """Return jobs by their ids: those that the edges name, or every one that has run."""
+        sql = "SELECT job_id, namespace, name, processing, type, sql FROM job"
+        if every:
+            rows = self._tables.query(f"{sql} WHERE first_time <= ?", (self._limits.time,))
+        else:
+            rows = [row for listed in id_lists(ids) for row in self._tables.query(f"{sql} WHERE job_id IN ({listed})")]
+        return {
+            row[0]: JobNode(*row[1:3], *(text or "" for text in row[3:])) for row in sorted(rows, key=lambda r: r[1:3])
+        }
+
+    def _runs(self, jobs: dict[int, JobNode]) -> list[RunNode]:
+        """Return the latest runs of jobs, the latest first, as they were at the time asked for."""
+        time = self._limits.time
+        found = []
+        for listed in id_lists(jobs):
+            rows = self._tables.query(
+                "SELECT job_id, run_id, state, started, ended, parent_run_id, error FROM ("  # noqa: S608 (numbers alone)
+                "SELECT r.*, row_number() OVER (PARTITION BY job_id "
+                "ORDER BY coalesce(started, first_time) DESC, run_id) AS place FROM run r "
+                f"WHERE job_id IN ({listed}) AND coalesce(started, first_time) <= ?) t "
+                "WHERE place <= ? ORDER BY job_id, place",
+                (time, RUNS_OF_A_JOB),
+            )
+            for job, run, state, started, ended, parent, error in rows:
+                later = ended is not None and ended > time
+                found.append(
+                    RunNode(
+                        *(run, jobs[job].id, "START" if later and state in _ENDS else state or ""),
+                        *(_text_of(started), "" if later else _text_of(ended)),
+                        *(node_id("run", parent) if parent else "", "" if later else error or ""),
+                    )
+                )
+        return found
+
+    def _flow_edges(
+        self, flows: Sequence[tuple[int, int, bool]], named: dict[int, DatasetName], jobs: dict[int, JobNode]
+    ) -> Iterator[GraphEdge]:
+        for job, dataset, writes in flows:
+            ends = _dataset_id(named[dataset]), jobs[job].id
+            source, target = reversed(ends) if writes else ends
+            yield GraphEdge(source, target, Kind.WRITE if writes else Kind.READ, STATED, job=jobs[job].id)
+
+
+def _column_edges(
+    derived: Iterable[tuple[Any, ...]], named: dict[int, DatasetName], jobs: dict[int, JobNode]
+) -> Iterator[GraphEdge]:
+    ids = {dataset: _dataset_id(name) for dataset, name in named.items()}
+    for source, read, target, written, job, type_, subtype, masking, text, run, *_ in derived:
+        yield GraphEdge(
+            column_id(ids[source], read),
+            column_id(ids[target], written),
+            kind_of(type_, subtype),
+            READ_FROM_PLAN,
+            type_,
+            subtype,
+            masking=bool(masking),
+            expression=text or "",
+            job=jobs[job].id,
+            last_run=node_id("run", run) if run else "",
+        )
+
+
+def _dataset_id(dataset: DatasetName) -> str:
+    return node_id("dataset", dataset.namespace, dataset.name)
+
+
+def _text_of(micros: int | None) -> str:
+    time = known_time(micros)
+    return "" if time is None else time.isoformat().replace("+00:00", "Z")

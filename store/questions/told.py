@@ -1,0 +1,264 @@
+"""
+What the events of runs tell beyond the tables: what was not understood, and the ways of edges.
+
+The facet `pyspark_lineage_steps` names the operators that an edge passes, and how sure it is.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+from openlineage_pyspark.graph.model import (
+    NOT_SAID_HOW,
+    GraphEdge,
+    GraphWarning,
+    Kind,
+    OperatorNode,
+    Step,
+    column_id,
+    in_part,
+    kind_of,
+    node_id,
+    preferred,
+    sure,
+)
+from openlineage_pyspark.store.events.rows import InvalidEventError, identity, parse_event, remarks_of
+from openlineage_pyspark.store.questions.names import datasets
+from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST, id_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openlineage_pyspark.store.questions.names import Tables
+
+_STEPS = "pyspark_lineage_steps"
+_CALL_SITE = '"pyspark_call_site"'
+_LONGEST_FACET = 2000
+_ROLES = {"CTERelationDef": "CTE", "View": "VIEW"}
+_FLOWS = (Kind.READ, Kind.WRITE)
+
+_End: TypeAlias = "tuple[str, str, str]"
+"""The namespace and the name of a dataset, and a column; the column is empty for all rows."""
+_Key: TypeAlias = "tuple[str, str, str, str, bool]"
+"""The ids of both ends of an edge, type, subtype and masking."""
+
+
+@attrs.frozen
+class Way:
+    """
+    How a value gets to its target, as an event tells it.
+
+    Args:
+        certainty: `exact`, `opaque`, `guessed` or `unknown`.
+        operators: the operators, from the source to the target.
+        steps: those of them that do more than pass the value on.
+    """
+
+    certainty: str
+    operators: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+@attrs.frozen
+class Told:
+    """
+    What the events of a run tell.
+
+    Args:
+        remarks: what was not understood, as pairs of an operator and a message.
+        ways: edge -> its way.
+    """
+
+    remarks: tuple[tuple[str, str], ...] = ()
+    ways: dict[_Key, Way] = attrs.Factory(dict)
+
+
+_NOTHING = Told()
+
+
+def told_by(tables: Tables, runs: Iterable[str], time: int) -> dict[str, Told]:
+    """
+    Return what the events of some runs tell, by run; runs of which there is nothing to tell are left out.
+
+    Args:
+        tables: the store.
+        runs: the ids of the runs.
+        time: until when, microseconds since 1970.
+    """
+    remarks: dict[str, dict[tuple[str, str], None]] = {}
+    ways: dict[str, list[tuple[_End, _End, tuple[str, str, bool], Way]]] = {}
+    for run, event in _events(tables, sorted(set(runs)), time):
+        remarks.setdefault(run, {}).update(dict.fromkeys(remarks_of(event)))
+        ways.setdefault(run, []).extend(_ways(event))
+    ids = _ids(tables, (end[:2] for told in ways.values() for way in told for end in way[:2]))
+    found = {}
+    for run, said in remarks.items():
+        keyed = {
+            (column_id(ids[source[:2]], source[2]), column_id(ids[target[:2]], target[2]), *how): way
+            for source, target, how, way in ways[run]
+            if source[:2] in ids and target[:2] in ids
+        }
+        if keyed or said:
+            found[run] = Told(tuple(said), keyed)
+    return found
+
+
+def explained(edges: Iterable[GraphEdge], told: dict[str, Told]) -> list[GraphEdge]:
+    """
+    Return edges with the ways that events tell and with their confidence, those to one target by preference.
+
+    Args:
+        edges: the edges.
+        told: what the events of their last runs tell, by the id of the run's node.
+    """
+    known = {node_id("run", run): each for run, each in told.items()}
+    made = [edge if edge.kind in _FLOWS else _explained(edge, known.get(edge.last_run, _NOTHING)) for edge in edges]
+    return sorted(made, key=lambda each: (each.target, preferred(each), each.source, each.job))
+
+
+def operators_of(edges: Iterable[GraphEdge]) -> list[OperatorNode]:
+    """Return the operators that edges pass, each once."""
+    found: dict[tuple[str, str], OperatorNode] = {}
+    for edge in edges:
+        for operator in edge.operator_path:
+            name, _, index = operator.rpartition("#")
+            if index.isdecimal() and (edge.job, operator) not in found:
+                found[edge.job, operator] = OperatorNode(edge.job, int(index), name, _ROLES.get(name, ""))
+    return list(found.values())
+
+
+def warnings_of(told: dict[str, Told], jobs: dict[str, str]) -> tuple[GraphWarning, ...]:
+    """
+    Return what was not understood as warnings.
+
+    Args:
+        told: what the events of runs tell.
+        jobs: run -> the id of its job's node.
+    """
+    return tuple(
+        GraphWarning(message, operator, jobs.get(run, ""), node_id("run", run))
+        for run in sorted(told)
+        for operator, message in told[run].remarks
+    )
+
+
+def call_sites_of(tables: Tables, runs: Iterable[str], time: int) -> dict[str, str]:
+    """
+    Return the line of the user's Python that ran each run, such as `jobs/daily.py:12`, if an event tells it.
+
+    Args:
+        tables: the store.
+        runs: the ids of the runs.
+        time: until when, microseconds since 1970.
+    """
+    found: dict[str, str] = {}
+    every = sorted(set(runs))
+    for begin in range(0, len(every), MOST_IN_A_LIST):
+        part = every[begin : begin + MOST_IN_A_LIST]
+        marks = ", ".join("?" * len(part))
+        # Only the facet is read: an event may be long, and a graph has many runs.
+        rows = tables.query(
+            f"SELECT run_id, substr(json, instr(json, '{_CALL_SITE}'), {_LONGEST_FACET}) FROM event "  # noqa: S608
+            f"WHERE run_id IN ({marks}) AND time <= ? AND instr(json, '{_CALL_SITE}') > 0",
+            (*part, time),
+        )
+        found |= {run: site for run, text in rows if (site := _call_site(text))}
+    return found
+
+
+def _call_site(text: str) -> str:
+    """Return the line that the facet at the beginning of a text tells; empty for a facet of another shape."""
+    try:
+        facet, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+        return f"{facet['file']}:{int(facet['line'])}"
+    except (KeyError, TypeError, ValueError):
+        return ""
+
+
+def _explained(edge: GraphEdge, told: Told) -> GraphEdge:
+    way = told.ways.get((edge.source, edge.target, edge.type, edge.subtype, edge.masking))
+    if way is not None:
+        edge = attrs.evolve(
+            edge,
+            kind=kind_of(edge.type, edge.subtype, way.certainty),
+            operator_path=way.operators,
+            steps=way.steps,
+        )
+        if way.certainty != "exact":
+            return attrs.evolve(edge, confidence=sure(way.certainty, way.steps))
+    if edge.kind is Kind.UNKNOWN:
+        return attrs.evolve(edge, confidence=NOT_SAID_HOW)
+    if told.remarks and edge.confidence.value == 1:
+        operators = dict.fromkeys(operator or message for operator, message in told.remarks)
+        return attrs.evolve(edge, confidence=in_part(", ".join(operators)))
+    return edge
+
+
+def _events(tables: Tables, runs: list[str], time: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield those events of runs that tell something, in the order of their times."""
+    for begin in range(0, len(runs), MOST_IN_A_LIST):
+        part = runs[begin : begin + MOST_IN_A_LIST]
+        marks = ", ".join("?" * len(part))
+        rows = tables.query(
+            f"SELECT run_id, json FROM event WHERE run_id IN ({marks}) AND time <= ? "  # noqa: S608 (marks alone)
+            f"AND (json LIKE '%\"extractionError\"%' OR json LIKE '%\"{_STEPS}\"%') ORDER BY time, event_id",
+            (*part, time),
+        )
+        yield from ((run, event) for run, text in rows if (event := _parsed(text)) is not None)
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        return parse_event(text)
+    except InvalidEventError:
+        return None
+
+
+def _ids(tables: Tables, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return the node of each dataset by its names."""
+    name_ids = {identity("dataset", *name): name for name in names}
+    belongs: dict[int, int] = {}
+    for listed in id_lists(name_ids):
+        sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
+        belongs |= dict(tables.query(sql))
+    named = datasets(tables, belongs.values())
+    return {
+        name_ids[name_id]: node_id("dataset", named[dataset].namespace, named[dataset].name)
+        for name_id, dataset in belongs.items()
+        if dataset in named
+    }
+
+
+def _ways(event: dict[str, Any]) -> Iterator[tuple[_End, _End, tuple[str, str, bool], Way]]:
+    """Yield the ways that an event tells: both ends, the words of the edge, and its way. Another shape is left out."""
+    outputs = event.get("outputs")
+    for output in outputs if isinstance(outputs, list) else ():
+        yield from _ways_of(output)
+
+
+def _ways_of(output: Any) -> list[tuple[_End, _End, tuple[str, str, bool], Way]]:
+    try:
+        facet = output["facets"][_STEPS]
+        lists = [("", facet["rows"]), *facet["columns"].items()]
+        ends = (output["namespace"], output["name"])
+        return [_way(told, (*ends, column), facet) for column, each in lists for told in each]
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return []
+
+
+def _way(told: dict[str, Any], target: _End, facet: dict[str, Any]) -> tuple[_End, _End, tuple[str, str, bool], Way]:
+    steps = tuple(
+        Step(
+            str(facet["operators"][step["operator"]]),
+            str(facet["expressions"][step["expression"]]) if "expression" in step else "",
+            str(step.get("certainty", "exact")),
+            str(step.get("callSite", "")),
+        )
+        for step in told["steps"]
+    )
+    way = Way(str(told["certainty"]), tuple(str(facet["operators"][each]) for each in told["operators"]), steps)
+    source = (str(told["namespace"]), str(told["name"]), str(told["field"]))
+    how = (str(told["type"]), str(told["subtype"]), told["masking"] is True)
+    return source, target, how, way

@@ -1,0 +1,1 @@
+"""The store in tables of a catalog, through Spark."""

@@ -1,0 +1,174 @@
+"""Takes events into a store in Spark's tables: from files of any Hadoop path and from Kafka, once or as a stream."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.events.ingest import Taken
+from openlineage_pyspark.store.spark.rows import write_package
+from openlineage_pyspark.store.spark.session import told
+from openlineage_pyspark.store.spark.sql import whole_name
+from openlineage_pyspark.store.tables.schema import EVENT
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.spark.tables import SparkTables
+    from pyspark.sql import DataFrame, SparkSession
+
+_KAFKA = re.compile(r"kafka://(?P<servers>[^/]+)/(?P<topic>[^/]+)")
+_STORE = "store:"
+_EVENT_FILES = "*.{ndjson,jsonl,json,ndjson.gz,jsonl.gz,json.gz}"
+_EVENT_FILE = re.compile(r"\.(ndjson|jsonl|json)(\.gz)?$", re.IGNORECASE)
+_NO_KAFKA = (
+    "Kafka can't be read. If Spark lacks the source, --packages org.apache.spark:spark-sql-kafka-0-10_SCALA:SPARK "
+    "brings it, with the versions of Scala and Spark"
+)
+_CHECKPOINT_KEY = "spark.sql.streaming.checkpointLocation"
+
+
+@attrs.frozen
+class Origin:
+    """
+    Where events come from.
+
+    Args:
+        address: a file or a folder, with or without a scheme; `kafka://HOST:PORT,.../TOPIC`; or `store:` and the
+            schema of another store in Spark's tables, of any version.
+        options: further options of Spark's source, such as `kafka.security.protocol`.
+    """
+
+    address: str
+    options: Mapping[str, str] = attrs.Factory(dict)
+
+    @property
+    def kafka(self) -> tuple[str, str] | None:
+        """Return the brokers and the topic; None for files."""
+        found = _KAFKA.fullmatch(self.address)
+        return (found["servers"], found["topic"]) if found else None
+
+    @property
+    def store(self) -> str:
+        """Return the schema of the store that has the events; empty for files and Kafka."""
+        return self.address[len(_STORE) :] if self.address.startswith(_STORE) else ""
+
+
+def take_once(tables: SparkTables, origin: Origin) -> Taken:
+    """
+    Take all events of an origin into a store.
+
+    Args:
+        tables: the store.
+        origin: where they are.
+
+    Returns:
+        How many were taken.
+
+    Raises:
+        StoreError: they can't be read, or the store can't be written.
+    """
+    prepare_executors(tables.session)
+    with told(f"{origin.address} can't be read"):
+        lines = _lines(tables.session.read, origin)
+        if not origin.kafka and not origin.store and not lines.inputFiles():
+            raise StoreError(f"{origin.address} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz)")
+    return tables.take(lines)
+
+
+def take_stream(
+    tables: SparkTables,
+    origin: Origin,
+    *,
+    checkpoint: str = "",
+    every: str = "",
+    progress: Callable[[Taken], None] = lambda _: None,
+) -> Taken:
+    """
+    Take what is new since the last time into a store, by a streaming query.
+
+    A batch that was interrupted is taken again, which changes nothing that is there: each event counts exactly once.
+
+    Args:
+        tables: the store.
+        origin: where the events come. Files must be whole when they appear: what is appended later is not seen.
+        checkpoint: the folder in which Spark notes how far it is; by default the one that the session's configuration
+            names.
+        every: how long to wait between batches, such as `1 minute`; empty to end when there is nothing new.
+        progress: is called after each batch with what was taken so far.
+
+    Returns:
+        How many were taken.
+
+    Raises:
+        StoreError: there is no checkpoint; or as in `take_once`.
+    """
+    session = tables.session
+    if origin.store:
+        raise StoreError(f"{origin.address} can't be streamed: take it without a stream")
+    if not checkpoint and not session.conf.get(_CHECKPOINT_KEY, None):
+        raise StoreError(f"a stream needs a folder for its checkpoint: --checkpoint DIR, or --conf {_CHECKPOINT_KEY}")
+    prepare_executors(session)
+    taken = Taken()
+
+    def take(lines: DataFrame, _: int) -> None:
+        part = tables.take(lines)
+        taken.events += part.events
+        taken.rejected += part.rejected
+        taken.reasons = [*taken.reasons, *part.reasons][:10]
+        progress(taken)
+
+    with told(f"the stream from {origin.address} ended"):
+        writer = _lines(session.readStream, origin).writeStream.foreachBatch(take).queryName(_query_name(tables))
+        if checkpoint:
+            writer = writer.option("checkpointLocation", checkpoint)
+        trigger: dict[str, Any] = {"processingTime": every} if every else {"availableNow": True}
+        query = writer.trigger(**trigger).start()
+        try:
+            query.awaitTermination()
+        finally:
+            query.stop()
+    return taken
+
+
+def prepare_executors(session: SparkSession) -> None:
+    """
+    Send the executors of a cluster what they need of this package; those of a local session have it.
+
+    Raises:
+        StoreError: the modules are not found as files.
+    """
+    context = session.sparkContext
+    if context.master.startswith("local"):
+        return
+    archive = Path(tempfile.mkdtemp(prefix="openlineage-store-")) / "openlineage_pyspark_store.zip"
+    write_package(archive)
+    context.addPyFile(str(archive))
+
+
+def _query_name(tables: SparkTables) -> str:
+    # Spark makes the folder of a checkpoint that the configuration names from it.
+    return f"openlineage ingest {tables.schema_name}".replace(" ", "_").replace(".", "_")
+
+
+def _lines(reader: Any, origin: Origin) -> DataFrame:
+    """Return the lines of an origin: their texts, and where each one stands."""
+    if origin.store:
+        # Each version has these two columns.
+        events: DataFrame = reader.table(whole_name(origin.store, EVENT.name))
+        return events.selectExpr("json AS text", "event_id AS source")
+    if origin.kafka:
+        servers, topic = origin.kafka
+        options = {"kafka.bootstrap.servers": servers, "subscribe": topic, "startingOffsets": "earliest"}
+        with told(_NO_KAFKA):
+            messages: DataFrame = reader.format("kafka").options(**{**options, **origin.options}).load()
+        place = "concat(topic, ' ', partition, ':', offset)"
+        return messages.selectExpr("CAST(value AS STRING) AS text", f"{place} AS source")
+    options = {"lineSep": "\n", "recursiveFileLookup": "true"}
+    if not _EVENT_FILE.search(origin.address):
+        options["pathGlobFilter"] = _EVENT_FILES
+    files: DataFrame = reader.options(**{**options, **origin.options}).text(origin.address)
+    return files.selectExpr("value AS text", "input_file_name() AS source")

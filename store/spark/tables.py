@@ -1,0 +1,484 @@
+"""The store in tables of a catalog, through Spark: the same tables and the same answers as in one SQLite file."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.events.ingest import Taken
+from openlineage_pyspark.store.spark import functions as spark_functions
+from openlineage_pyspark.store.spark import sql as spark_sql
+from openlineage_pyspark.store.spark import views as spark_views
+from openlineage_pyspark.store.spark.rows import coded_rows
+from openlineage_pyspark.store.spark.session import told
+from openlineage_pyspark.store.spark.sql import Format
+from openlineage_pyspark.store.tables import schema
+from openlineage_pyspark.store.tables.identity import dataset_ids
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.store.tables.schema import Table
+    from pyspark.sql import DataFrame, SparkSession
+
+_SESSION_CATALOG = "spark_catalog"
+_NAME = re.compile(r"\w[\w-]*(\.\w[\w-]*)?")
+_FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
+_CONFLICT = re.compile(r"Concurrent\w+Exception|CommitFailedException|conflicting (files|deletes)")
+_TRIES = 5
+_FIRST_WITH_FUNCTIONS = 4
+_SHOWN = 10
+
+
+def is_schema_name(name: str) -> bool:
+    """Return whether a store's name can only be that of a schema in a catalog, and not that of a file."""
+    return bool(_NAME.fullmatch(name)) and "." in name and not name.endswith(_FILE_ENDINGS)
+
+
+def catalog_of(schema_name: str) -> str:
+    """Return the catalog of a schema; that of a schema without one is Spark's own."""
+    return schema_name.split(".", maxsplit=1)[0] if "." in schema_name else _SESSION_CATALOG
+
+
+def is_in_session_catalog(schema_name: str) -> bool:
+    """Return whether a schema lies in Spark's own catalog, which a metastore keeps."""
+    return catalog_of(schema_name) == _SESSION_CATALOG
+
+
+class SparkTables:
+    """
+    A store in the tables of one schema.
+
+    Args:
+        session: the Spark session.
+        schema_name: the schema with its catalog, such as `lake.lineage`; without one, in Spark's own.
+
+    Raises:
+        StoreError: there is no store, or one of another version.
+    """
+
+    def __init__(self, session: SparkSession, schema_name: str) -> None:
+        if not _NAME.fullmatch(schema_name):
+            raise StoreError(f"{schema_name!r} is no schema: write CATALOG.SCHEMA")
+        self.session = session
+        self.schema_name = schema_name
+        self.format = _kept_format(session, schema_name)
+        self._rows = {
+            table.name: _properties(session, schema_name, table.name)[spark_sql.PROPERTY_ROWS]
+            for table in (() if self.format.merges else schema.TABLES)
+        }
+        self._look_again()
+
+    @classmethod
+    def make(cls, session: SparkSession, schema_name: str, format_: Format | None = None) -> SparkTables:
+        """
+        Return the store of a schema; make the schema and the tables if they are not there.
+
+        Args:
+            session: the Spark session.
+            schema_name: as of the class.
+            format_: how new tables are stored; by default what the catalog is for.
+
+        Raises:
+            StoreError: Spark can't make them; or the format is not told by the catalog.
+        """
+        if not _NAME.fullmatch(schema_name):
+            raise StoreError(f"{schema_name!r} is no schema: write CATALOG.SCHEMA")
+        with told(f"the tables of {schema_name} can't be made"):
+            if not _is_complete(session, schema_name):
+                _make_tables(session, schema_name, format_ or format_of(session, schema_name))
+        return cls(session, schema_name)
+
+    def close(self) -> None:
+        """Do nothing: the session is its maker's."""
+
+    def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
+        """
+        Return the rows of a query.
+
+        Args:
+            sql: the query in SQLite's dialect, with `?` for parameters.
+            parameters: their values.
+
+        Raises:
+            StoreError: Spark refuses the query.
+        """
+        values = {f"p{number}": value for number, value in enumerate(parameters)}
+        with told(f"{self.schema_name} can't be asked"):
+            found = self.session.sql(spark_sql.translated(sql, self.schema_name), args=values).collect()
+        return [tuple(row) for row in found]
+
+    def take(self, lines: DataFrame) -> Taken:
+        """
+        Take lines into the store. Taking them again changes nothing, also after an end in the middle.
+
+        Args:
+            lines: the column `text` and, for people, the column `source`: where the line stands.
+
+        Returns:
+            How many were taken.
+
+        Raises:
+            StoreError: the lines can't be read, or the store can't be written.
+        """
+        with told(f"{self.schema_name} can't be written"):
+            coded = lines.select("text", "source").rdd.mapPartitions(coded_rows)
+            # The session of a micro-batch is another one.
+            session = lines.sparkSession
+            rows = session.createDataFrame(coded, spark_sql.ROWS_COLUMNS, verifySchema=False).persist()
+            try:
+                with _view(rows) as view:
+                    return self._take(session, view)
+            finally:
+                rows.unpersist()
+                if session is not self.session:
+                    self._look_again()
+
+    def compact(self) -> None:
+        """
+        Merge the tables' small files, and the rows that are merged when they are read. No ingest may run meanwhile.
+
+        Raises:
+            StoreError: Spark can't.
+        """
+        with told(f"{self.schema_name} can't be compacted"):
+            for table in schema.TABLES:
+                self._compact(table)
+            self._write_identities(self.session, dataset_ids(self._all_pointers()))
+
+    def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
+        """
+        Delete events, and make all other tables again from those that stay. No ingest may run meanwhile.
+
+        If this ends in the middle, some tables still tell of events that are to be deleted: do it again.
+
+        Args:
+            chosen: returns the ids of the events to delete.
+
+        Returns:
+            How many events were deleted.
+
+        Raises:
+            StoreError: Spark can't.
+        """
+        with told(f"{self.schema_name} can't be written"):
+            ids = sorted(chosen())
+            if not ids:
+                return 0
+            with _view(self.session.createDataFrame([(each,) for each in ids], "id STRING")) as dropped:
+                event = spark_sql.whole_name(self.schema_name, schema.EVENT.name)
+                kept = self.session.sql(
+                    f"SELECT e.json, e.event_id FROM {event} AS e "
+                    f"LEFT ANTI JOIN {spark_sql.quoted(dropped)} AS d ON d.id = e.event_id"
+                )
+                coded = kept.rdd.mapPartitions(coded_rows)
+                rows = self.session.createDataFrame(coded, spark_sql.ROWS_COLUMNS, verifySchema=False).persist()
+                try:
+                    with _view(rows) as view:
+                        self._make_anew(view, dropped)
+                finally:
+                    rows.unpersist()
+            return len(ids)
+
+    def shrink(self) -> bool:
+        """Return False: files of earlier snapshots are the catalog's to remove."""
+        return False
+
+    def size(self) -> None:
+        """Return None: the files are the catalog's."""
+
+    def make_views(self) -> None:
+        """
+        Make the views with which SQL alone asks the store.
+
+        Raises:
+            StoreError: the catalog holds no views.
+        """
+        with told(f"the catalog {catalog_of(self.schema_name)} takes no views"):
+            for statement in spark_views.views(self.schema_name):
+                self.session.sql(statement)
+
+    def make_functions(self) -> str:
+        """
+        Make the table functions with which SQL alone asks the store.
+
+        Only Spark's own catalog holds functions that are written in SQL. Those of a store in another catalog come to a
+        schema of the same name there.
+
+        Returns:
+            The schema that holds them, with its catalog; empty before Spark 4, which has no such functions.
+
+        Raises:
+            StoreError: Spark can't make them.
+        """
+        if int(self.session.version.split(".")[0]) < _FIRST_WITH_FUNCTIONS:
+            return ""
+        holder = f"{_SESSION_CATALOG}.{self.schema_name.rpartition('.')[2]}"
+        with told(f"the functions can't be made in {holder}"):
+            self.session.sql(f"CREATE SCHEMA IF NOT EXISTS {_database(holder)}")
+            for statement in spark_functions.functions(self.schema_name, holder):
+                self.session.sql(statement)
+        return holder
+
+    def _take(self, session: SparkSession, view: str) -> Taken:
+        counts = dict(
+            tuple(row)
+            for row in session.sql(
+                f"SELECT table_name, count(*) FROM {spark_sql.quoted(view)} GROUP BY table_name"
+            ).collect()
+        )
+        for table in schema.TABLES:
+            if table.name in counts:
+                self._merge(session, table, spark_sql.batch(table, view))
+        if schema.DATASET.name in counts:
+            self._identify(session, view)
+        taken = Taken(counts.get(schema.EVENT.name, 0), counts.get(schema.REJECTED.name, 0))
+        if taken.rejected:
+            reasons = session.sql(
+                f"SELECT texts[2], texts[1] FROM {spark_sql.quoted(view)} "
+                f"WHERE table_name = {spark_sql.text(schema.REJECTED.name)} LIMIT {_SHOWN}"
+            )
+            taken.reasons += [f"{source}: {reason}" for source, reason in reasons.collect()]
+        return taken
+
+    def _look_again(self) -> None:
+        """Let the session see what others have written: each session keeps the files of the tables that it has read."""
+        with told(f"{self.schema_name} can't be read"):
+            for table in schema.TABLES:
+                name = spark_sql.whole_name(self.schema_name, self._rows.get(table.name, table.name))
+                self.session.sql(f"REFRESH TABLE {name}")
+
+    def _merge(self, session: SparkSession, table: Table, query: str) -> None:
+        if self.format.merges:
+            _write(session, spark_sql.merge(self.schema_name, table, query))
+        else:
+            _write(session, spark_sql.append(self.schema_name, table, query, self._rows[table.name]))
+
+    def _identify(self, session: SparkSession, view: str) -> None:
+        """
+        Bring `dataset_identity` up to date: only names that the batch tells of may belong to another dataset.
+
+        What is unchanged is looked at too, because a batch may have been written in part before.
+        """
+        found = session.sql(
+            f"SELECT DISTINCT numbers[0] FROM {spark_sql.quoted(view)} "
+            f"WHERE table_name = {spark_sql.text(schema.DATASET.name)}"
+        )
+        names = {row[0] for row in found.collect()}
+        known: dict[int, int | None] = {}
+        asked, unknown = set[int](), names
+        while unknown:
+            pairs = self._pointers(session, unknown)
+            known |= pairs
+            asked |= unknown
+            unknown = {*pairs, *(each for each in pairs.values() if each is not None)} - asked
+        self._write_identities(session, dataset_ids(known))
+
+    def _pointers(self, session: SparkSession, names: Iterable[int]) -> dict[int, int | None]:
+        """Return what some names point to, and the names that point to these."""
+        dataset = spark_sql.whole_name(self.schema_name, schema.DATASET.name)
+        with _view(session.createDataFrame([(name,) for name in names], "id BIGINT")) as view:
+            sides = [
+                f"SELECT d.name_id, d.same_as FROM {dataset} AS d JOIN {spark_sql.quoted(view)} AS n ON n.id = {side}"
+                for side in ("d.name_id", "d.same_as")
+            ]
+            return dict(tuple(row) for row in session.sql(" UNION ALL ".join(sides)).collect())
+
+    def _all_pointers(self) -> dict[int, int | None]:
+        return dict(self.query("SELECT name_id, same_as FROM dataset"))
+
+    def _write_identities(self, session: SparkSession, ids: dict[int, int]) -> None:
+        if not ids:
+            return
+        with _view(session.createDataFrame(list(ids.items()), "name_id BIGINT, dataset_id BIGINT")) as view:
+            if self.format.merges:
+                _write(session, spark_sql.merge_identities(self.schema_name, view))
+            else:
+                rows = self._rows[schema.DATASET_IDENTITY.name]
+                now = time.time_ns() // 1000
+                _write(session, spark_sql.append_identities(self.schema_name, view, rows, now))
+
+    def _compact(self, table: Table) -> None:
+        name = spark_sql.whole_name(self.schema_name, table.name)
+        if self.format is Format.DELTA:
+            self.session.sql(f"OPTIMIZE {name}").collect()
+        elif self.format is Format.ICEBERG:
+            catalog, _, database = self.schema_name.rpartition(".")
+            self.session.sql(
+                f"CALL {spark_sql.quoted(catalog or _SESSION_CATALOG)}.system.rewrite_data_files("
+                f"table => {spark_sql.text(f'{database}.{table.name}')}, options => map('delete-file-threshold', '1'))"
+            ).collect()
+        else:
+            self._compact_rows(table)
+
+    def _make_anew(self, view: str, dropped: str) -> None:
+        """
+        Give all tables the rows of a batch and no others. The events come last: all else follows from them.
+
+        Args:
+            view: the name of the view of the batch.
+            dropped: the name of a view with the ids of the events that are not in the batch.
+        """
+        for table in schema.TABLES:
+            if table not in (schema.EVENT, schema.REJECTED, schema.DATASET_IDENTITY):
+                self._replace(table, spark_sql.batch(table, view))
+        ids = dataset_ids(self._all_pointers())
+        identities = self.session.createDataFrame(list(ids.items()), "name_id BIGINT, dataset_id BIGINT")
+        with _view(identities) as known:
+            written = "" if self.format.merges else f", {time.time_ns() // 1000} AS written"
+            self._replace(schema.DATASET_IDENTITY, f"SELECT *{written} FROM {spark_sql.quoted(known)}")
+        if self.format.merges:
+            _write(self.session, spark_sql.delete_events(self.schema_name, dropped))
+        else:
+            self._replace(schema.EVENT, spark_sql.batch(schema.EVENT, view))
+
+    def _replace(self, table: Table, query: str) -> None:
+        """Give a table the rows of a query and no others."""
+        if self.format.merges:
+            names = ", ".join(spark_sql.quoted(name) for name, _ in spark_sql.columns_of(table, self.format))
+            name = spark_sql.whole_name(self.schema_name, table.name)
+            self.session.sql(f"INSERT OVERWRITE {name} ({names}) SELECT {names} FROM ({query})")
+        else:
+            self._write_rows(table, query)
+
+    def _compact_rows(self, table: Table) -> None:
+        """Merge a table of rows."""
+        self._write_rows(table, spark_sql.merged_rows(self.schema_name, table, self._rows[table.name]))
+
+    def _write_rows(self, table: Table, query: str) -> None:
+        """Write the rows of a query into a new table of rows, and let the view read that from one moment on."""
+        new = f"{table.name}_rows_{time.time_ns() // 1000}"
+        self.session.sql(spark_sql.create_table(self.schema_name, table, self.format, new))
+        hint = "/*+ REBALANCE(day) */ *" if table is schema.EVENT else "/*+ REBALANCE */ *"
+        columns = ", ".join(spark_sql.quoted(name) for name, _ in spark_sql.columns_of(table, self.format))
+        self.session.sql(
+            f"INSERT INTO {spark_sql.whole_name(self.schema_name, new)} ({columns}) "
+            f"SELECT {hint} FROM (SELECT {columns} FROM ({query}))"
+        )
+        self.session.sql(spark_sql.create_view(self.schema_name, table, new))
+        self._rows[table.name] = new
+        # Also those of a compaction that was ended in the middle.
+        rows_of_it = re.compile(rf"{table.name}_rows(_\d+)?")
+        for row in self.session.sql(f"SHOW TABLES IN {_database(self.schema_name)}").collect():
+            if rows_of_it.fullmatch(row.tableName) and row.tableName != new:
+                self.session.sql(f"DROP TABLE {spark_sql.whole_name(self.schema_name, row.tableName)}")
+
+
+def format_of(session: SparkSession, schema_name: str) -> Format:
+    """
+    Return the format that a catalog is for.
+
+    Args:
+        session: the Spark session.
+        schema_name: a schema in it.
+
+    Raises:
+        StoreError: the catalog's class does not say.
+    """
+    catalog = catalog_of(schema_name)
+    implementation = session.conf.get(f"spark.sql.catalog.{catalog}", None) or ""
+    for format_ in (Format.ICEBERG, Format.DELTA):
+        if format_.value in implementation.lower():
+            return format_
+    if catalog == _SESSION_CATALOG:
+        return Format.PARQUET
+    if not implementation:
+        raise StoreError(f"Spark knows no catalog {catalog}: --conf spark.sql.catalog.{catalog}=CLASS names one")
+    raise StoreError(f"the catalog {catalog} ({implementation}) does not say how it stores tables: name --format")
+
+
+def _is_complete(session: SparkSession, schema_name: str) -> bool:
+    """Return whether the last table is there, which is made last."""
+    return bool(session.catalog.tableExists(spark_sql.whole_name(schema_name, schema.TABLES[-1].name)))
+
+
+def _make_tables(session: SparkSession, schema_name: str, format_: Format) -> None:
+    session.sql(f"CREATE SCHEMA IF NOT EXISTS {_database(schema_name)}")
+    for table in schema.TABLES:
+        rows = f"{table.name}_rows"
+        if session.catalog.tableExists(spark_sql.whole_name(schema_name, table.name)):
+            # It is of an ingest that was ended here in the middle.
+            found = _own_properties(session, schema_name, table)
+            rows = found.get(spark_sql.PROPERTY_ROWS, rows)
+        if format_.merges:
+            session.sql(spark_sql.create_table(schema_name, table, format_, table.name))
+            continue
+        session.sql(spark_sql.create_table(schema_name, table, format_, rows))
+        session.sql(spark_sql.create_view(schema_name, table, rows))
+
+
+def _kept_format(session: SparkSession, schema_name: str) -> Format:
+    """
+    Return the format of a store.
+
+    Raises:
+        StoreError: there is none, or one of another version.
+    """
+    with told(f"{schema_name} can't be read"):
+        if not _is_complete(session, schema_name):
+            raise StoreError(
+                f"there is no store at {schema_name}. "
+                f"`openlineage-pyspark ingest --spark --into {schema_name} --from DIR` makes one"
+            )
+        return Format(_own_properties(session, schema_name, schema.TABLES[-1])[spark_sql.PROPERTY_FORMAT])
+
+
+def _own_properties(session: SparkSession, schema_name: str, table: Table) -> dict[str, str]:
+    """
+    Return the properties of a table of this version.
+
+    Raises:
+        StoreError: it is a table of something else, or of another version.
+    """
+    found = _properties(session, schema_name, table.name)
+    version = found.get(spark_sql.PROPERTY_VERSION)
+    if version is None:
+        raise StoreError(f"{schema_name} has tables of something else")
+    if int(version) > schema.VERSION:
+        raise StoreError(
+            f"{schema_name} is a store of version {version}, and this package knows versions up to {schema.VERSION}: "
+            "upgrade the package"
+        )
+    if int(version) < schema.VERSION:
+        raise StoreError(
+            f"{schema_name} is a store of version {version}, and this package knows version {schema.VERSION}: make a "
+            f"new one from its events, by `openlineage-pyspark ingest --spark --into NEW_SCHEMA --from "
+            f"store:{schema_name}`, and drop the old one"
+        )
+    return found
+
+
+def _properties(session: SparkSession, schema_name: str, table: str) -> dict[str, str]:
+    rows = session.sql(f"SHOW TBLPROPERTIES {spark_sql.whole_name(schema_name, table)}").collect()
+    return {row[0]: row[1] for row in rows}
+
+
+def _database(schema_name: str) -> str:
+    return ".".join(spark_sql.quoted(part) for part in schema_name.split("."))
+
+
+@contextmanager
+def _view(data: DataFrame) -> Iterator[str]:
+    """Give data a name of their own in their session, for a while."""
+    name = f"openlineage_{uuid.uuid4().hex}"
+    data.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        data.sparkSession.catalog.dropTempView(name)
+
+
+def _write(session: SparkSession, sql: str) -> None:
+    """Run a statement that writes, again if another writer was faster."""
+    for left in reversed(range(_TRIES)):
+        try:
+            with told("a statement failed"):
+                session.sql(sql)
+        except StoreError as problem:  # noqa: PERF203 (to try again is the point)
+            if not left or not _CONFLICT.search(str(problem)):
+                raise
+        else:
+            return

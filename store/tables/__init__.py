@@ -1,0 +1,1 @@
+"""The tables of the store, as data, and what holds their rows together."""
