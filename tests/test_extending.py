@@ -92,7 +92,7 @@ def test_the_transport_of_the_page_is_opened_by_its_name_and_gets_the_events(
 
     delivery.submit(event)
 
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert {file.name: file.read_bytes() for file in box.iterdir()} == {f"{event.id}.json": event.body}
 
 

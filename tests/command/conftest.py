@@ -84,7 +84,7 @@ def serving() -> Iterator[Receiver]:
     yield server
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(60)
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ def test_a_named_sender_counts_in_place_of_the_key(run: Any, root: Path, receive
     delivery.start()
     while (counts := delivery.counts()).recovering or counts.pending:
         delivery.flush(0.1)
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert delivery.counts().sent == 2
 
 
@@ -90,6 +90,6 @@ def test_the_limits_of_the_spool_are_those_of_the_settings(root: Path, receiver:
     delivery.start()
     while delivery.counts().recovering:
         delivery.flush(0.1)
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert delivery.counts().deleted == 2
     assert directories(root) == []

@@ -54,5 +54,5 @@ def test_without_a_place_for_the_spool_the_listener_says_so_and_works(tmp_path: 
         f" {tmp_path}/file/x can't be made or written (Not a directory)"
     )
     delivery.submit(Event("r", "START", b"{}"))
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert delivery.counts().sent == 1

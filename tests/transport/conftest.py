@@ -93,7 +93,7 @@ class _Exchange(BaseHTTPRequestHandler):
         answer = self.server.answers.popleft() if self.server.answers else Answer()
         silent = answer.hang and answer.announced_bytes is None
         if silent:
-            self.server.released.wait(30)
+            self.server.released.wait(300)
         if silent or answer.close:
             self.close_connection = True
             return
@@ -111,7 +111,7 @@ class _Exchange(BaseHTTPRequestHandler):
             self.wfile.write(text)
         self.close_connection = answer.announced_bytes is not None
         if answer.hang:
-            self.server.released.wait(30)
+            self.server.released.wait(300)
 
     def drip(self, text: str) -> None:
         try:
@@ -266,7 +266,7 @@ def serving(server: Receiver) -> Iterator[Receiver]:
     server.released.set()
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(60)
 
 
 @pytest.fixture

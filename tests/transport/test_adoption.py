@@ -12,6 +12,7 @@ import pytest
 from openlineage_pyspark.transport import Delivery, DeliveryCounts, Event, TransportError, open_transport
 from openlineage_pyspark.transport.delivery.backlog import DropReason
 from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.spool import content as content_module
 from openlineage_pyspark.transport.spool import recovery as recovery_module
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import DATABASE, directories, hold, is_held
@@ -135,6 +136,7 @@ def test_what_could_not_be_read_at_first_is_sent_only_to_its_own_receiver(
 ) -> None:
     """Another process may lock the database at the first look, and no longer at the second."""
     spool = left_behind(tmp_path, destination, sender)
+    monkeypatch.setattr(content_module, "_BUSY_SECONDS", 0.01)
 
     def locked_once(directory: Path) -> Any:
         blocker = sqlite3.connect(directory / DATABASE, isolation_level=None)
@@ -152,7 +154,7 @@ def test_what_could_not_be_read_at_first_is_sent_only_to_its_own_receiver(
     transport = MemoryTransport()
     delivery = Delivery(transport, recovery=RecoveryScope(tmp_path, retention=Retention()))
     delivery.start()
-    assert delivery.close(30) == 0
+    assert delivery.close(60) == 0
     assert transport.events == []
     assert content(spool.directory).waiting == 1
 
@@ -165,7 +167,7 @@ def test_dead_letters_for_another_receiver_are_not_revived_for_this_one(tmp_path
     transport = MemoryTransport()
     delivery = Delivery(transport, recovery=RecoveryScope(tmp_path, dead_letters=True))
     delivery.start()
-    assert delivery.close(30) == 0
+    assert delivery.close(60) == 0
     assert transport.events == []
 
 
@@ -228,13 +230,13 @@ def test_a_spool_that_is_too_large_loses_the_oldest_of_ended_applications_first(
         scope = RecoveryScope(tmp_path, retention=Retention(max_bytes=sizes(tmp_path) - one // 2))
         delivery = Delivery(MemoryTransport(), spool=own if gone is expected[-1] else None, recovery=scope)
         delivery.submit(START)
-        assert delivery.flush(30) == 0
+        assert delivery.flush(60) == 0
         left = {path.name for path in tmp_path.iterdir()}
         assert left == {spool.directory.name for spool in (broken, refused, old, new) if spool not in gone} | {
             own.directory.name
         }
         assert delivery.counts().deleted == (0 if gone == [broken] else 2)
-        assert delivery.close(30) == 0
+        assert delivery.close(60) == 0
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 4
     assert said[1].startswith("OpenLineage events that an earlier application left behind for elsewhere were deleted,")
@@ -247,7 +249,7 @@ def test_what_waits_too_long_for_another_receiver_is_deleted(tmp_path: Path, cap
     aged(young, 29)
     delivery = Delivery(MemoryTransport(), recovery=RecoveryScope(tmp_path, retention=Retention()))
     delivery.start()
-    assert delivery.close(30) == 0
+    assert delivery.close(60) == 0
     assert directories(tmp_path) == [young.directory]
     assert delivery.counts() == DeliveryCounts(deleted=3)
     [record] = caplog.records
@@ -262,7 +264,7 @@ def test_a_running_application_loses_nothing_whatever_its_age_and_size(tmp_path:
     aged(running, 400)
     delivery = Delivery(MemoryTransport(), recovery=RecoveryScope(tmp_path, retention=Retention(1, 1.0)))
     delivery.start()
-    assert delivery.close(30) == 0
+    assert delivery.close(60) == 0
     assert [each.run_id for each in running.waiting()] == ["r"]
     running.close()
 

@@ -148,7 +148,7 @@ def test_a_damaged_directory_does_not_keep_healthy_ones_from_being_sent(
     transport, raised = MemoryTransport(), threading.excepthook
     delivery = Delivery(transport, recovery=RecoveryScope(tmp_path))
     delivery.start()
-    assert delivery.close(30) == 0
+    assert delivery.close(60) == 0
     assert threading.excepthook is raised
     assert transport.events == EVENTS
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{name}.unreadable" for name in sorted(names)[:2]]
@@ -162,7 +162,7 @@ def test_a_damaged_row_is_kept_aside_and_the_others_are_sent(tmp_path: Path) -> 
     transport = MemoryTransport()
     delivery = Delivery(transport, recovery=RecoveryScope(tmp_path))
     delivery.start()
-    assert delivery.close(30) == 0
+    assert delivery.close(60) == 0
     assert transport.events == [EVENTS[0], EVENTS[2]]
     assert delivery.counts().drops == {DropReason.UNREADABLE: 1}
     [aside] = tmp_path.iterdir()
@@ -183,7 +183,7 @@ def test_a_spool_of_an_older_version_is_read(tmp_path: Path) -> None:
     transport = MemoryTransport()
     delivery = Delivery(transport, recovery=RecoveryScope(tmp_path, dead_letters=True))
     delivery.start()
-    assert delivery.close(30) == 0
+    assert delivery.close(60) == 0
     assert transport.events == EVENTS
     assert directories(tmp_path) == []
 

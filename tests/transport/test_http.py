@@ -165,7 +165,7 @@ def test_a_hanging_server_costs_the_timeout(receiver: Any, answer: Any, timeout:
     receiver.answers.append(answer(hang=True))
     begin = time.monotonic()
     error = failure({"url": receiver.url, **timeout})
-    assert 0.2 <= time.monotonic() - begin < 20
+    assert time.monotonic() - begin >= 0.2
     assert str(error) == f"{receiver.url}/api/v1/lineage can't be reached (no answer within 0.2 s)"
     assert error.retryable is True
 
@@ -179,23 +179,24 @@ def test_half_an_answer_counts_by_its_status(receiver: Any, answer: Any) -> None
 def test_an_answer_without_end_is_not_read_to_its_end(receiver: Any, answer: Any) -> None:
     receiver.answers.append(answer(status=400, text="x" * 100_000, announced_bytes=10**12, hang=True))
     begin = time.monotonic()
-    error = failure({"url": receiver.url, "timeout": 60})
-    assert time.monotonic() - begin < 30
+    error = failure({"url": receiver.url, "timeout": 300})
+    assert time.monotonic() - begin < 60
     assert error.answer == "x" * 297 + "..."
 
 
 def test_an_answer_that_never_ends_is_cut_off_at_the_timeout(receiver: Any, answer: Any) -> None:
     """A byte now and then does not begin the timeout anew, neither among the headers nor in the text."""
     receiver.answers.append(answer(status=400, text="x" * 600, drips="text"))
-    error = failure({"url": receiver.url, "timeout": 0.3})
+    # Its first line must come in that time.
+    error = failure({"url": receiver.url, "timeout": 1})
     assert (error.status, error.retryable) == (400, False)
-    assert receiver.cut_off.wait(30)
+    assert receiver.cut_off.wait(60)
     receiver.cut_off.clear()
     receiver.answers.append(answer(drips="headers"))
     error = failure({"url": receiver.url, "timeout": 0.3})
     assert str(error) == f"{receiver.url}/api/v1/lineage can't be reached (no answer within 0.3 s)"
     assert error.retryable is True
-    assert receiver.cut_off.wait(30)
+    assert receiver.cut_off.wait(60)
 
 
 def test_a_redirect_keeps_the_event_or_is_an_error(receiver: Any, answer: Any) -> None:
@@ -282,7 +283,7 @@ def test_several_threads_post_at_once_each_over_a_connection_of_its_own(receiver
     together = threading.Barrier(4)
 
     def post(run: str) -> None:
-        together.wait(30)
+        together.wait(60)
         for number in range(25):
             transport.send(Event(run, "RUNNING", f'{{"run":"{run}","number":{number}}}'.encode()))
 
@@ -479,8 +480,8 @@ def test_a_misspelt_option_is_told_the_nearest_and_a_later_one_by_name(
     ]
 
 
-def test_a_timeout_below_the_floor_is_raised_and_told(receiver: Any, caplog: pytest.LogCaptureFixture) -> None:
-    open_transport("http", {"url": receiver.url, "timeoutInMillis": 1}).send(EVENT)
+def test_a_timeout_below_the_floor_is_raised_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    open_transport("http", {"url": "http://h", "timeoutInMillis": 1})
     assert [record.getMessage() for record in caplog.records] == [
         f"{PREFIX}: the timeout of 0.001 s is raised to the shortest, 0.1 s"
     ]

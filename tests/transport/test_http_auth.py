@@ -188,7 +188,7 @@ def test_threads_share_one_token(receiver: Any, second_receiver: Any, answer: An
     together = threading.Barrier(4)
 
     def post() -> None:
-        together.wait(30)
+        together.wait(60)
         transport.send(EVENT)
 
     threads = [threading.Thread(target=post) for _ in range(4)]

@@ -62,7 +62,7 @@ def test_each_event_of_the_application_is_in_exactly_one_number_of_its_receiver(
 def test_an_application_with_nothing_waiting_is_not_behind() -> None:
     delivery = Delivery(MemoryTransport())
     submit(delivery, "a", "b")
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert delivery.metrics() == (ReceiverMetrics(receiver=HERE, made=2, sent=2),)
 
 
@@ -75,7 +75,7 @@ def test_events_of_earlier_applications_are_not_in_the_numbers(tmp_path: Path) -
     recovery = RecoveryScope(tmp_path)
     delivery = Delivery(Judging(), spool=Spool.create(tmp_path, Judging.destination), recovery=recovery, policy=QUICK)
     submit(delivery, "own")
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     [metrics] = delivery.metrics()
     assert (metrics.made, metrics.sent, metrics.waiting, metrics.dropped, metrics.refused) == (1, 1, 0, 0, 0)
     assert metrics.seconds_behind == 0
@@ -84,7 +84,7 @@ def test_events_of_earlier_applications_are_not_in_the_numbers(tmp_path: Path) -
 def test_each_of_several_receivers_has_its_own_numbers() -> None:
     fan_out = FanOut([Delivery(MemoryTransport()), Delivery(Judging(), policy=QUICK)])
     submit(fan_out, "good", "bad")
-    assert fan_out.close(10) == 0
+    assert fan_out.close(60) == 0
     assert fan_out.metrics() == (
         ReceiverMetrics(receiver=HERE, made=2, sent=2),
         ReceiverMetrics(receiver="http://receiver/lineage", made=2, sent=1, refused=1),
@@ -95,11 +95,11 @@ def test_one_line_says_at_the_end_how_many_events_arrived_and_where(caplog: pyte
     with caplog.at_level(logging.INFO, "openlineage_pyspark"):
         delivery = Delivery(Judging())
         submit(delivery, "good 1", "good 2")
-        assert delivery.close(10) == 0
+        assert delivery.close(60) == 0
         delivery.close(10)
         silent = Delivery(Judging())
         silent.start()
-        assert silent.close(10) == 0
+        assert silent.close(60) == 0
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("INFO", "OpenLineage events: 2 of 2 arrived at http://receiver/lineage")
     ]

@@ -343,7 +343,7 @@ def test_held_events_stay_in_the_spool_until_their_object_has_ended(whole: Store
     wait_for(lambda: content(spool.directory).waiting == 1)
     assert whole.objects() == [b"1\n2\n"]
 
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert whole.objects() == [b"1\n2\n", b"3\n"]
     assert list((tmp_path / "spool").glob("*/*.db")) == []
 
@@ -360,7 +360,7 @@ def test_what_the_last_object_did_not_take_goes_into_the_next_applications(whole
 
     after = Delivery(opened(whole), recovery=RecoveryScope(tmp_path / "spool"))
     after.start()
-    assert after.close(10) == 0
+    assert after.close(60) == 0
     assert whole.objects() == [b"1\n2\n"]
 
 
@@ -389,7 +389,7 @@ def test_what_objects_hold_for_a_receiver_that_is_away_stays_in_the_spool(
     assert [got.body for got in receiver.received] == [b"1", b"2", b"3", b"4"]
     assert (transport.held, content(spool.directory).waiting) == (3, 3)
 
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert whole.objects() == [b"2\n3\n"]
     assert transport.held == 0
     assert list((tmp_path / "spool").glob("*/*.db")) == []
@@ -411,7 +411,7 @@ def test_what_an_application_held_that_was_killed_goes_into_the_next_ones(
 
     after = Delivery(failover(receiver, whole), recovery=RecoveryScope(tmp_path / "spool"))
     after.start()
-    assert after.close(10) == 0
+    assert after.close(60) == 0
     assert [got.body for got in receiver.received[2:]] == [b"1", b"2"]
 
 
@@ -481,5 +481,5 @@ def test_what_waits_for_a_jar_is_kept_for_the_next_application(tmp_path: Path, w
     assert delivery.close(30) == 1
     after = Delivery(opened(whole), recovery=RecoveryScope(root))
     after.start()
-    assert after.close(30) == 0
+    assert after.close(60) == 0
     assert whole.objects() == [b"1\n"]

@@ -29,7 +29,7 @@ def test_events_arrive_once_the_key_or_the_gateway_is_repaired(receiver: Any, an
         delivery.submit(event)
     while delivery.flush(1):
         pass
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert delivery.counts() == DeliveryCounts(sent=3, retries=40)
     assert [got.body for got in receiver.received[-3:]] == [b"1", b"2", b"3"]
 
@@ -64,7 +64,7 @@ def test_what_an_expired_key_left_on_disk_is_sent_by_the_next_application(
     healed.submit(Event("new", "START", b"4"))
     while healed.counts().recovering or healed.flush(1):
         pass
-    assert healed.close(10) == 0
+    assert healed.close(60) == 0
     assert healed.counts().sent == 4
     assert directories(tmp_path) == []
 
@@ -76,7 +76,7 @@ def test_what_is_refused_for_good_is_said_with_what_to_do(
     transport = open_transport("http", {"url": receiver.url})
     delivery = Delivery(transport, spool=Spool.create(tmp_path, transport.destination))
     delivery.submit(EVENTS[0])
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert caplog.records[0].getMessage() == (
         f"an event was not delivered: {receiver.url}/api/v1/lineage answered 422: no such facet. It is kept as a"
         " dead letter: `openlineage-pyspark spool ls --dead` lists it, `openlineage-pyspark replay --dead` sends it;"
@@ -118,7 +118,7 @@ def test_one_event_that_is_always_forbidden_while_others_pass_is_a_dead_letter_a
         delivery.flush(0.05)
         if delivery.counts().failed:
             break
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     [left] = directories(tmp_path)
     assert (content(left).waiting, content(left).dead) == (0, 1)
 
@@ -148,6 +148,6 @@ def test_attempts_during_an_outage_do_not_count_against_an_event() -> None:
     transport.closed = False
     while delivery.flush(1):
         pass
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert delivery.counts().failed == 0
     assert {event.run_id for event in transport.events} == {"a", "b"}

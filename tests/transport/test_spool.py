@@ -105,7 +105,7 @@ def test_dead_letters_for_any_receiver_go_after_thirty_days(tmp_path: Path) -> N
         connection.close()
         delivery = Delivery(MemoryTransport(), recovery=RecoveryScope(tmp_path))
         delivery.start()
-        assert delivery.close(30) == 0
+        assert delivery.close(60) == 0
         assert len(directories(tmp_path)) == left
 
 
@@ -239,8 +239,8 @@ def test_nobody_waits_at_the_end_for_what_another_application_left(tmp_path: Pat
     delivery = Delivery(Stuck(), spool=Spool.create(tmp_path, HERE), recovery=RecoveryScope(tmp_path))
     delivery.submit(Event("new", "START", b"new"))
     begin = time.monotonic()
-    assert delivery.close(60) == 0
-    assert time.monotonic() - begin < 20
+    assert delivery.close(300) == 0
+    assert time.monotonic() - begin < 60
     counts = delivery.counts()
     assert (counts.sent, counts.pending, counts.recovered_pending) == (1, 2, 2)
     [left] = directories(tmp_path)
@@ -254,12 +254,12 @@ def test_what_was_meant_for_another_receiver_is_left_unless_that_is_asked_for(tm
     transport = MemoryTransport()
     delivery = Delivery(transport, recovery=RecoveryScope(tmp_path))
     delivery.start()
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert transport.events == []
     assert content(spool.directory).waiting == 1
     delivery = Delivery(transport, recovery=RecoveryScope(tmp_path, any_destination=True))
     delivery.start()
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert transport.events == [START]
     assert directories(tmp_path) == []
 
@@ -275,7 +275,7 @@ def test_what_was_refused_for_good_is_kept_and_sent_again_only_when_that_is_aske
     spool = Spool.create(tmp_path, HERE)
     delivery = Delivery(Refusing(), spool=spool)
     delivery.submit(START)
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert delivery.counts() == DeliveryCounts(failed=1)
     [letter] = dead_letters(spool.directory)
     assert (letter.event, letter.reason, letter.answer) == (START, "answered 422", "no such field")
@@ -283,7 +283,7 @@ def test_what_was_refused_for_good_is_kept_and_sent_again_only_when_that_is_aske
         transport = MemoryTransport()
         delivery = Delivery(transport, recovery=RecoveryScope(tmp_path, dead_letters=wanted))
         delivery.start()
-        assert delivery.close(10) == 0
+        assert delivery.close(60) == 0
         assert transport.events == sent
     assert directories(tmp_path) == []
 
@@ -296,7 +296,7 @@ def test_a_damaged_database_is_set_aside_and_said(tmp_path: Path, caplog: pytest
     transport = MemoryTransport()
     delivery = Delivery(transport, recovery=RecoveryScope(tmp_path))
     delivery.submit(COMPLETE)
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert transport.events == [COMPLETE]
     [record] = caplog.records
     name = spool.directory.name
@@ -317,7 +317,7 @@ def test_events_that_can_no_longer_be_read_are_counted_as_lost(tmp_path: Path) -
     connection.close()
     delivery = Delivery(MemoryTransport(), recovery=RecoveryScope(tmp_path))
     delivery.start()
-    assert delivery.close(10) == 0
+    assert delivery.close(60) == 0
     assert delivery.counts() == DeliveryCounts(dropped=1, drops={DropReason.UNREADABLE: 1}, recovered=1)
 
 
@@ -329,10 +329,10 @@ def test_while_the_database_is_locked_memory_holds_the_events(tmp_path: Path, ca
     delivery = Delivery(transport, spool=spool)
     delivery.submit(START)
     delivery.submit(COMPLETE)
-    assert delivery.flush(30) == 0
+    assert delivery.flush(60) == 0
     blocker.execute("ROLLBACK")
     blocker.close()
-    assert delivery.close(30) == 0
+    assert delivery.close(60) == 0
     assert transport.events == [START, COMPLETE]
     [record] = caplog.records
     assert record.getMessage() == (
@@ -406,7 +406,7 @@ for n in range(50):
             delivery.close(10)
             sys.exit(0)
         assert os.waitpid(child, 0)[1] == 0
-left = delivery.close(30)
+left = delivery.close(60)
 print(left, [int(event.body) for event in transport.events] == list(range(50)))
 """
 
