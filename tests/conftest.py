@@ -35,6 +35,7 @@ from openlineage_pyspark.store.answers import Store
 from support import kafka
 from support.lineage_events import taken
 from support.maven import fetched
+from support.ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -122,7 +123,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kafka.Broker]:
     if shutil.which("java") is None:
         pytest.skip("there is no java command, which runs the broker")
     jars = kafka.jars(tmp_path_factory.mktemp("broker"))
-    broker = kafka.Broker(jars, tmp_path_factory.mktemp("kafka"), kafka.free_port())
+    port, controller = free_ports(2)
+    broker = kafka.Broker(jars, tmp_path_factory.mktemp("kafka"), port, controller)
     broker.prepare()
     try:
         broker.start()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
-import socket
 import subprocess
 import time
 import venv
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 import requests
+from support.ports import free_ports
 from support.spark_jobs import FOREIGN, QUICK, Jobs, spark_submit
 
 if TYPE_CHECKING:
@@ -80,15 +80,6 @@ def cluster(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
     finally:
         for process in processes.values():
             _end_group(process)
-
-
-def free_ports(count: int) -> list[int]:
-    """Give ports of loopback that nobody listens on."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [held.getsockname()[1] for held in sockets]
-    for held in sockets:
-        held.close()
-    return ports
 
 
 def _when_alive(cluster: Cluster, processes: Mapping[str, subprocess.Popen[bytes]], folder: Path) -> None:

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.any_spark
 
 FLUSH_SECONDS = 1.0
 # Whatever hangs here hangs for longer: a receiver for 30 s, which is when its silence ends in an error.
-PATIENCE = 15.0
+PATIENCE = 25.0
 # The application's START and COMPLETE, and those of one write.
 EVENTS = 4
 
@@ -126,17 +126,19 @@ def own_certificate(folder: Path) -> ssl.SSLContext | None:
     return context
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture(scope="module")
+def refusing() -> Iterator[str]:
+    """Give the address of somebody who has a port and does not listen."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 @pytest.fixture(scope="module")
-def away(wire: Any, receivers: Callable[..., Any], folder: Path) -> dict[str, Fault]:
+def away(refusing: str, wire: Any, receivers: Callable[..., Any], folder: Path) -> dict[str, Fault]:
     """Give the receivers that misbehave."""
     found = {
-        "refuses": Fault(f"http://127.0.0.1:{free_port()}", folder / "refuses"),
+        "refuses": Fault(refusing, folder / "refuses"),
         "has no name": Fault("http://no-such-host.invalid", folder / "has no name"),
     }
     behaviours = {"hangs": wire.hanging, "closes in the middle": wire.closing}

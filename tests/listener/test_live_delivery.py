@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +14,7 @@ from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import directories
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.any_spark
@@ -24,13 +24,19 @@ HANDED_OVER = 7
 
 
 class Receiver(ThreadingHTTPServer):
-    """Takes every event; `events` holds them with the `Idempotency-Key` of each."""
+    """Has a port, and listens once it is asked to; `events` holds the events with the `Idempotency-Key` of each."""
 
     daemon_threads = True
 
-    def __init__(self, port: int) -> None:
+    def __init__(self) -> None:
         self.events: list[tuple[str, dict[str, Any]]] = []
-        super().__init__(("127.0.0.1", port), _Taking)
+        super().__init__(("127.0.0.1", 0), _Taking, bind_and_activate=False)
+        self.server_bind()
+
+    def listen(self) -> None:
+        """Take events from now on."""
+        self.server_activate()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
 class _Taking(BaseHTTPRequestHandler):
@@ -48,14 +54,19 @@ class _Taking(BaseHTTPRequestHandler):
         """Keep the test's output clean."""
 
 
-def test_what_killed_drivers_had_in_the_spool_is_sent_by_the_next_one(jobs: Any, tmp_path: Path) -> None:
+@pytest.fixture
+def server() -> Iterator[Receiver]:
+    with Receiver() as bound:
+        yield bound
+
+
+def test_what_killed_drivers_had_in_the_spool_is_sent_by_the_next_one(
+    jobs: Any, server: Receiver, tmp_path: Path
+) -> None:
     spool = tmp_path / "spool"
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
     conf = {
         "spark.openlineage.transport.type": "http",
-        "spark.openlineage.transport.url": f"http://127.0.0.1:{port}",
+        "spark.openlineage.transport.url": f"http://127.0.0.1:{server.server_port}",
         "spark.openlineage.spool.path": str(spool),
     }
     killed = jobs.run(
@@ -66,16 +77,14 @@ def test_what_killed_drivers_had_in_the_spool_is_sent_by_the_next_one(jobs: Any,
     assert left.code == 0
 
     # The JVM of a process that ended by itself tells the application's end; one that was killed too tells nothing.
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while [content(each).waiting for each in directories(spool)] != [HANDED_OVER, HANDED_OVER, 1]:
         assert time.monotonic() < until
         time.sleep(0.1)
     assert [content(directory).application for directory in directories(spool)] == ["Killed App"] * 3
-    server = Receiver(port)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server.listen()
     ended = jobs.run("killed.py", "end", str(spool), "0", conf=conf, lineage=False)
     server.shutdown()
-    server.server_close()
 
     assert ended.code == 0
     runs: dict[str, list[str]] = {}

@@ -48,8 +48,10 @@ def objects(lake: Path) -> list[Path]:
 
 
 def events(lake: Path) -> list[dict[str, Any]]:
+    """Give the events of all whole lines: an object that is being written may end within one."""
     texts = (gzip.decompress(o.read_bytes()) if o.suffix == ".gz" else o.read_bytes() for o in objects(lake))
-    return [json.loads(line) for text in texts for line in text.splitlines()]
+    lines = (line for text in texts for line in text.splitlines(keepends=True))
+    return [json.loads(line) for line in lines if line.endswith(b"\n")]
 
 
 def told(lake: Path) -> list[tuple[str, str]]:

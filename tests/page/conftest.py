@@ -15,13 +15,15 @@ from support import browser
 from support.lineage_events import taken
 from support.shop import later, shop
 
-_PATIENCE_SECONDS = 10
+_PATIENCE_SECONDS = 60
 _SHOWN = "return [...document.querySelectorAll(arguments[0])].map((each) => each.getAttribute('aria-label'))"
 _CLICK = """
 document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true, shiftKey: arguments[1]}))
 """
 _PLACE = "const r = document.querySelector(arguments[0]).getBoundingClientRect(); return [r.x, r.y, r.width, r.height]"
-_FRAME = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
+_FRAME = "requestAnimationFrame(() => requestAnimationFrame(() => arguments[arguments.length - 1]()))"
+# The page draws what the address says when it hears of it, which may be later than the change.
+_MOVE = f"window.addEventListener('popstate', () => {{{_FRAME}}}, {{once: true}}); "
 
 
 class Seen:
@@ -43,8 +45,13 @@ class Seen:
 
     def go(self, address: str) -> Seen:
         """Follow a link to another part of the same page."""
-        self.chrome.execute_script("location.hash = arguments[0]", address)
-        return self.settled()
+        self.chrome.execute_async_script(f"{_MOVE} location.hash = arguments[0]", address)
+        return self
+
+    def back(self) -> Seen:
+        """Go back to what the page showed before."""
+        self.chrome.execute_async_script(f"{_MOVE} history.back()")
+        return self
 
     def settled(self) -> Seen:
         """Wait until the next frames are drawn."""
@@ -119,7 +126,10 @@ class Seen:
         end = time.monotonic() + _PATIENCE_SECONDS
         while not (path.exists() and path.stat().st_size) and time.monotonic() < end:
             time.sleep(0.02)
-        return path.read_bytes()
+        content = path.read_bytes()
+        # The browser would give the next file of this name another one.
+        path.unlink()
+        return content
 
 
 @pytest.fixture(scope="session")

@@ -115,8 +115,7 @@ def test_the_address_shows_the_same_again_and_the_way_back_leads_back(seen, firs
     assert seen.script("return document.getElementById('indirect').checked") is False
     seen.click("#all")
     assert seen.tables == TABLES
-    seen.chrome.back()
-    assert seen.settled().tables == ["daily", "guessed"]
+    assert seen.back().tables == ["daily", "guessed"]
 
 
 def test_a_click_on_a_column_lights_its_whole_way_and_says_how_it_is_made(seen, first):

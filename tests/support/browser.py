@@ -46,6 +46,7 @@ def started(downloads: Path, *, size: str = "1400,850", dark: bool = False) -> I
     options.add_experimental_option("prefs", {"download.default_directory": str(downloads), several: 1})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     browser = webdriver.Chrome(options=options, service=Service(programs[1]))
+    browser.set_script_timeout(120)
     try:
         yield browser
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import shutil
-import socket
 import subprocess
 import time
 import uuid
@@ -42,12 +41,6 @@ group.initial.rebalance.delay.ms=0
 """
 
 
-def free_port() -> int:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return int(unused.getsockname()[1])
-
-
 def jars(folder: Path) -> Path:
     """Give the folder with the jars of a broker, from the cache or from Maven Central; skip if it can't be had.
 
@@ -75,6 +68,7 @@ class Broker:
     jars: Path
     folder: Path
     port: int
+    controller: int
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -90,7 +84,7 @@ class Broker:
 
     def prepare(self) -> None:
         data = self.folder / "data"
-        properties = PROPERTIES.format(port=self.port, controller=free_port(), data=data)
+        properties = PROPERTIES.format(port=self.port, controller=self.controller, data=data)
         (self.folder / "server.properties").write_text(properties)
         cluster = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).rstrip(b"=").decode()
         command = self.java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", "server.properties")

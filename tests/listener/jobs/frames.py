@@ -1,11 +1,26 @@
 """Writes what goes through RDDs and checkpoints, what meets itself again in a join, and twice in one statement."""
 
+import time
+from pathlib import Path
+
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
 
+EVENTS = Path("events.ndjson").absolute()
+
+
+def once_told(row):
+    """Give the row once the START of its write is told: for so long the write goes on."""
+    end = time.monotonic() + 120
+    while "/through rdd" not in EVENTS.read_text("utf-8") and time.monotonic() < end:
+        time.sleep(0.05)
+    return tuple(row)
+
+
 spark = SparkSession.builder.appName("frames").getOrCreate()
 spark.range(4).selectExpr("id AS k", "id * 2 AS v").write.parquet("my table, 50%")
-spark.read.parquet("my table, 50%").rdd.map(tuple).toDF(["k", "v"]).write.parquet("through rdd")
+passed = spark.read.parquet("my table, 50%").rdd.map(once_told)
+passed.toDF("k LONG, v LONG").write.parquet("through rdd")
 
 
 def with_itself(frame, out):

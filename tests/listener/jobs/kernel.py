@@ -10,7 +10,7 @@ manager.start_kernel()
 client = manager.client()
 client.start_channels()
 client.wait_for_ready(120)
-print(client.execute_interactive(cell, timeout=120)["content"]["status"])
+print(client.execute_interactive(cell, timeout=240)["content"]["status"])
 if way == "restart":
     manager.restart_kernel()
     client.wait_for_ready(120)

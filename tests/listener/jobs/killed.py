@@ -15,7 +15,7 @@ for number in range(3):
     spark.range(10).write.parquet(f"out/{number}")
 if way == "end":
     sys.exit()
-limit = time.monotonic() + 120
+limit = time.monotonic() + 150
 while sum(content(directory).waiting for directory in directories(spool)) < expected and time.monotonic() < limit:
     time.sleep(0.05)
 if way == "exit":
