@@ -17,6 +17,7 @@ import pytest
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
+from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
 from openlineage_pyspark.facets.report import lineage_of
@@ -44,10 +45,22 @@ RUN = "0190a000-0000-7000-8000-000000000002"
 read = functools.cache(recorded_plans.read)
 
 
-def replayed(version: str, case: cases.Case) -> PlanLineage:
+@functools.cache
+def decoded(version: str, theme: str, id_: str) -> Plan:
+    """Return the recorded plan of a case."""
+    return decode_plan(read(version, theme)[id_])
+
+
+@functools.cache
+def lineage_in(version: str, theme: str, id_: str) -> PlanLineage:
     """Return what the recorded plan of a case says."""
-    plan = decode_plan(read(version, case.theme)[case.id])
+    plan = decoded(version, theme, id_)
     return lineage_of_plan(plan, session_of(plan, None))
+
+
+def replayed(version: str, case: cases.Case) -> PlanLineage:
+    """Return what the recorded plan of a case says, which several tests ask for."""
+    return lineage_in(version, case.theme, case.id)
 
 
 def event_of(version: str, case: cases.Case) -> bytes:
@@ -104,7 +117,7 @@ def test_every_case_has_an_id_of_its_own() -> None:
 def test_each_edge_names_the_operators_from_its_source_to_the_top_and_its_steps_among_them(version: str) -> None:
     wrong = []
     for case in (case for case in CASES if case.runs_on(version)):
-        plan = decode_plan(read(version, case.theme)[case.id])
+        plan = decoded(version, case.theme, case.id)
         found = lineage_of(lineage_of_plan(plan, session_of(plan, None), paths=True, composed=False), plan)
         for edge in found.edges:
             places = [int(operator.rpartition("#")[2]) for operator in edge.operators]
@@ -124,8 +137,7 @@ def test_each_edge_names_the_operators_from_its_source_to_the_top_and_its_steps_
 def test_only_code_that_can_not_be_read_makes_an_edge_unsure(version: str) -> None:
     unsure = set()
     for case in (case for case in CASES if case.runs_on(version)):
-        plan = decode_plan(read(version, case.theme)[case.id])
-        found = lineage_of(lineage_of_plan(plan, session_of(plan, None)), plan)
+        found = lineage_of(replayed(version, case), decoded(version, case.theme, case.id))
         if {edge.certainty for edge in found.edges} - {"exact"}:
             unsure.add(case.name)
     names = {case.name for case in CASES if case.runs_on(version)}
@@ -150,8 +162,8 @@ def test_a_description_is_composed_of_the_columns_of_sources(version: str) -> No
 def test_no_text_depends_on_the_session(version: str) -> None:
     """Neither the composed texts nor those of the steps have an exprId, or a name that Spark has counted."""
     for case in (case for case in CASES if case.runs_on(version)):
-        encoded = read(version, case.theme)[case.id]
-        plans = [decode_plan(shifted) for shifted in (encoded, recorded_plans.shifted(encoded, 1000))]
+        later = recorded_plans.shifted(read(version, case.theme)[case.id], 1000)
+        plans = [decoded(version, case.theme, case.id), decode_plan(later)]
         first, second = (lineage_of_plan(plan, session_of(plan, None), paths=True) for plan in plans)
         edges = [lineage_of(found).edges for found in (first, second)]
         assert edges[0] == edges[1], case.id

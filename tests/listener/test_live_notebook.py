@@ -16,9 +16,6 @@ from support.spark_jobs import FOREIGN, QUICK
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytest.importorskip("ipykernel")
-pytest.importorskip("nbconvert")
-
 pytestmark = [pytest.mark.any_spark, pytest.mark.usefixtures("real_spark")]
 
 CELL = """

@@ -9,9 +9,6 @@ import pytest
 from support import browser
 from support.notebooks import execute, texts
 
-pytest.importorskip("ipykernel")
-pytest.importorskip("nbconvert")
-
 pytestmark = [pytest.mark.any_spark, pytest.mark.browser, pytest.mark.usefixtures("real_spark")]
 
 SUM = "SELECT country, sum(amount) AS total FROM orders WHERE id > 0 GROUP BY country"

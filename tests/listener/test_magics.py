@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("IPython")
-
 pytestmark = pytest.mark.slow
 
 NO_SESSION = "there is no active Spark session"

@@ -313,30 +313,38 @@ def test_offsets_that_were_too_long_are_said_to_be_left_out() -> None:
     assert [gap.message for gap in states[-1].gaps] == ["an offset is left out because it is too long"]
 
 
-def test_a_query_that_writes_nothing_is_no_run_and_keeps_only_its_last_batches() -> None:
+@pytest.fixture
+def most_batches(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Have an event list few batches, so that it takes few to be too many."""
+    monkeypatch.setattr("openlineage_pyspark.listener.runs.micro_batches.MOST_BATCHES", 20)
+    return 20
+
+
+def test_a_query_that_writes_nothing_is_no_run_and_keeps_only_its_last_batches(most_batches: int) -> None:
     found = Assembled()
     records = [started()]
-    for batch in range(1200):
+    for batch in range(30):
         records += [*executions(batch, outputs=()), progress(batch, batch)]
     assert fed(found, *records) == []
-    states = fed(found, *executions(1200), progress(1200, 1201), ended(1202))
+    states = fed(found, *executions(30), progress(30, 31), ended(32))
 
     assert [type_ for type_, _ in told(states)] == ["START", "RUNNING", "COMPLETE"]
     listed = [each for _, ids in told(states) for each in ids]
-    assert listed == list(range(1201 - len(listed), 1201))
-    forgotten = f"{1201 - len(listed)} batches before the first write are not listed"
+    assert listed == list(range(31 - len(listed), 31))
+    assert most_batches <= len(listed) < 30
+    forgotten = f"{31 - len(listed)} batches before the first write are not listed"
     assert [gap.message for gap in states[-1].gaps] == [forgotten]
 
 
-def test_a_query_that_writes_nothing_tells_all_its_batches_where_reads_are_asked_for() -> None:
+def test_a_query_that_writes_nothing_tells_all_its_batches_where_reads_are_asked_for(most_batches: int) -> None:
     found = Assembled(reads=True)
     records = [started()]
-    for batch in range(1100):
+    for batch in range(most_batches + 5):
         records += [*executions(batch, outputs=()), progress(batch, batch)]
-    states = fed(found, *records, ended(2000))
+    states = fed(found, *records, ended(60))
 
     assert [type_ for type_, _ in told(states)] == ["START", "RUNNING", "COMPLETE"]
-    assert [each for _, ids in told(states) for each in ids] == list(range(1100))
+    assert [each for _, ids in told(states) for each in ids] == list(range(most_batches + 5))
 
 
 def test_an_event_lists_no_more_batches_than_its_bounds_allow() -> None:
