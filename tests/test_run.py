@@ -46,7 +46,7 @@ class Tree:
     def start(self, *command: str) -> str:
         """Run a command in the clone and give what it prints."""
         done = subprocess.run(
-            command, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False, timeout=60
+            command, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False, timeout=300
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import directories
+from support.spark_jobs import PATIENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +69,7 @@ def test_what_killed_drivers_had_in_the_spool_is_sent_by_the_next_one(
         "spark.openlineage.transport.type": "http",
         "spark.openlineage.transport.url": f"http://127.0.0.1:{server.server_port}",
         "spark.openlineage.spool.path": str(spool),
+        **PATIENT,
     }
     killed = jobs.run(
         "killed.py", "kill", str(spool), str(HANDED_OVER), conf=conf, lineage=False, stop_by=signal.SIGKILL

@@ -29,6 +29,8 @@ QUICK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
+# So that a loaded machine has the time to tell all at the end.
+PATIENT = {"spark.openlineage.flush.timeoutInMillis": "60000"}
 SPARK_VERSION = importlib.metadata.version("pyspark") if importlib.util.find_spec("pyspark") else "none"
 FOREIGN = ("OPENLINEAGE", "SPARK_", "PYSPARK_", "PYTHONPATH")
 
@@ -185,6 +187,7 @@ class Jobs:
             own |= {
                 "spark.openlineage.transport.type": "file",
                 "spark.openlineage.transport.location": str(folder / "events.ndjson"),
+                **PATIENT,
             }
         settings = [f"--conf={key}={value}" for key, value in {**QUICK, **own, **(conf or {})}.items()]
         clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
