@@ -403,7 +403,7 @@ def effort(query):
 )
 def test_the_effort_grows_with_the_length_of_the_query_and_no_faster(query):
     effort(query(10))
-    assert effort(query(160)) < 2.5 * effort(query(80))
+    assert effort(query(80)) < 2.5 * effort(query(40))
 
 
 def test_a_query_beyond_the_limits_tells_its_tables_alone():

@@ -158,7 +158,9 @@ def test_a_description_is_composed_of_the_columns_of_sources(version: str) -> No
     assert {id_: {name: texts[name] for name in expected[id_]} for id_, texts in found.items()} == expected
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    "version", [*(pytest.param(each, marks=pytest.mark.slow) for each in VERSIONS[:-1]), VERSIONS[-1]]
+)
 def test_no_text_depends_on_the_session(version: str) -> None:
     """Neither the composed texts nor those of the steps have an exprId, or a name that Spark has counted."""
     for case in (case for case in CASES if case.runs_on(version)):
@@ -241,6 +243,7 @@ def test_the_event_of_every_recorded_plan_is_valid(specification: Any) -> None:
         assert specification.violations([json.loads(body)]) == [], name
 
 
+@pytest.mark.slow
 def test_the_event_of_every_recorded_plan_keeps_the_rules(
     violations: Callable[[list[dict[str, Any]]], list[str]],
 ) -> None:
