@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, Parts, key_of, quoted
 from openlineage_pyspark.files.errors import FilesError
 from openlineage_pyspark.files.headers import without_storage
@@ -106,6 +106,8 @@ class Analyzed:
         refusal: why Spark refuses it; None if it does not.
         catalog: the catalog that was current.
         database: the database that was current in it.
+        tables: of a statement that Spark refuses, each table and view in its text that Spark knows: its name as it is
+            spelled there -> the analyzed plan of all its columns.
     """
 
     kind: str
@@ -113,6 +115,7 @@ class Analyzed:
     refusal: Refusal | None = None
     catalog: str = SPARK_CATALOG
     database: str = "default"
+    tables: Mapping[str, EncodedQuery] = attrs.field(factory=dict)
 
 
 class ScriptSession:
@@ -164,6 +167,15 @@ class ScriptSession:
         except (ValueError, ProbeError) as problem:
             refusal = Refusal("", str(problem))
         return Analyzed(kind, query, refusal, catalog, database)
+
+    def table(self, name: str) -> EncodedQuery | None:
+        """Return the plan of all columns of a table or a view by its name as it is spelled; None if it is not known."""
+        try:
+            with as_probe_error():
+                plan = self._retried(lambda: analyzed_plan(self._spark, f"TABLE {name}"))
+                return EncodedQuery(encoded_query(self._spark, plan).plan)
+        except (*analysis_errors(), ValueError, ProbeError):
+            return None
 
     def declare(self, table: DeclaredTable) -> None:
         """Make a table known to statements."""
@@ -475,7 +487,7 @@ def _stderr_in(path: Path) -> Iterator[None]:
 
 def names_in(text: str) -> Parts:
     """Return the parts of a dotted name, in which each may stand in backticks."""
-    return _dotted(text, 0)
+    return dotted(text)
 
 
 def names_after(text: str, word: str) -> Parts:
@@ -484,23 +496,8 @@ def names_after(text: str, word: str) -> Parts:
     for token in tokens(text):
         at += len(token.text)
         if token.kind is TokenKind.WORD and token.text.upper() == word:
-            return _dotted(text, at)
+            return dotted(text, at)
     return ()
-
-
-def _dotted(text: str, begin: int) -> Parts:
-    parts: list[str] = []
-    wanted = True
-    for token in tokens(text[begin:]):
-        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
-            continue
-        is_name = token.kind in (TokenKind.WORD, TokenKind.NAME, TokenKind.NUMBER)
-        if wanted and is_name:
-            parts.append(unquoted(token) if token.kind is TokenKind.NAME else token.text)
-        elif wanted or token.text != ".":
-            break
-        wanted = not wanted
-    return tuple(parts)
 
 
 def _written(parsed: Any) -> Parts:
