@@ -24,7 +24,7 @@ import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, Parts, key_of, quoted
 from openlineage_pyspark.files.errors import FilesError
-from openlineage_pyspark.files.headers import without_storage
+from openlineage_pyspark.files.headers import plainly_created
 from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe.client import (
     Refusal,
@@ -70,6 +70,7 @@ _OWN_ORDER = frozenset({"iceberg", "delta", "hudi", "paimon"})
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
 _UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
+_SETS_VARIABLE = "UNSUPPORTED_FEATURE.SET_VARIABLE_USING_SET"
 # Settings that would load classes, or open files.
 _KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.openlineage.")
 
@@ -77,10 +78,13 @@ _KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.openli
 _CREATES = frozenset({"CreateTable", "ReplaceTable"})
 _FILLS = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect"})
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
+_ALTERED_VIEW = "AlterViewAs"
 _CACHES = "CacheTableAsSelect"
 _LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
 _DROPS = frozenset({"DropTable", "DropView"})
-_ALTERS = frozenset({"RenameTable", "AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn"})
+_ALTERS = frozenset(
+    {"RenameTable", "AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn", "AlterColumn", "AlterColumns"}
+)
 # They are carried out in the session: they hold no rows, and reach for nothing outside.
 _CARRIED_OUT = frozenset(
     {
@@ -164,6 +168,9 @@ class ScriptSession:
                 self._follow(text, kind, parsed, plan)
         except analysis_errors() as problem:
             refusal = refusal_of(problem)
+            if in_script and refusal.code == _SETS_VARIABLE:
+                # In a script, SET may stand before a variable of its own.
+                refusal = None
         except (ValueError, ProbeError) as problem:
             refusal = Refusal("", str(problem))
         return Analyzed(kind, query, refusal, catalog, database)
@@ -191,12 +198,12 @@ class ScriptSession:
         """Return the analyzed plan of a statement; None if it has no lineage of columns."""
         if kind in _FILLS:
             self._ensure(self._name_of(parsed.name()))
-            text = without_storage(text)
+            text = plainly_created(text)
         elif kind == _CACHES:
             text = str(parsed.originalText())
         elif self._is_foreign_view(kind, parsed):
             text = self._view_as_table(parsed)
-        elif kind.startswith(_WITHOUT_LINEAGE) and kind not in _VIEWS:
+        elif kind.startswith(_WITHOUT_LINEAGE) and kind not in (*_VIEWS, _ALTERED_VIEW):
             return None
         return self._retried(lambda: analyzed_plan(self._spark, text))
 
@@ -288,8 +295,12 @@ class ScriptSession:
             self._create_like(text)
         elif kind in (*_VIEWS, _CACHES):
             self._create_view(text, kind, parsed)
+        elif kind == _ALTERED_VIEW:
+            self._spark.sql(text)
         elif kind in _DROPS:
             self._drop(kind, parsed.child())
+        elif kind == "RenameTable":
+            self._rename(text, parsed)
         elif kind in _ALTERS:
             self._alter(kind, parsed)
         else:
@@ -306,14 +317,15 @@ class ScriptSession:
 
     def _is_foreign_view(self, kind: str, parsed: Any) -> bool:
         """Return whether a statement makes a view in a catalog that is not Spark's: it becomes a table here."""
-        return kind == "CreateView" and self._name_of(parsed.child())[0].lower() != SPARK_CATALOG
+        return kind in ("CreateView", _ALTERED_VIEW) and self._name_of(parsed.child())[0].lower() != SPARK_CATALOG
 
     def _view_as_table(self, parsed: Any) -> str:
         """Return the statement that makes a table in the place of a view."""
         parts = self._name_of(parsed.child())
         self._ensure(parts)
-        names = ", ".join(quoted(str(each._1())) for each in _each(parsed.userSpecifiedColumns()))
-        query = str(parsed.originalText().get())
+        is_new = str(parsed.nodeName()) == "CreateView"
+        names = ", ".join(quoted(str(each._1())) for each in _each(parsed.userSpecifiedColumns())) if is_new else ""
+        query = str(parsed.originalText().get() if is_new else parsed.originalText())
         filled = f"SELECT * FROM ({query}) AS `view` ({names})" if names else query  # noqa: S608 (the user's own)
         return f"CREATE TABLE {'.'.join(map(quoted, parts))} AS {filled}"
 
@@ -364,17 +376,17 @@ class ScriptSession:
         else:
             self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(quoted, _written(name)))}")
 
-    def _rename(self, old: Parts, new: Parts) -> None:
+    def _rename(self, text: str, parsed: Any) -> None:
+        old, new = self._name_of(parsed.child()), _texts(parsed.newName())
         table = self._tables.get(old)
         if table is not None:
             self._forget(old)
             parts = (*old[:-1], *new) if len(new) == 1 else self.whole(new)
             self.declare(attrs.evolve(table, parts=parts, identifier=None))
+        elif parsed.isView():
+            self._spark.sql(text)
 
     def _alter(self, kind: str, parsed: Any) -> None:
-        if kind == "RenameTable":
-            self._rename(self._name_of(parsed.child()), _texts(parsed.newName()))
-            return
         parts = self._name_of(parsed.table())
         table = self._tables.get(parts)
         if table is None:
@@ -386,11 +398,14 @@ class ScriptSession:
         elif kind == "RenameColumn":
             names = _texts(parsed.column().name())
             table = table.with_renamed_column(names[0], str(parsed.newName())) if len(names) == 1 else table
+        elif kind in ("AlterColumn", "AlterColumns"):
+            table = _with_changes(table, parsed)
         else:
-            replaced = kind == "ReplaceColumns"
-            added = _each(parsed.columnsToAdd())
-            new = [(str(each.colName()), str(each.dataType().sql())) for each in added if not _is_nested(each)]
-            table = attrs.evolve(table, columns=tuple(new)) if replaced else table.with_columns(new)
+            added = [each for each in _each(parsed.columnsToAdd()) if not _is_nested(each)]
+            table = attrs.evolve(table, columns=()) if kind == "ReplaceColumns" else table
+            for each in added:
+                column = str(each.colName()), str(each.dataType().sql())
+                table = table.with_column(column, _place(each.position()))
         self.declare(table)
 
     def _array(self, texts: Iterable[str]) -> Any:
@@ -517,6 +532,33 @@ def _each(sequence: Any) -> list[Any]:
 
 def _typed(columns: Iterable[Any]) -> tuple[tuple[str, str], ...]:
     return tuple((str(column.name()), str(column.dataType().sql())) for column in columns)
+
+
+def _with_changes(table: DeclaredTable, parsed: Any) -> DeclaredTable:
+    """Return a table with the types and the places that ALTER COLUMN gives its columns."""
+    is_one = str(parsed.nodeName()) == "AlterColumn"
+    for each in [parsed] if is_one else _each(parsed.specs()):
+        names = _texts(each.column().name())
+        known = next((column for column in table.columns if (column[0].lower(),) == key_of(names)), None)
+        if known is None:
+            continue
+        type_ = each.dataType() if is_one else each.newDataType()
+        place = _place(each.position() if is_one else each.newPosition())
+        if type_.isDefined():
+            changed = tuple((n, str(type_.get().sql()) if n == known[0] else t) for n, t in table.columns)
+            table = attrs.evolve(table, columns=changed)
+        if place is not None:
+            column = next(column for column in table.columns if column[0] == known[0])
+            table = table.without_columns([known[0]]).with_column(column, place)
+    return table
+
+
+def _place(position: Any) -> str | None:
+    """Return the column behind which one is placed: empty for the first place, None if none is named."""
+    if not position.isDefined():
+        return None
+    place = position.get().position()
+    return "" if str(place.toString()) == "FIRST" else str(place.column())
 
 
 def _is_nested(column: Any) -> bool:
