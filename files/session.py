@@ -181,7 +181,9 @@ class ScriptSession:
             with as_probe_error():
                 plan = self._retried(lambda: analyzed_plan(self._spark, f"TABLE {name}"))
                 return EncodedQuery(encoded_query(self._spark, plan).plan)
-        except (*analysis_errors(), ValueError, ProbeError):
+        except analysis_errors():
+            return None
+        except (ValueError, ProbeError):
             return None
 
     def declare(self, table: DeclaredTable) -> None:

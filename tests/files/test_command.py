@@ -143,7 +143,7 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     assert answer.returncode == 1
     assert [line.split(" ", 1)[0] for line in lines] == [
         *("2.sql:3:8:", "2.sql:5:28:", "2.sql:6:37:", "2.sql:13:18:"),
-        *("3.sql:10:44:", "3.sql:11:64:", "3.sql:14:14:"),
+        *("3.sql:10:44:", "3.sql:11:65:", "3.sql:14:14:"),
     ]
     assert "`oops`" in lines[0]
     assert lines[1] == f"2.sql:5:28: the table stage.rates {unknown}"
