@@ -42,6 +42,15 @@ _NO_QUOTES = re.compile(r"\w+")
 # Before the word TABLE: what a query follows, and what the table follows that is filled.
 _BEFORE_QUERY = frozenset({"", "(", ")", "AS", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS"})
 _BEFORE_TARGET = frozenset({"INTO", "OVERWRITE", ",", "("})
+# How a statement that writes begins -> the words behind which its target is named.
+_WRITING = {
+    "CREATE": frozenset({"TABLE", "VIEW"}),
+    "REPLACE": frozenset({"TABLE"}),
+    "INSERT": frozenset({"INTO", "OVERWRITE"}),
+    "MERGE": frozenset({"INTO"}),
+}
+_BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
+_NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
 _IDENTITY, _TRANSFORMATION = "IDENTITY", "TRANSFORMATION"
 
 
@@ -96,7 +105,7 @@ def lineage_of_text(
         told = TextLineage("", named_tables(statement))
         missing = ", and sqlglot, which reads columns there, is not installed"
     if told is None and is_sql:
-        told = TextLineage("", named_tables(_with_selects(statement)))
+        told = TextLineage(_target_in(statement), named_tables(_with_selects(statement)))
     if told is None or not (told.tables or told.target):
         return None
     names = _Named({name: known(name) for name in (*told.tables, told.target) if name}, unknown)
@@ -137,7 +146,7 @@ def read_statement(statement: str) -> TextLineage | None:
     try:
         text = _with_selects(statement)
         parsed = [each for each in sqlglot.parse(text, dialect=_DIALECT) if each is not None]
-        return _read(parsed[0]) or TextLineage("", named_tables(text)) if len(parsed) == 1 else None
+        return _read(parsed[0]) or TextLineage(_target_in(text), named_tables(text)) if len(parsed) == 1 else None
     except (SqlglotError, RecursionError):
         return None
     finally:
@@ -193,6 +202,26 @@ def _with_selects(statement: str) -> str:
         parts.append("SELECT * FROM" if is_query else token.text)
         first, before = first or word, word
     return "".join(parts)
+
+
+def _target_in(statement: str) -> str:
+    """Return the name of the table or the view that a statement writes, as it is spelled; empty if it names none."""
+    at, first, is_named_next = 0, "", False
+    for token in tokens(statement):
+        begin, at = at, at + len(token.text)
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            continue
+        word = token.text.upper() if token.kind is TokenKind.WORD else ""
+        if not first:
+            first = word
+            if first not in _WRITING:
+                return ""
+        elif word in _WRITING[first]:
+            is_named_next = True
+        elif word not in _BEFORE_NAME:
+            is_name = is_named_next and word not in _NO_TARGET
+            return ".".join(map(_quoted, dotted(statement, begin))) if is_name else ""
+    return ""
 
 
 class _Named:
@@ -355,4 +384,8 @@ def _tables(tree: Any) -> Iterator[str]:
 def _name(table: Any) -> str:
     """Return the name of a table as it is spelled: a part that needs backticks stands in them."""
     parts = [part.name for part in table.parts] if hasattr(table, "parts") else [str(table.name)]
-    return ".".join(part if _NO_QUOTES.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in parts)
+    return ".".join(map(_quoted, parts))
+
+
+def _quoted(part: str) -> str:
+    return part if _NO_QUOTES.fullmatch(part) else f"`{part.replace('`', '``')}`"

@@ -139,9 +139,20 @@ def test_names_in_backticks_and_paths_are_what_they_are() -> None:
     assert other.inputs[0].identifier == Identifier("lake", "Shop.Orders")
 
 
-def test_the_tables_of_what_spark_alone_can_parse_are_told() -> None:
-    statement = "REPLACE TABLE out AS SELECT a FROM nope"
-    assert [dataset.symlinks[0].name for dataset in told(statement).inputs] == ["default.nope"]
+@pytest.mark.parametrize(
+    ("statement", "target"),
+    [
+        ("REPLACE TABLE out AS SELECT a FROM nope", "default.out"),
+        ("CREATE OR REPLACE TEMP VIEW `a b`.out AS SELECT a:x.y:z z FROM nope", "a b.out"),
+        ("INSERT OVERWRITE TABLE lake.d.out SELECT a:x.y:z z FROM nope", "lake.d.out"),
+        ("INSERT OVERWRITE DIRECTORY '/out' USING parquet SELECT a FROM nope", None),
+        ("INSERT OVERWRITE LOCAL DIRECTORY '/out' SELECT a:x.y:z z FROM nope", None),
+    ],
+)
+def test_the_tables_of_what_spark_alone_can_parse_are_told(statement: str, target: str | None) -> None:
+    found = told(statement)
+    assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.nope"]
+    assert [dataset.symlinks[0].name for dataset, _ in found.outputs if dataset] == ([target] if target else [])
     assert lineage_of_text(statement, WHY, KNOWN.get, unknown_table) is None
 
 
