@@ -153,7 +153,10 @@ def test_the_tables_of_what_spark_alone_can_parse_are_told(statement: str, targe
     found = told(statement)
     assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.nope"]
     assert [dataset.symlinks[0].name for dataset, _ in found.outputs if dataset] == ([target] if target else [])
-    assert lineage_of_text(statement, WHY, KNOWN.get, unknown_table) is None
+
+
+def test_what_neither_spark_nor_sqlglot_can_parse_tells_nothing() -> None:
+    assert lineage_of_text("REPLACE TABLE out AS SELECT a FROM nope", WHY, KNOWN.get, unknown_table) is None
 
 
 @pytest.mark.parametrize(
