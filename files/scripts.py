@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.listener.probe.client import Refusal
 
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
-# It becomes any other type.
-_NO_TYPE = "VOID"
+# Of VOID, which becomes any other type, a field would have no source.
+_TEXT_TYPE = "STRING"
 _MADE_OF_QUERY = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"})
 # Their queries are analyzed by themselves.
 _NO_PLACE = "CacheTableAsSelect"
@@ -153,7 +153,7 @@ def analyzed(session: ScriptSession, statement: Statement) -> Analyzed:
         return found
     known = {name: session.table(name) for name in (*told.tables, told.target) if name}
     if found.kind in _MADE_OF_QUERY and told.target and told.columns and told.whole:
-        columns = tuple((name, _NO_TYPE) for name, _ in told.columns)
+        columns = tuple((name, _TEXT_TYPE) for name, _ in told.columns)
         session.declare(DeclaredTable(session.whole(names_in(told.target)), columns))
     return attrs.evolve(found, tables={name: query for name, query in known.items() if query is not None})
 

@@ -70,7 +70,6 @@ _OWN_ORDER = frozenset({"iceberg", "delta", "hudi", "paimon"})
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
 _UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
-_SETS_VARIABLE = "UNSUPPORTED_FEATURE.SET_VARIABLE_USING_SET"
 # Settings that would load classes, or open files.
 _KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.openlineage.")
 
@@ -167,10 +166,8 @@ class ScriptSession:
                 query = EncodedQuery(encoded_query(self._spark, plan).plan) if plan is not None else None
                 self._follow(text, kind, parsed, plan)
         except analysis_errors() as problem:
-            refusal = refusal_of(problem)
-            if in_script and refusal.code == _SETS_VARIABLE:
-                # In a script, SET may stand before a variable of its own.
-                refusal = None
+            # In a script, SET may stand before a variable of its own, or before several in parentheses.
+            refusal = None if in_script and _sets(text) else refusal_of(problem)
         except (ValueError, ProbeError) as problem:
             refusal = Refusal("", str(problem))
         return Analyzed(kind, query, refusal, catalog, database)
@@ -565,6 +562,11 @@ def _place(position: Any) -> str | None:
 
 def _is_nested(column: Any) -> bool:
     return bool(column.path().isDefined())
+
+
+def _sets(text: str) -> bool:
+    """Return whether a statement begins with SET."""
+    return next((token.text.upper() for token in tokens(text)), "") == "SET"
 
 
 def _is_kept(text: str) -> bool:
