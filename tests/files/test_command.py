@@ -66,7 +66,7 @@ INSERT INTO lake.raw.people SELECT o.status, n.name, o.id, o.status, n.name FROM
 CREATE TABLE taken AS SELECT n.a, n.b FROM nowhere n;
 INSERT INTO lake.raw.people SELECT n.a, n.b, n.c, n.d, n.e FROM nowhere n;
 CREATE TABLE counted AS SELECT count(*) AS n, sum(a) + 1 AS s, concat(b, b) AS c FROM taken GROUP BY b;
-BEGIN DECLARE i INT DEFAULT 1; SET i = i + 1; SET (i) = (SELECT 2); INSERT INTO names SELECT status FROM default.orders; END;
+BEGIN DECLARE i INT; SET i = 1; SET (i) = (SELECT 2); INSERT INTO names SELECT status FROM default.orders; END;
 SELECT name, town2 FROM persons;
 """
 
