@@ -219,7 +219,7 @@ def test_what_a_composed_text_tells_to_be_a_secret_is_hidden_in_all_texts_of_the
     assert "(t.password = concat('hunter2', t.a))" in {
         each.description
         for output in state_of(SECRET_FROM_BELOW, statement, before=before).outputs
-        for edge in output.lineage.edges  # type: ignore[union-attr]
+        for edge in output.lineage.edges
         for each in edge.transformations
     }
     assert shown_texts(SECRET_FROM_BELOW, sql=statement, before=before) == {
