@@ -133,14 +133,18 @@ def read_statement(statement: str) -> TextLineage | None:
     Return what a statement reads and writes, by its text.
 
     Returns:
-        Of other kinds than queries and the commands that write one, the tables alone; None if sqlglot can't parse it.
+        Of other kinds than queries and the commands that write one, and of a text that is too long to be parsed, the
+        tables alone; None if sqlglot can't parse it.
 
     Raises:
         ImportError: sqlglot is not installed.
     """
     import sqlglot
+    from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS
     from sqlglot.errors import SqlglotError
 
+    if len(statement) > MOST_CHARACTERS:
+        return TextLineage("", named_tables(statement))
     quiet = logging.getLogger("sqlglot")
     level, quiet.level = quiet.level, logging.CRITICAL
     try:

@@ -129,11 +129,19 @@ def test_other_literals_stay_by_default(text):
         ("COMMENT 'x' LOCATION '/x' PARTITION (day='x')", "COMMENT ? LOCATION ? PARTITION (day=?)"),
         ("SET spark.shop.token=s3cr3t", "SET spark.shop.token=?"),
         ("SELECT $$a 'b' $$, 'cut", "SELECT ?, ?"),
+        ("SELECT 0x1F, 0b101, 1_000, 2024_sales", "SELECT ?, ?, ?, 2024_sales"),
     ],
 )
 def test_every_literal_becomes_a_question_mark_where_that_is_asked(text, expected):
     assert masked(text) == expected
     assert masked(expected) == expected
+
+
+@pytest.mark.parametrize("name", ["pin", "kennwort", "senha", "jwt", "salt", "p_wd", "cookie", "verification_code"])
+def test_a_number_beside_the_name_of_a_secret_is_hidden_in_a_text_without_any_other_sign_of_one(name):
+    for text in (f"(t.{name} = 4711)", f"4711 <=> {name}", f"{name} IN (4711, 1)"):
+        assert "4711" not in shown(text)
+    assert shown(f"(t.{name} = u.{name}) AND (n = 4711)") == f"(t.{name} = u.{name}) AND (n = 4711)"
 
 
 def test_what_was_taken_out_is_known_for_the_message_of_the_statement():

@@ -188,3 +188,11 @@ def test_without_sqlglot_the_tables_are_told_and_what_is_missing(monkeypatch: py
     found = told("INSERT INTO t SELECT a FROM nope")
     assert "default.nope" in [dataset.symlinks[0].name for dataset in found.inputs]
     assert "sqlglot, which reads columns there, is not installed" in found.gaps[0].message
+
+
+def test_of_a_text_that_is_too_long_to_be_parsed_the_tables_are_told() -> None:
+    long = "INSERT INTO t SELECT a FROM nope WHERE a IN (" + ", ".join(map(str, range(20_000))) + ")"
+    found = told(long)
+    assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.nope"]
+    assert found.edges == ()
+    assert found.gaps[-1].message == "there may be more columns than are listed"
