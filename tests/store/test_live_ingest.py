@@ -141,15 +141,16 @@ class Command:
         """Start it."""
         command = [sys.executable, "-m", "openlineage_pyspark", "ingest", "--spark", "--into", schema_name]
         command += ["--from", origin.address, *options, *self._settings]
-        return subprocess.Popen(
-            command,
-            cwd=self._folder,
-            env=clean_environment(),
-            stdout=subprocess.PIPE,
-            stderr=(self._folder / "stderr").open("w"),
-            text=True,
-            start_new_session=True,
-        )
+        with (self._folder / "stderr").open("w") as errors:
+            return subprocess.Popen(
+                command,
+                cwd=self._folder,
+                env=clean_environment(),
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,
+            )
 
     def run(self, schema_name: str, origin: Origin, *options: str) -> int:
         """Run it to its end: it finds one line that is no event. Return how many events it took."""

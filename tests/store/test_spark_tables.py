@@ -367,6 +367,23 @@ def test_table_functions_have_the_answers_of_python(
     with pytest.raises(Exception, match="nothing is called none"):
         told("downstream_tables", "none")
 
+    def columns_told(function: str, table: str, column: str, more: str = "") -> list[tuple[int, str, str]]:
+        call = f"lineage.{function}('{table}', '{column}'{more})"
+        return sorted(tuple(row) for row in session.sql(f"SELECT depth, name, column_name FROM {call}").collect())
+
+    def columns_expected(answer: Answer) -> list[tuple[int, str, str]]:
+        return sorted((node.depth, node.name, node.column) for node in answer.nodes)
+
+    for table, column in (("t2", "a"), ("t5", "c"), ("lake/t0", "b")):
+        thing = f"{table}.{column}"
+        assert columns_told("upstream_columns", table, column) == columns_expected(store.upstream(thing)), thing
+        assert columns_told("downstream_columns", table, column) == columns_expected(store.downstream(thing)), thing
+    near, direct = store.downstream("t5.a", depth=1), store.upstream("t2.a", direct=True)
+    assert columns_told("downstream_columns", "t5", "a", ", 1") == columns_expected(near)
+    assert columns_told("upstream_columns", "t2", "a", ", direct => true") == columns_expected(direct)
+    with pytest.raises(Exception, match="t5 has no column none"):
+        columns_told("upstream_columns", "t5", "none")
+
 
 @pytest.mark.parametrize("format_", ["iceberg", "delta"] if HAS_LAKES else ["parquet"])
 def test_what_is_old_leaves_the_tables_as_it_leaves_sqlite(
