@@ -25,6 +25,10 @@ _NO_KAFKA = (
     "Kafka can't be read. If Spark lacks the source, --packages org.apache.spark:spark-sql-kafka-0-10_SCALA:SPARK "
     "brings it, with the versions of Scala and Spark"
 )
+_NO_S3 = (
+    "{} can't be read. If Spark lacks Hadoop's client of S3, --packages org.apache.hadoop:hadoop-aws:HADOOP brings it, "
+    "with the version of Spark's own Hadoop"
+)
 _CHECKPOINT_KEY = "spark.sql.streaming.checkpointLocation"
 
 
@@ -150,5 +154,7 @@ def _lines(reader: Any, origin: Origin) -> DataFrame:
     options = {"lineSep": "\n", "recursiveFileLookup": "true"}
     if not _EVENT_FILE.search(origin.address):
         options["pathGlobFilter"] = _EVENT_FILES
-    files: DataFrame = reader.options(**{**options, **origin.options}).text(origin.address)
+    said = _NO_S3 if origin.address.startswith("s3a:") else "{} can't be read"
+    with told(said.format(origin.address)):
+        files: DataFrame = reader.options(**{**options, **origin.options}).text(origin.address)
     return files.selectExpr("value AS text", "input_file_name() AS source")
