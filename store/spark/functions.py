@@ -95,8 +95,8 @@ _COLUMNS_WALKED = """\
   aggregate(
     sequence(1, most_jobs),
     named_struct(
-      'seen', transform(having, id -> named_struct('id', id, 'part', of_column)),
-      'level', transform(having, id -> named_struct('id', id, 'part', of_column)),
+      'seen', transform(owners, id -> named_struct('id', id, 'part', of_column)),
+      'level', transform(owners, id -> named_struct('id', id, 'part', of_column)),
       'found', CAST(array() AS ARRAY<STRUCT<id: BIGINT, part: STRING, depth: INT>>)
     ),
     (known, passed) -> aggregate(
@@ -133,15 +133,15 @@ RETURNS TABLE (
 )
 COMMENT {meaning}
 RETURN SELECT f.depth, f.id, d.namespace, d.name, f.part FROM (
-  SELECT explode(CASE WHEN size(having) = 1 THEN {walked}
+  SELECT explode(CASE WHEN size(owners) = 1 THEN {walked}
     WHEN size(starts) = 0 THEN raise_error(concat('nothing is called ', thing))
-    WHEN size(having) = 0 THEN raise_error(concat(thing, ' has no column ', of_column))
+    WHEN size(owners) = 0 THEN raise_error(concat(thing, ' has no column ', of_column))
     ELSE raise_error(concat(thing, ' may mean any of these: ', array_join(addresses, ', '))) END) AS f
   FROM (
     SELECT *, filter(starts, id -> of_column = '' OR array_contains(
-      coalesce(try_element_at(columns, id), CAST(array() AS ARRAY<STRING>)), of_column)) AS having
+      coalesce(try_element_at(parts_of, id), CAST(array() AS ARRAY<STRING>)), of_column)) AS owners
     FROM (
-      SELECT edges, columns, array_distinct(transform(found, n -> n.id)) AS starts,
+      SELECT edges, parts_of, array_distinct(transform(found, n -> n.id)) AS starts,
         array_sort(array_distinct(transform(found, n -> concat(n.namespace, '/', n.name)))) AS addresses
       FROM (SELECT *, CASE WHEN size(whole) > 0 THEN whole ELSE ending END AS found FROM (
 {named}
@@ -157,7 +157,7 @@ RETURN SELECT f.depth, f.id, d.namespace, d.name, f.part FROM (
           SELECT collect_list(named_struct('id', i.dataset_id, 'namespace', d.namespace, 'name', d.name)) AS names
           FROM {dataset_identity} i JOIN {dataset} d ON d.name_id = i.name_id
         ) CROSS JOIN (
-          SELECT map_from_entries(collect_list(struct(id, parts))) AS columns
+          SELECT map_from_entries(collect_list(struct(id, parts))) AS parts_of
           FROM (
             SELECT i.dataset_id AS id, collect_set(c.part) AS parts
             FROM (
