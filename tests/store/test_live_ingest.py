@@ -24,6 +24,7 @@ from openlineage_pyspark.store.sqlite import Database
 from support import kafka, s3
 from support.lineage_events import company, text_of
 from support.maven import fetched, fetched_with_all
+from support.ports import free_ports
 from support.spark_jobs import QUICK, SPARK_VERSION, clean_environment
 from support.spark_stores import HAS_LAKES, LAKE_CONF, LAKE_JARS, differing
 
@@ -65,7 +66,7 @@ class Origin:
 def server(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.Server]:
     """Return a server of S3."""
     jar = fetched(s3.SERVER, tmp_path_factory.mktemp("maven"))
-    found = s3.Server(jar, tmp_path_factory.mktemp("s3"), kafka.free_port())
+    found = s3.Server(jar, tmp_path_factory.mktemp("s3"), free_ports(1)[0])
     try:
         found.start()
         yield found
