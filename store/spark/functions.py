@@ -82,37 +82,39 @@ RETURN SELECT f.depth, f.id, d.namespace, d.name FROM (
 
 
 # As in `reach`: all rows have all columns, a struct has its fields, and a field is read where its struct is.
-_NEXT = """\
+_EDGES_OF_PLACE = """\
 filter(
-          coalesce(try_element_at(edges, place.id), CAST(array() AS ARRAY<{edge}>)),
-          edge -> (edge.is_direct OR NOT direct) AND (place.part = '' OR edge.here = place.part{rows}
-            OR startswith(place.part, concat(edge.here, '.')) OR startswith(edge.here, concat(place.part, '.')))
-        )"""
+            coalesce(
+              try_element_at(edges, place.id),
+              CAST(array() AS ARRAY<STRUCT<here: STRING, there: STRING, is_direct: BOOLEAN>>)
+            ),
+            edge -> (edge.is_direct OR NOT direct) AND (place.part = '' OR edge.here = place.part{rows}
+              OR startswith(place.part, concat(edge.here, '.')) OR startswith(edge.here, concat(place.part, '.')))
+          )"""
 
-_EDGE = "STRUCT<here: STRING, id: BIGINT, part: STRING, is_direct: BOOLEAN>"
-
+# A place is a text, the dataset's id and the column: arrays of texts are compared by their hashes, those of structs not.
 _COLUMNS_WALKED = """\
   aggregate(
     sequence(1, most_jobs),
     named_struct(
-      'seen', transform(owners, id -> named_struct('id', id, 'part', of_column)),
-      'level', transform(owners, id -> named_struct('id', id, 'part', of_column)),
-      'found', CAST(array() AS ARRAY<STRUCT<id: BIGINT, part: STRING, depth: INT>>)
+      'seen', transform(owners, id -> concat(id, ' ', of_column)),
+      'level', transform(owners, id -> concat(id, ' ', of_column)),
+      'found', CAST(array() AS ARRAY<STRUCT<place: STRING, depth: INT>>)
     ),
     (known, passed) -> aggregate(
       array(array_except(
-        flatten(transform(known.level, place -> transform(
-          {next},
-          edge -> named_struct('id', edge.id, 'part', edge.part)
-        ))),
+        flatten(transform(
+          transform(known.level, key -> named_struct(
+            'id', CAST(substring_index(key, ' ', 1) AS BIGINT), 'part', substr(key, instr(key, ' ') + 1)
+          )),
+          place -> transform({edges_of_place}, edge -> edge.there)
+        )),
         known.seen
       )),
       known,
       (before, level) -> named_struct(
         'seen', array_union(before.seen, level), 'level', level,
-        'found', concat(
-          before.found, transform(level, place -> named_struct('id', place.id, 'part', place.part, 'depth', passed))
-        )
+        'found', concat(before.found, transform(level, key -> named_struct('place', key, 'depth', passed)))
       )
     )
   ).found"""
@@ -132,7 +134,7 @@ RETURNS TABLE (
   column_name STRING COMMENT 'The column; empty for all rows of the dataset.'
 )
 COMMENT {meaning}
-RETURN SELECT f.depth, f.id, d.namespace, d.name, f.part FROM (
+RETURN SELECT f.depth, d.name_id, d.namespace, d.name, substr(f.place, instr(f.place, ' ') + 1) FROM (
   SELECT explode(CASE WHEN size(owners) = 1 THEN {walked}
     WHEN size(starts) = 0 THEN raise_error(concat('nothing is called ', thing))
     WHEN size(owners) = 0 THEN raise_error(concat(thing, ' has no column ', of_column))
@@ -149,7 +151,7 @@ RETURN SELECT f.depth, f.id, d.namespace, d.name, f.part FROM (
           SELECT map_from_entries(collect_list(struct(id, there))) AS edges
           FROM (
             SELECT {here}_id AS id, collect_set(named_struct(
-              'here', {here}_column, 'id', {there}_id, 'part', {there}_column, 'is_direct', type <> 'INDIRECT'
+              'here', {here}_column, 'there', concat({there}_id, ' ', {there}_column), 'is_direct', type <> 'INDIRECT'
             )) AS there
             FROM ({edges}) GROUP BY {here}_id
           )
@@ -170,7 +172,7 @@ RETURN SELECT f.depth, f.id, d.namespace, d.name, f.part FROM (
       ))
     )
   )
-) JOIN {dataset} d ON d.name_id = f.id"""
+) JOIN {dataset} d ON d.name_id = CAST(substring_index(f.place, ' ', 1) AS BIGINT)"""
 
 
 def functions(schema_name: str, functions_schema: str) -> list[str]:
@@ -205,7 +207,7 @@ def functions(schema_name: str, functions_schema: str) -> list[str]:
             meaning=text(_MEANINGS[name]),
             # What is written without a column is all rows, and so each column.
             walked=_COLUMNS_WALKED.format(
-                next=_NEXT.format(edge=_EDGE, rows=" OR edge.here = ''" if here == "target" else "")
+                edges_of_place=_EDGES_OF_PLACE.format(rows=" OR edge.here = ''" if here == "target" else "")
             ),
             edges=column_edges(schema_name),
             here=here,

