@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -182,20 +182,32 @@ def test_what_was_told_once_needs_no_spark(files: Path, answer: Answer) -> None:
     ]
 
 
-def shell(name: str) -> list[str]:
-    """Return the shell commands of a worked example in the document that call this package."""
+def example(name: str) -> dict[str, Any]:
+    """Return a worked example of the document."""
     block = re.search(rf"<!-- {name} -->\n```yaml\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     assert block is not None
-    document = yaml.safe_load(block.group(1))
-    if name == "gitlab":
-        return [line for line in document["lineage"]["script"] if line.startswith("openlineage-pyspark")]
-    steps = document["jobs"]["lineage"]["steps"]
-    return [step["run"] for step in steps if "openlineage-pyspark lineage" in step.get("run", "")]
+    found: dict[str, Any] = yaml.safe_load(block.group(1))
+    return found
+
+
+def github() -> tuple[str, str]:
+    """Return what GitHub's example compares with, in a pull request to `main`, and its commands that do it."""
+    job = example("github")["jobs"]["lineage"]
+    (commands,) = [step["run"] for step in job["steps"] if "openlineage-pyspark lineage" in step.get("run", "")]
+    return job["env"]["BASE"].replace("${{ github.base_ref }}", "main"), commands
+
+
+def gitlab() -> tuple[str, str, str]:
+    """Return the same of GitLab's example, with the command that fetches it."""
+    job = example("gitlab")["lineage"]
+    (fetch,) = [line for line in job["before_script"] if line.startswith("git ")]
+    (command,) = job["script"]
+    return job["variables"]["BASE"].replace("$CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main"), fetch, command
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a repository whose last commit changes an expression, with a later file that reads it."""
+    """Give a clone whose branch changes an expression, with a later file that reads it; its origin has a `main`."""
     folder = tmp_path_factory.mktemp("repository")
     for part in ("sql", "ddl"):
         (folder / part).mkdir()
@@ -203,8 +215,14 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "sql" / "1.sql").write_text("CREATE TABLE net AS SELECT id, amount AS value FROM orders;\n", "utf-8")
     (folder / "sql" / "2.sql").write_text("CREATE TABLE total AS SELECT sum(value) AS total FROM net;\n", "utf-8")
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
-    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"], ["tag", "base"]):
+    origin = str(folder.with_name(f"{folder.name}.git"))
+    for arguments in (["init", "-qb", "main"], ["add", "-A"], ["commit", "-qm", "base"]):
         subprocess.run([*git, *arguments], check=True, cwd=folder)
+    for arguments in (["clone", "-q", "--bare", ".", origin], ["remote", "add", "origin", origin]):
+        subprocess.run([*git, *arguments], check=True, cwd=folder)
+    # As the checkout of GitHub's example does with `fetch-depth: 0`.
+    subprocess.run([*git, "fetch", "-q", "origin"], check=True, cwd=folder)
+    subprocess.run([*git, "switch", "-qc", "change"], check=True, cwd=folder)
     (folder / "sql" / "1.sql").write_text("CREATE TABLE net AS SELECT id, amount - tax AS value FROM orders", "utf-8")
     subprocess.run([*git, "commit", "-qam", "change"], check=True, cwd=folder)
     events = [
@@ -228,7 +246,7 @@ def test_the_worked_examples_do_what_they_say(repository: Path) -> None:
         **{name: value for name, value in os.environ.items() if not name.startswith((*FOREIGN, "GIT_"))},
         "PYSPARK_PYTHON": sys.executable,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "BASE": "base",
+        "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
     }
     run: Callable[[str], Answer] = lambda text: subprocess.run(  # noqa: E731
         ["bash", "-eo", "pipefail", "-c", text],
@@ -239,9 +257,8 @@ def test_the_worked_examples_do_what_they_say(repository: Path) -> None:
         timeout=SECONDS,
         check=False,
     )
-    (github,) = shell("github")
-    (gitlab,) = shell("gitlab")
-    first = run(github)
+    env["BASE"], commands = github()
+    first = run(commands)
     assert first.returncode == 0, first.stderr
     written = (repository / "lineage.md").read_text("utf-8")
     assert [
@@ -252,16 +269,19 @@ def test_the_worked_examples_do_what_they_say(repository: Path) -> None:
     ]
     assert written.endswith("**Downstream of it** (1):\n\n- `default.total.total`\n")
     env["JAVA_HOME"] = str(repository / "nowhere")
-    second = run(gitlab)
-    assert second.returncode == 3, second.stderr
-    assert second.stdout == written
-    stored = run(gitlab.replace("--format markdown", "--format json --store lineage.db"))
+    env["BASE"], fetch, command = gitlab()
+    fetched = run(fetch)
+    assert fetched.returncode == 0, fetched.stderr
+    second = run(command)
+    assert second.returncode == example("gitlab")["lineage"]["allow_failure"]["exit_codes"] == 3, second.stderr
+    assert second.stdout == written == (repository / "lineage.md").read_text("utf-8")
+    stored = run(command.replace("--format markdown", "--format json --store lineage.db"))
     assert stored.returncode == 3, stored.stderr
     assert json.loads(stored.stdout)["downstream"] == [
         {"name": "default.total.total", "depth": 1},
         {"name": "board.y", "depth": 2},
     ]
-    nothing = run(gitlab.replace("$BASE", "HEAD"))
+    nothing = run(command.replace("$BASE", "HEAD"))
     assert (nothing.returncode, nothing.stdout) == (0, "No lineage changed.\n")
 
 

@@ -21,9 +21,8 @@ _CLICK = """
 document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true, shiftKey: arguments[1]}))
 """
 _PLACE = "const r = document.querySelector(arguments[0]).getBoundingClientRect(); return [r.x, r.y, r.width, r.height]"
-_FRAME = "requestAnimationFrame(() => requestAnimationFrame(() => arguments[arguments.length - 1]()))"
 # The page draws what the address says when it hears of it, which may be later than the change.
-_MOVE = f"window.addEventListener('popstate', () => {{{_FRAME}}}, {{once: true}}); "
+_MOVE = f"window.addEventListener('popstate', () => {{{browser.FRAMES}}}, {{once: true}}); "
 
 
 class Seen:
@@ -55,7 +54,7 @@ class Seen:
 
     def settled(self) -> Seen:
         """Wait until the next frames are drawn."""
-        self.chrome.execute_async_script(_FRAME)
+        self.chrome.execute_async_script(browser.FRAMES)
         return self
 
     def script(self, text: str, *arguments: Any) -> Any:

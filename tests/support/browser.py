@@ -11,6 +11,9 @@ from pathlib import Path
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
+FRAMES = "requestAnimationFrame(() => requestAnimationFrame(() => arguments[arguments.length - 1]()))"
+"""An asynchronous script that ends when the next frames are drawn: until then, the page shows nothing of a change."""
+
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 

@@ -221,6 +221,7 @@ def test_the_page_shows_the_queries_without_an_error(runs: dict[str, Any], tmp_p
             path = tmp_path / f"{name}.html"
             path.write_text(text, encoding="utf-8")
             chrome.get(f"{path.as_uri()}#parts=1")
+            chrome.execute_async_script(browser.FRAMES)
             shown = chrome.execute_script("return document.querySelectorAll('#canvas .box').length")
             if said := [entry["message"] for entry in chrome.get_log("browser")] or not shown:
                 wrong[name] = said
