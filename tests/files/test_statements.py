@@ -108,3 +108,14 @@ def test_a_table_is_created_and_not_replaced() -> None:
     assert found.split() == "CREATE /* or */ TABLE a.replace AS SELECT replace(x) FROM create".split()
     assert len(found) == len(text)
     assert plainly_created("REPLACE TABLE t AS SELECT 1") == "CREATE  TABLE t AS SELECT 1"
+
+
+def test_handlers_of_a_script_are_passed_over_to_their_statements() -> None:
+    script = """BEGIN
+DECLARE EXIT HANDLER FOR SQLEXCEPTION, NOT FOUND BEGIN SELECT 1; END;
+DECLARE CONTINUE HANDLER FOR SQLSTATE VALUE '22012', my_condition INSERT INTO t SELECT 2;
+l: LOOP SELECT 3; IF x THEN LEAVE l; END IF; ITERATE l; END LOOP l;
+END; SELECT 4"""
+    found = statements_of(script, "f.sql")
+    assert [each.text for each in found] == ["SELECT 1", "INSERT INTO t SELECT 2", "SELECT 3", "SELECT 4"]
+    assert [each.in_script for each in found] == [True, True, True, False]
