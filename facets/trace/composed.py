@@ -30,7 +30,8 @@ MOST_REPLACED = 200_000
 CUT = "..."
 NO_COLUMN = -1
 """Stands for an exprId where a value is no attribute of a plan."""
-_MOST_BEHIND = 10_000
+_MOST_BEHIND = 20_000
+"""The most attributes that are looked at behind all columns of a plan that are called after secrets."""
 _PIVOTED = "__pivot_"
 
 
@@ -126,6 +127,7 @@ class Composer:
         self._branches: dict[tuple[int, int], dict[Origin | int, _Parts]] = {}
         self._chosen = False
         self._left = MOST_REPLACED
+        self._left_behind = _MOST_BEHIND
 
     def step(self, step: Step | None, origin: Origin) -> str:
         """
@@ -155,7 +157,7 @@ class Composer:
 
     def behind(self, value: Value, scope: tuple[int, ...], operator: int) -> tuple[str, ...]:
         """
-        Return the texts of all expressions that compute a value of a command, each once.
+        Return the texts with strings of all expressions that compute a value of a command, each once.
 
         Args:
             value: the value.
@@ -165,10 +167,13 @@ class Composer:
         texts: dict[str, None] = {}
         seen: set[tuple[int, int]] = set()
         pending = [self._computed(Computation(operator, NO_COLUMN, scope, value)) or ()]
-        while pending and len(seen) < _MOST_BEHIND:
+        while pending and self._left_behind > 0:
             parts = pending.pop()
-            texts["".join(part if isinstance(part, str) else part.name for part in parts)] = None
+            text = "".join(part if isinstance(part, str) else part.name for part in parts)
+            if "'" in text:
+                texts[text] = None
             for hole in parts:
+                self._left_behind -= 1
                 cell = self._trace.read(hole.operator, hole.id, hole.scope) if isinstance(hole, _Hole) else None
                 if cell is not None and cell not in seen:
                     seen.add(cell)
