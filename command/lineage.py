@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.store_option import pairs
 from openlineage_pyspark.command.view import opened_from, reason_of
 from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.report import QUERY
 from openlineage_pyspark.files import cache
 from openlineage_pyspark.files.compare import compared, name_of, state_of
 from openlineage_pyspark.files.declared import DeclaredTable
@@ -21,8 +23,8 @@ from openlineage_pyspark.files.errors import FilesError
 from openlineage_pyspark.files.revisions import scripts_at, scripts_now
 from openlineage_pyspark.files.scripts import Problem, StatementLineage, answers_of, lineage_of_answers
 from openlineage_pyspark.graph.difference import difference
-from openlineage_pyspark.graph.joined import joined
-from openlineage_pyspark.graph.model import JobNode
+from openlineage_pyspark.graph.joined import Part, joined
+from openlineage_pyspark.graph.model import JobNode, node_id
 from openlineage_pyspark.page.formats import text_of as text_of_graph
 from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.diff import code_of, markdown_of, text_of
@@ -49,6 +51,7 @@ _STORE = "with --diff: where to look for what is downstream: a store or event fi
 _CACHE = "keep what Spark told in this folder: the same texts, tables and versions need no Spark again"
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
 _WORDS = 60
+_QUERY = Identifier("", QUERY)
 _PICTURES = ("mermaid", "dot", "html", "svg")
 
 
@@ -241,7 +244,7 @@ def _drawn(format_: str) -> Callable[[Sequence[StatementLineage]], str]:
     return lambda found: text_of_graph(_graph(found), format_)
 
 
-def _graph(found: Iterable[StatementLineage], *, by_file: bool = False) -> Graph:
+def _graph(found: Sequence[StatementLineage], *, by_file: bool = False) -> Graph:
     """
     Return the graph of statements.
 
@@ -250,15 +253,25 @@ def _graph(found: Iterable[StatementLineage], *, by_file: bool = False) -> Graph
         by_file: whether a file is one job, which stays the same when its lines move; else each statement is one.
     """
     parts = []
+    places = Counter((each.statement.file, each.statement.line) for each in found if each.lineage is not None)
     for each in found:
         if each.lineage is not None:
             at = each.statement
-            job = JobNode("", at.file) if by_file else JobNode("", f"{at.file}:{at.line}", kind="SQL", sql=at.text)
-            parts.append((job, each.lineage.graph()))
+            # Several statements may begin on one line.
+            place = f"{at.file}:{at.line}{f':{at.column}' if places[at.file, at.line] > 1 else ''}"
+            job = JobNode("", at.file) if by_file else JobNode("", place, kind="SQL", sql=at.text)
+            outputs = (dataset.identifier if dataset is not None else _QUERY for dataset, _ in each.lineage.outputs)
+            reads, writes = map(_ids, ((dataset.identifier for dataset in each.lineage.inputs), outputs))
+            parts.append(Part(job, each.lineage.graph(), reads, writes))
     return joined(parts)
 
 
-def _drawn_diff(earlier: Iterable[StatementLineage], found: Iterable[StatementLineage], format_: str) -> str:
+def _ids(datasets: Iterable[Identifier]) -> tuple[str, ...]:
+    """Return the ids that some datasets have in a graph."""
+    return tuple(node_id("dataset", each.namespace, each.name) for each in datasets)
+
+
+def _drawn_diff(earlier: Sequence[StatementLineage], found: Sequence[StatementLineage], format_: str) -> str:
     before, after = _graph(earlier, by_file=True), _graph(found, by_file=True)
     return page_of(after, before=before) if format_ == "html" else text_of_graph(difference(before, after), format_)
 

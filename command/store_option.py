@@ -105,24 +105,6 @@ def path_of(options: argparse.Namespace) -> str:
     return str(options.store)
 
 
-def file_of(options: argparse.Namespace, what: str) -> Path:
-    """
-    Return the store's file, for what only a store in a file can do.
-
-    Args:
-        options: those of `add_store`.
-        what: names it.
-
-    Raises:
-        StoreError: neither the option nor the variable names one; or the store lies in Spark's tables.
-    """
-    if is_in_spark(options):
-        raise StoreError(f"`{what}` works on a store in a file, and not on one in Spark's tables")
-    path = path_of(options)
-    refuse_spark_options(options, path)
-    return Path(path)
-
-
 def refuse_spark_options(options: argparse.Namespace, path: str) -> None:
     """
     Refuse options of Spark's for a store that is a file.

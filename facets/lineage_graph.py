@@ -140,15 +140,19 @@ def _columns(datasets: Iterable[Dataset], outputs: Outputs) -> Iterator[ColumnNo
     for dataset in datasets:
         yield from _fields(_id(dataset.identifier), "", dataset.fields)
     for output, lineage in outputs:
+        # Without a name, a column would have the id of its dataset.
         for column in lineage.columns:
-            yield ColumnNode(_output_id(output), column.name)
+            if column.name:
+                yield ColumnNode(_output_id(output), column.name)
         for edge in lineage.edges:
-            yield ColumnNode(_id(edge.dataset), edge.field)
+            if edge.field:
+                yield ColumnNode(_id(edge.dataset), edge.field)
 
 
 def _fields(dataset: str, prefix: str, fields: Iterable[Field]) -> Iterator[ColumnNode]:
     for field in fields:
-        yield ColumnNode(dataset, prefix + field.name, field.type)
+        if prefix or field.name:
+            yield ColumnNode(dataset, prefix + field.name, field.type)
         if field.type == "struct":
             yield from _fields(dataset, f"{prefix}{field.name}.", field.fields)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import attrs
 from openlineage_pyspark.facets.commands import inserts, registry
-from openlineage_pyspark.facets.commands.target import Scoped, UnnamedTarget, Write, trimmed
+from openlineage_pyspark.facets.commands.target import Assigned, Scoped, UnnamedTarget, Write, trimmed
 from openlineage_pyspark.facets.datasets import plugins, resolve
 from openlineage_pyspark.facets.datasets.files import infers_schema
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, SOURCES, Column, Relation, Session
@@ -32,6 +32,7 @@ from openlineage_pyspark.facets.model.lineage import (
 from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, AttributeRef, Operator, Plan, Value
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
+from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.composed import Composer
 from openlineage_pyspark.facets.trace.expressions import Code, called_code
 from openlineage_pyspark.facets.trace.operators import RULES
@@ -149,7 +150,8 @@ class _Analysis:
         self.session = session
         self.memory = memory
         self.trace = Trace(plan)
-        self._composer = Composer(self.trace, self._source_name) if composed else None
+        self._composer = Composer(self.trace, self._source_name)
+        self._is_composed = composed
         self._names: dict[Identifier, str] | None = None
         self._remembered_texts: dict[int, str] = {}
         self.datasets: dict[Identifier, Dataset] = {}
@@ -267,7 +269,7 @@ class _Analysis:
             if write.keeps_rows:
                 kept = Way((self.trace.label(command),))
                 found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, kept)
-            columns.append(OutputColumn(column.name, _edges(found)))
+            columns.append(OutputColumn(column.name, _edges(found), self._behind(column, command)))
             sources.append(found)
         rows = self._rows(write.reads)
         _leave_out_generated(rows, sources)
@@ -331,12 +333,19 @@ class _Analysis:
 
     def _text(self, kind: Kind, last: Step | None, origin: Origin) -> str | None:
         """Return the composed text of a way; empty for a plain copy, and None if texts are not composed."""
-        if self._composer is None:
+        if not self._is_composed:
             return None
         return "" if kind is Kind.IDENTITY else self._composer.step(last, origin)
 
+    def _behind(self, column: Assigned, command: int) -> tuple[str, ...]:
+        """Return the texts that compute a column that is written, if its name says that it is a secret."""
+        if not is_secret(column.name):
+            return ()
+        found = (self._composer.behind(part.value, part.scope, command) for part in column.values)
+        return tuple(dict.fromkeys(text for texts in found for text in texts))
+
     def _texts(self, query: int | None) -> dict[int, str]:
-        if query is None or self._composer is None:
+        if query is None or not self._is_composed:
             return {}
         return {output.id: self._composer.column(query, output.id) for output in self.plan.operators[query].output}
 

@@ -162,10 +162,9 @@ class Lineage:
     def __str__(self) -> str:
         names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
         lines = [names.remark(namespace) for namespace in names.used(self._identifiers())]
-        views = reads_views(names.of(dataset.identifier) for dataset in self.inputs if dataset.type == VIEW_TYPE)
         for dataset, lineage in self.outputs:
             title = names.of(dataset.identifier) if dataset is not None else QUERY
-            lines += [title, *(f"  {line}" for line in views), *_lines(lineage, names)]
+            lines += [title, *(f"  {line}" for line in _reads(self, dataset, names)), *_lines(lineage, names)]
         if not self.outputs:
             lines += [_NOTHING, *(f"  reads {names.of(dataset.identifier)}" for dataset in self.inputs)]
         return "\n".join([*lines, *map(_remark, self.gaps)])
@@ -186,8 +185,7 @@ class Lineage:
             for column in lineage.columns:
                 yield from (edge.dataset for edge in column.edges)
             yield from (edge.dataset for edge in lineage.dataset)
-        if not self.outputs:
-            yield from (dataset.identifier for dataset in self.inputs)
+        yield from (dataset.identifier for dataset in self.inputs)
 
 
 class Names:
@@ -254,13 +252,12 @@ def html_of(lineage: Lineage, graph: Graph, title: str = "") -> str:
         title: a sentence above it; empty for none.
     """
     names = Names.of_datasets([*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)])
-    views = reads_views(names.of(dataset.identifier) for dataset in lineage.inputs if dataset.type == VIEW_TYPE)
     tables = [
         Table(
             (*HEADINGS, "expression"),
             [_cells(row) for row in rows_of(columns, names)],
             names.of(dataset.identifier) if dataset is not None else QUERY,
-            views,
+            _reads(lineage, dataset, names),
         )
         for dataset, columns in lineage.outputs
     ]
@@ -332,10 +329,26 @@ def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, st
             yield "" if place else column, f"{names.of(edge.dataset)}.{edge.field}", how(kinds, expression)
 
 
-def reads_views(names: Iterable[str]) -> list[str]:
-    """Return the line that names the views that are read, which no edge names; nothing if there is none."""
-    known = [*dict.fromkeys(names)]
-    return [f"reads the view{'s' if len(known) > 1 else ''} {', '.join(known)}"] if known else []
+def reads_lines(views: Iterable[str], others: Iterable[str]) -> list[str]:
+    """
+    Return the lines that name what is read without an edge.
+
+    Args:
+        views: the names of the views, from which no edge leads.
+        others: the names of the other datasets from which none leads, such as the table of a `count(*)`.
+    """
+    known, rest = [*dict.fromkeys(views)], [*dict.fromkeys(others)]
+    lines = [f"reads the view{'s' if len(known) > 1 else ''} {', '.join(known)}"] if known else []
+    return [*lines, *([f"reads {', '.join(rest)}"] if rest else [])]
+
+
+def _reads(lineage: Lineage, output: Dataset | None, names: Names) -> list[str]:
+    """Return the lines that name what an output is made from without an edge."""
+    used = {edge.dataset for _, columns in lineage.outputs for edge in columns.edges}
+    used |= {output.identifier} if output is not None else set()
+    views = (each.identifier for each in lineage.inputs if each.type == VIEW_TYPE)
+    others = (each.identifier for each in lineage.inputs if each.type != VIEW_TYPE and each.identifier not in used)
+    return reads_lines(map(names.of, views), map(names.of, others))
 
 
 def kind_of(subtype: str, *, masked: bool) -> str:

@@ -100,6 +100,28 @@ def unquoted(token: Token) -> str:
     return inner if quote == "`" or "\\" not in inner else _ESCAPE.sub(_unescaped, inner)
 
 
+def dotted(text: str, begin: int = 0) -> tuple[str, ...]:
+    """
+    Return the parts of a dotted name, in which each may stand in backticks; none if no name stands there.
+
+    Args:
+        text: the text.
+        begin: where the name begins in it, perhaps behind spaces.
+    """
+    parts: list[str] = []
+    wanted = True
+    for token in tokens(text[begin:]):
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            continue
+        is_name = token.kind in (TokenKind.WORD, TokenKind.NAME, TokenKind.NUMBER)
+        if wanted and is_name:
+            parts.append(unquoted(token) if token.kind is TokenKind.NAME else token.text)
+        elif wanted or token.text != ".":
+            break
+        wanted = not wanted
+    return tuple(parts)
+
+
 def quoted(value: str) -> str:
     """Return a value as a SQL string literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -2,16 +2,19 @@
 What the text of a statement alone tells of its lineage, for a statement that Spark can't analyze.
 
 sqlglot parses the text. It knows no schema, so only those columns are told that can come from one table alone, and each
-edge has the certainty `unknown`. Without sqlglot, or if it can't parse the text either, the tables are still told.
+edge has the certainty `unknown`. A view that Spark knows is followed to its tables. Without sqlglot, or if it can't
+parse what Spark can, the tables are still told.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.facets.datasets.naming import is_absolute, location
 from openlineage_pyspark.facets.datasets.sql_tables import named_tables
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlink
 from openlineage_pyspark.facets.model.lineage import (
@@ -24,6 +27,7 @@ from openlineage_pyspark.facets.model.lineage import (
 )
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.report import Lineage
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.datasets.foreign_sql import Sources
@@ -34,6 +38,20 @@ TEXT = "the statement's text"
 _DIALECT = "spark"
 _WAY = Way(certainty=Certainty.UNKNOWN)
 _CATALOG = "spark_catalog"
+_NO_QUOTES = re.compile(r"\w+")
+# Before the word TABLE: what a query follows, and what the table follows that is filled.
+_BEFORE_QUERY = frozenset({"", "(", ")", "AS", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS"})
+_BEFORE_TARGET = frozenset({"INTO", "OVERWRITE", ",", "("})
+# How a statement that writes begins -> the words behind which its target is named.
+_WRITING = {
+    "CREATE": frozenset({"TABLE", "VIEW"}),
+    "REPLACE": frozenset({"TABLE"}),
+    "INSERT": frozenset({"INTO", "OVERWRITE"}),
+    "MERGE": frozenset({"INTO"}),
+}
+_BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
+_NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
+_IDENTITY, _TRANSFORMATION = "IDENTITY", "TRANSFORMATION"
 
 
 @attrs.frozen
@@ -46,22 +64,36 @@ class TextLineage:
         tables: the names of the tables that are read, as they are spelled, each once.
         columns: each column of the result with its source columns; None where the text does not tell them.
         whole: whether these are all of the columns, in their order.
+        by_position: whether they become those of the target by their places, whatever they are called.
+        given: the columns of the target that get constants from a PARTITION clause, in lower case.
     """
 
     target: str
     tables: tuple[str, ...]
     columns: tuple[tuple[str, Sources | None], ...] = ()
     whole: bool = False
+    by_position: bool = False
+    given: frozenset[str] = frozenset()
 
 
-def lineage_of_text(statement: str, why: str, named: Callable[[str], Dataset]) -> Lineage | None:
+def lineage_of_text(
+    statement: str,
+    why: str,
+    known: Callable[[str], Lineage | None],
+    unknown: Callable[[str], Dataset],
+    *,
+    is_sql: bool = False,
+) -> Lineage | None:
     """
     Return the lineage that the text of a statement tells.
 
     Args:
         statement: the text.
         why: why Spark can't analyze it.
-        named: gives the dataset of a table by its name as it is spelled.
+        known: gives the lineage of all columns of a table or a view, by its name as it is spelled; None if Spark does
+            not know it.
+        unknown: gives the dataset for the name of a table that Spark does not know.
+        is_sql: whether Spark can parse the text.
 
     Returns:
         Edges of the certainty `unknown`, with a gap that says why; None if the text is no SQL, or names no table.
@@ -72,19 +104,28 @@ def lineage_of_text(statement: str, why: str, named: Callable[[str], Dataset]) -
     except ImportError:
         told = TextLineage("", named_tables(statement))
         missing = ", and sqlglot, which reads columns there, is not installed"
+    if told is None and is_sql:
+        told = TextLineage(_target_in(statement), named_tables(_with_selects(statement)))
     if told is None or not (told.tables or told.target):
         return None
-    datasets = {name: named(name) for name in (*told.tables, told.target) if name}
-    reads = tuple({datasets[name].identifier: datasets[name] for name in told.tables}.values())
-    columns = ColumnLineage(tuple(_columns(told, datasets)))
-    gaps = [Gap(TEXT, f"Spark can't analyze the statement ({why}): its lineage is taken from its text{missing}")]
-    untold = [name for name, sources in told.columns if sources is None]
+    names = _Named({name: known(name) for name in (*told.tables, told.target) if name}, unknown)
+    target = names.dataset(told.target) if told.target else None
+    places = _placed(told, target)
+    columns = [
+        (name, None if sources is None else names.edges(sources))
+        for name, sources in (told.columns if places is None else places)
+    ]
+    gaps = [f"Spark can't analyze the statement ({why}): its lineage is taken from its text{missing}"]
+    untold = [name for name, edges in columns if edges is None]
     if untold:
-        gaps.append(Gap(TEXT, f"it does not tell where these columns come from: {', '.join(untold)}"))
+        gaps.append(f"it does not tell where these columns come from: {', '.join(untold)}")
+    if places is None and told.columns:
+        gaps.append(f"it does not tell which columns of {told.target} these become: their names are the query's")
     if not told.whole and not missing:
-        gaps.append(Gap(TEXT, "there may be more columns than are listed"))
-    target = datasets.get(told.target)
-    return Lineage(reads, ((target, columns),), tuple(gaps))
+        gaps.append("there may be more columns than are listed")
+    made = tuple(OutputColumn(name, edges) for name, edges in columns if edges is not None)
+    output = ColumnLineage(made, names.influences(told.tables))
+    return Lineage(names.reads(told.tables), ((target, output),), tuple(Gap(TEXT, each) for each in gaps))
 
 
 def read_statement(statement: str) -> TextLineage | None:
@@ -92,19 +133,24 @@ def read_statement(statement: str) -> TextLineage | None:
     Return what a statement reads and writes, by its text.
 
     Returns:
-        Of other kinds than queries and the commands that write one, the tables alone; None if sqlglot can't parse it.
+        Of other kinds than queries and the commands that write one, and of a text that is too long to be parsed, the
+        tables alone; None if sqlglot can't parse it.
 
     Raises:
         ImportError: sqlglot is not installed.
     """
     import sqlglot
+    from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS
     from sqlglot.errors import SqlglotError
 
+    if len(statement) > MOST_CHARACTERS:
+        return TextLineage("", named_tables(statement))
     quiet = logging.getLogger("sqlglot")
     level, quiet.level = quiet.level, logging.CRITICAL
     try:
-        parsed = [each for each in sqlglot.parse(statement, dialect=_DIALECT) if each is not None]
-        return _read(parsed[0]) or TextLineage("", named_tables(statement)) if len(parsed) == 1 else None
+        text = _with_selects(statement)
+        parsed = [each for each in sqlglot.parse(text, dialect=_DIALECT) if each is not None]
+        return _read(parsed[0]) or TextLineage(_target_in(text), named_tables(text)) if len(parsed) == 1 else None
     except (SqlglotError, RecursionError):
         return None
     finally:
@@ -120,10 +166,18 @@ def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default")
         catalog: the current catalog.
         database: the current database in it.
     """
-    parts = name.replace("`", "").split(".")
+    parts = dotted(name) or (name,)
+    if is_path(parts):
+        return Dataset(location(parts[1]), file_format=parts[0].lower())
     if len(parts) < 3:
-        parts = [*(catalog, *database.split("."))[: 3 - len(parts)], *parts]
-    return named_table(tuple(part.lower() for part in parts))
+        parts = (*(catalog, *database.split("."))[: 3 - len(parts)], *parts)
+    # Spark's own catalog keeps names in lower case.
+    return named_table(tuple(part.lower() for part in parts) if parts[0].lower() == _CATALOG else parts)
+
+
+def is_path(parts: tuple[str, ...]) -> bool:
+    """Return whether the parts of a name are a format and a path, as in ``parquet.`/lake/orders` ``."""
+    return len(parts) == 2 and is_absolute(parts[1])
 
 
 def named_table(parts: tuple[str, ...]) -> Dataset:
@@ -138,6 +192,136 @@ def named_table(parts: tuple[str, ...]) -> Dataset:
     return Dataset(Identifier(parts[0], name), symlinks=(Symlink(parts[0], label),), type="TABLE")
 
 
+def _with_selects(statement: str) -> str:
+    """Return a statement with `SELECT * FROM t` in place of each query `TABLE t`, which sqlglot does not know."""
+    parts: list[str] = []
+    first = before = ""
+    for token in tokens(statement):
+        word = token.text.upper()
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            parts.append(token.text)
+            continue
+        begins = before in _BEFORE_QUERY and not (before == "(" and first == "CREATE")
+        is_query = word == "TABLE" and (begins or (first == "INSERT" and before not in _BEFORE_TARGET))
+        parts.append("SELECT * FROM" if is_query else token.text)
+        first, before = first or word, word
+    return "".join(parts)
+
+
+def _target_in(statement: str) -> str:
+    """Return the name of the table or the view that a statement writes, as it is spelled; empty if it names none."""
+    at, first, is_named_next = 0, "", False
+    for token in tokens(statement):
+        begin, at = at, at + len(token.text)
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            continue
+        word = token.text.upper() if token.kind is TokenKind.WORD else ""
+        if not first:
+            first = word
+            if first not in _WRITING:
+                return ""
+        elif word in _WRITING[first]:
+            is_named_next = True
+        elif word not in _BEFORE_NAME:
+            is_name = is_named_next and word not in _NO_TARGET
+            return ".".join(map(_quoted, dotted(statement, begin))) if is_name else ""
+    return ""
+
+
+class _Named:
+    """
+    What the names in a text stand for.
+
+    Args:
+        known: the lineage of all columns of what a name stands for; None for what Spark does not know.
+        unknown: gives the dataset for such a name.
+    """
+
+    def __init__(self, known: Mapping[str, Lineage | None], unknown: Callable[[str], Dataset]) -> None:
+        self._unknown = unknown
+        tables = {name: _table_in(found) if found is not None else unknown(name) for name, found in known.items()}
+        self._tables = {name: table for name, table in tables.items() if table is not None}
+        self._views = {name: found for name, found in known.items() if found is not None and name not in self._tables}
+
+    def dataset(self, name: str) -> Dataset:
+        """Return the dataset of a name."""
+        return self._tables[name] if name in self._tables else self._unknown(name)
+
+    def reads(self, names: tuple[str, ...]) -> tuple[Dataset, ...]:
+        """Return the datasets behind some names, each once."""
+        found = (self._views[name].inputs if name in self._views else (self._tables[name],) for name in names)
+        return tuple({each.identifier: each for datasets in found for each in datasets}.values())
+
+    def influences(self, names: tuple[str, ...]) -> tuple[Edge, ...]:
+        """Return what decides about all rows of the views among some names."""
+        views = (columns for name in names if name in self._views for _, columns in self._views[name].outputs)
+        edges = (edge for columns in views for edge in columns.dataset)
+        return _merged((edge.dataset, edge.field, each) for edge in edges for each in edge.transformations)
+
+    def edges(self, sources: Sources) -> tuple[Edge, ...] | None:
+        """Return the edges from some sources; None if one is not there."""
+        found: list[tuple[Identifier, str, Transformation]] = []
+        for (table, column), same in sources.items():
+            if table in self._views:
+                edges = _column_of(self._views[table], column)
+                if edges is None:
+                    return None
+                told = ((edge.dataset, edge.field, each) for edge in edges for each in edge.transformations)
+                found += ((dataset, field, _after(each, same=same)) for dataset, field, each in told)
+            elif table in self._tables:
+                dataset = self._tables[table]
+                if dataset.fields and column.lower() not in {field.name.lower() for field in dataset.fields}:
+                    return None
+                kind = _IDENTITY if same else _TRANSFORMATION
+                found.append((dataset.identifier, column, Transformation("DIRECT", kind)))
+        return _merged(found)
+
+
+def _merged(found: Iterable[tuple[Identifier, str, Transformation]]) -> tuple[Edge, ...]:
+    """Return edges, one for each source column, all of the certainty `unknown`."""
+    told: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
+    for dataset, field, transformation in found:
+        told.setdefault((dataset, field), {})[attrs.evolve(transformation, way=_WAY)] = None
+    return tuple(sorted(Edge(dataset, field, tuple(sorted(each))) for (dataset, field), each in told.items()))
+
+
+def _after(transformation: Transformation, *, same: bool) -> Transformation:
+    """Return how a source arrives behind a view's column; `same` if the column's value is passed on as it is."""
+    if same:
+        return transformation
+    subtype = _TRANSFORMATION if transformation.subtype == _IDENTITY else transformation.subtype
+    return attrs.evolve(transformation, subtype=subtype, description="")
+
+
+def _table_in(found: Lineage) -> Dataset | None:
+    """Return the table whose own columns these are; None for a view."""
+    outputs = [columns for _, columns in found.outputs]
+    if len(found.inputs) != 1 or len(outputs) != 1 or outputs[0].dataset or found.gaps:
+        return None
+    table = found.inputs[0]
+    for column in outputs[0].columns:
+        edges = [(edge.dataset, edge.field, [t.subtype for t in edge.transformations]) for edge in column.edges]
+        if edges != [(table.identifier, column.name, [_IDENTITY])]:
+            return None
+    return table
+
+
+def _column_of(view: Lineage, name: str) -> tuple[Edge, ...] | None:
+    """Return the edges of a view's column; None if it has no such column."""
+    columns = (column for _, lineage in view.outputs for column in lineage.columns)
+    return next((column.edges for column in columns if column.name.lower() == name.lower()), None)
+
+
+def _placed(told: TextLineage, target: Dataset | None) -> tuple[tuple[str, Sources | None], ...] | None:
+    """Return the columns under the names that they have in the target; None if these are not known."""
+    if not told.by_position or target is None:
+        return told.columns
+    names = [field.name for field in target.fields if field.name.lower() not in told.given]
+    if not told.whole or len(names) != len(told.columns):
+        return None
+    return tuple((name, sources) for name, (_, sources) in zip(names, told.columns, strict=True))
+
+
 def _read(tree: Any) -> TextLineage | None:
     """Return what a parsed statement reads and writes; None for a kind that is not read."""
     from openlineage_pyspark.facets.datasets.foreign_sql import TooLargeError, UnreadableError, read_query
@@ -147,7 +331,7 @@ def _read(tree: Any) -> TextLineage | None:
         target = tree.this
         reads = [name for name in _tables(tree) if name != _name(target)]
         return TextLineage(_name(target), tuple(dict.fromkeys(reads)))
-    target, names = None, ()
+    target, names, given = None, (), frozenset[str]()
     query = tree
     if isinstance(tree, (exp.Insert, exp.Create)):
         target, query = tree.this, tree.args.get("expression")
@@ -156,6 +340,7 @@ def _read(tree: Any) -> TextLineage | None:
             target = target.this
         if not isinstance(target, exp.Table) or query is None:
             return None
+        given = frozenset(_given(tree.args.get("partition") or target.args.get("partition")))
         clause = tree.args.get("with") or tree.args.get("with_")
         if clause is not None:
             query.set(clause.arg_key or "with", clause)
@@ -166,11 +351,28 @@ def _read(tree: Any) -> TextLineage | None:
         return TextLineage(written, tuple(dict.fromkeys(_tables(query)))) if target is not None else None
     # An expression without a name has the one that older versions of Spark gave it.
     items = [(at, item) for at, item in enumerate(found.items) if item.name is not None]
-    plain = [(item.name or f"_c{at}", item.sources) for at, item in items]
+    spelled = {".".join(part.name for part in table.parts): _name(table) for table in query.find_all(exp.Table)}
+    plain = [(item.name or f"_c{at}", _spelled(item.sources, spelled)) for at, item in items]
     whole = found.whole and len(plain) == len(found.items)
+    by_position = isinstance(tree, exp.Insert) and not names and not tree.args.get("by_name")
     if names and whole and len(names) == len(plain):
         plain = [(name, sources) for name, (_, sources) in zip(names, plain, strict=True)]
-    return TextLineage(written, found.tables, tuple(plain), whole)
+    tables = tuple(spelled.get(name, name) for name in found.tables)
+    return TextLineage(written, tables, tuple(plain), whole, by_position, given)
+
+
+def _spelled(sources: Sources | None, names: Mapping[str, str]) -> Sources | None:
+    """Return sources with the names of tables as they are spelled."""
+    return sources and {(names.get(table, table), column): same for (table, column), same in sources.items()}
+
+
+def _given(partition: Any) -> Iterator[str]:
+    """Yield the columns that a PARTITION clause gives constants."""
+    from sqlglot import exp
+
+    for each in getattr(partition, "expressions", ()):
+        if isinstance(each, exp.EQ):
+            yield each.this.name.lower()
 
 
 def _tables(tree: Any) -> Iterator[str]:
@@ -184,18 +386,10 @@ def _tables(tree: Any) -> Iterator[str]:
 
 
 def _name(table: Any) -> str:
-    """Return the name of a table as it is spelled, without what quotes its parts."""
-    return ".".join(part.name for part in table.parts) if hasattr(table, "parts") else str(table.name)
+    """Return the name of a table as it is spelled: a part that needs backticks stands in them."""
+    parts = [part.name for part in table.parts] if hasattr(table, "parts") else [str(table.name)]
+    return ".".join(map(_quoted, parts))
 
 
-def _columns(told: TextLineage, datasets: dict[str, Dataset]) -> Iterator[OutputColumn]:
-    """Yield the columns whose sources are told."""
-    for name, sources in told.columns:
-        if sources is None:
-            continue
-        edges = []
-        for (table, column), same in sources.items():
-            subtype = "IDENTITY" if same else "TRANSFORMATION"
-            if table in datasets:
-                edges.append(Edge(datasets[table].identifier, column, (Transformation("DIRECT", subtype, way=_WAY),)))
-        yield OutputColumn(name, tuple(sorted(edges)))
+def _quoted(part: str) -> str:
+    return part if _NO_QUOTES.fullmatch(part) else f"`{part.replace('`', '``')}`"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.files.declared import DeclaredTable
     from openlineage_pyspark.files.scripts import Script
 
-_FORMAT = 1
+_FORMAT = 2
 _MOST_KEPT = 20
 _ENDING = ".json"
 _PACKAGES = ("openlineage-pyspark", "pyspark")
@@ -74,6 +74,7 @@ def _document(answer: Answer) -> dict[str, Any]:
         "refusal": None if refusal is None else {**attrs.asdict(refusal), "parameters": dict(refusal.parameters)},
         "catalog": analyzed.catalog,
         "database": analyzed.database,
+        "tables": {name: query.plan for name, query in analyzed.tables.items()},
     }
 
 
@@ -85,5 +86,6 @@ def _answer(document: Mapping[str, Any]) -> Answer:
         None if refusal is None else Refusal(**refusal),
         document["catalog"],
         document["database"],
+        {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
     )
     return Answer(Statement(**document["statement"]), analyzed, document["isDdl"])

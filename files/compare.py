@@ -43,7 +43,8 @@ def state_of(found: Iterable[StatementLineage]) -> State:
             for edge in attrs.evolve(each.lineage, outputs=((dataset, lineage),)).edges:
                 source = _source(edge.source_namespace, edge.source, names)
                 ends = ((source, edge.source_column), (target, edge.column or ""))
-                edges.setdefault(ends, set()).add(f"{edge.subtype} {edge.expression}".strip())
+                doubt = "" if edge.certainty == "exact" else f", {edge.certainty}"
+                edges.setdefault(ends, set()).add(f"{edge.subtype}{doubt} {edge.expression}".strip())
     return State(columns, {ends: "; ".join(sorted(texts)) for ends, texts in edges.items()}, tables)
 
 

@@ -45,9 +45,17 @@ class DeclaredTable:
         """Return its name in lower case: Spark tells no tables apart by case."""
         return key_of(self.parts)
 
-    def with_columns(self, added: Iterable[tuple[str, str]]) -> DeclaredTable:
-        """Return the table with further columns."""
-        return attrs.evolve(self, columns=(*self.columns, *added))
+    def with_column(self, added: tuple[str, str], behind: str | None = None) -> DeclaredTable:
+        """
+        Return the table with a further column.
+
+        Args:
+            added: the column, with its type.
+            behind: the column behind which it stands; empty for the first place, None for the last one.
+        """
+        names = [name.lower() for name, _ in self.columns]
+        at = len(names) if behind is None else names.index(behind.lower()) + 1 if behind.lower() in names else 0
+        return attrs.evolve(self, columns=(*self.columns[:at], added, *self.columns[at:]))
 
     def without_columns(self, dropped: Iterable[str]) -> DeclaredTable:
         """Return the table without some columns."""

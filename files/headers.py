@@ -1,4 +1,4 @@
-"""What a CREATE TABLE ... AS says of how the table is stored, which lineage does not need and the analyzer may lack."""
+"""What a CREATE TABLE ... AS says of the table but its name, which lineage does not need and the analyzer may lack."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _NO_QUERY = frozenset({"SERDEPROPERTIES", "DBPROPERTIES"})
 _BEFORE_NAME = frozenset({"CREATE", "OR", "REPLACE", "EXTERNAL", "TABLE", "IF", "NOT", "EXISTS", "TEMPORARY", "TEMP"})
 
 
-def without_storage(text: str) -> str:
+def plainly_created(text: str) -> str:
     """
-    Return a statement without what stands between the name of the table and the query that fills it.
+    Return a statement that creates a table without replacing one, and without saying how the table is stored.
 
-    A provider may need a connector that is not there, or Hive. Blanks stand in its place, so that every position in
-    the statement stays what it was.
+    Spark's own catalog can't replace a table, and a provider may need a connector that is not there, or Hive. Blanks
+    stand in the place of what is left out, so that every position in the statement stays what it was.
 
     Args:
         text: a CREATE TABLE ... AS, or a REPLACE TABLE ... AS. Any other text is returned as it is.
@@ -24,7 +24,23 @@ def without_storage(text: str) -> str:
     end = None if begin is None else _start_of_query(text, begin)
     if begin is None or end is None:
         return text
-    return text[:begin] + "".join(sign if sign.isspace() else " " for sign in text[begin:end]) + text[end:]
+    return _created(text[:begin]) + "".join(sign if sign.isspace() else " " for sign in text[begin:end]) + text[end:]
+
+
+def _created(head: str) -> str:
+    """Return the head of a statement with CREATE in place of REPLACE, and of CREATE OR REPLACE."""
+    parts: list[str] = []
+    is_first = True
+    is_named = False
+    for token in tokens(head):
+        word = token.text.upper() if token.kind is TokenKind.WORD else ""
+        if not is_named and word in ("CREATE", "REPLACE", "OR"):
+            parts.append(("CREATE" if is_first else "").ljust(len(token.text)))
+            is_first = False
+        else:
+            is_named = is_named or word == "TABLE"
+            parts.append(token.text)
+    return "".join(parts)
 
 
 def _end_of_name(text: str) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.files.errors import FilesError
@@ -72,7 +72,8 @@ def scripts_at(revision: str, paths: Sequence[Path], *, is_ddl: bool = False) ->
 def _names_at(folder: Path, commit: str, name: str) -> Iterator[str]:
     """Yield the files that a path stood for in a commit."""
     listed = _git(folder, "ls-tree", "-r", "-z", "--name-only", commit, "--", name).split("\0")
-    for each in sorted(filter(None, listed)):
+    # In the order in which `scripts_now` has them: folder by folder.
+    for each in sorted(filter(None, listed), key=PurePosixPath):
         if each == name or each.endswith(_ENDING):
             yield each
 

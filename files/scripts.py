@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
-from openlineage_pyspark.facets.statement_text import lineage_of_text, read_statement, unknown_table
+from openlineage_pyspark.facets.statement_text import is_path, lineage_of_text, read_statement, unknown_table
 from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables
 from openlineage_pyspark.files.session import Analyzed, ScriptSession, names_in, throw_away_session
 from openlineage_pyspark.files.statements import Statement, statements_of
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.listener.probe.client import Refusal
 
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+# Of VOID, which becomes any other type, a field would have no source.
 _TEXT_TYPE = "STRING"
 _MADE_OF_QUERY = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"})
 # Their queries are analyzed by themselves.
@@ -142,15 +143,19 @@ def lineage_of_answers(answers: Iterable[Answer], tables: Iterable[DeclaredTable
 def analyzed(session: ScriptSession, statement: Statement) -> Analyzed:
     """Analyze a statement. If Spark refuses it, later ones still find the table that it would make."""
     found = session.analyze(statement.text, in_script=statement.in_script)
-    if found.refusal is not None and found.kind in _MADE_OF_QUERY:
-        try:
-            told = read_statement(statement.text)
-        except ImportError:
-            told = None
-        if told is not None and told.target and told.columns and told.whole:
-            columns = tuple((name, _TEXT_TYPE) for name, _ in told.columns)
-            session.declare(DeclaredTable(session.whole(names_in(told.target)), columns))
-    return found
+    if found.refusal is None:
+        return found
+    try:
+        told = read_statement(statement.text)
+    except ImportError:
+        told = None
+    if told is None:
+        return found
+    known = {name: session.table(name) for name in (*told.tables, told.target) if name}
+    if found.kind in _MADE_OF_QUERY and told.target and told.columns and told.whole:
+        columns = tuple((name, _TEXT_TYPE) for name, _ in told.columns)
+        session.declare(DeclaredTable(session.whole(names_in(told.target)), columns))
+    return attrs.evolve(found, tables={name: query for name, query in known.items() if query is not None})
 
 
 def _told(answer: Answer, known: DeclaredTables) -> StatementLineage:
@@ -158,10 +163,16 @@ def _told(answer: Answer, known: DeclaredTables) -> StatementLineage:
     if told.refusal is not None:
         problem = _problem(statement, told, told.refusal)
 
-        def named(name: str) -> Dataset:
+        def table(name: str) -> Lineage | None:
+            query = told.tables.get(name)
+            return None if query is None else renamed(query.lineage(), lambda dataset: _known_as(dataset, known))
+
+        def unknown(name: str) -> Dataset:
             return _known_as(unknown_table(name, told.catalog, told.database), known)
 
-        lineage = None if answer.is_ddl else lineage_of_text(statement.text, problem.message, named)
+        if answer.is_ddl:
+            return StatementLineage(statement, None, problem)
+        lineage = lineage_of_text(statement.text, problem.message, table, unknown, is_sql=bool(told.kind))
         return StatementLineage(statement, lineage, problem)
     if told.query is None or answer.is_ddl:
         return StatementLineage(statement)
@@ -174,8 +185,10 @@ def _problem(statement: Statement, told: Analyzed, refusal: Refusal) -> Problem:
     line, column = statement.place(*((refusal.line, refusal.column) if has_place else (None, None)))
     message = refusal.message
     if refusal.code == _UNKNOWN_TABLE:
-        name = ".".join(names_in(refusal.parameters.get("relationName", "")))
-        message = f"the table {name} is not known: no DDL, no earlier statement and no catalog declares it"
+        names = names_in(refusal.parameters.get("relationName", ""))
+        message = f"the table {'.'.join(names)} is not known: no DDL, no earlier statement and no catalog declares it"
+        if is_path(names):
+            message = f"the path {names[1]} is not opened: its columns must be declared, as those of a table"
     return Problem(statement.file, line, column, refusal.code, message)
 
 

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, Parts, key_of, quoted
 from openlineage_pyspark.files.errors import FilesError
-from openlineage_pyspark.files.headers import without_storage
+from openlineage_pyspark.files.headers import plainly_created
 from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe.client import (
     Refusal,
@@ -77,10 +77,13 @@ _KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.openli
 _CREATES = frozenset({"CreateTable", "ReplaceTable"})
 _FILLS = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect"})
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
+_ALTERED_VIEW = "AlterViewAs"
 _CACHES = "CacheTableAsSelect"
 _LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
 _DROPS = frozenset({"DropTable", "DropView"})
-_ALTERS = frozenset({"RenameTable", "AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn"})
+_ALTERS = frozenset(
+    {"RenameTable", "AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn", "AlterColumn", "AlterColumns"}
+)
 # They are carried out in the session: they hold no rows, and reach for nothing outside.
 _CARRIED_OUT = frozenset(
     {
@@ -106,6 +109,8 @@ class Analyzed:
         refusal: why Spark refuses it; None if it does not.
         catalog: the catalog that was current.
         database: the database that was current in it.
+        tables: of a statement that Spark refuses, each table and view in its text that Spark knows: its name as it is
+            spelled there -> the analyzed plan of all its columns.
     """
 
     kind: str
@@ -113,6 +118,7 @@ class Analyzed:
     refusal: Refusal | None = None
     catalog: str = SPARK_CATALOG
     database: str = "default"
+    tables: Mapping[str, EncodedQuery] = attrs.field(factory=dict)
 
 
 class ScriptSession:
@@ -160,10 +166,22 @@ class ScriptSession:
                 query = EncodedQuery(encoded_query(self._spark, plan).plan) if plan is not None else None
                 self._follow(text, kind, parsed, plan)
         except analysis_errors() as problem:
-            refusal = refusal_of(problem)
+            # In a script, SET may stand before a variable of its own, or before several in parentheses.
+            refusal = None if in_script and _sets(text) else refusal_of(problem)
         except (ValueError, ProbeError) as problem:
             refusal = Refusal("", str(problem))
         return Analyzed(kind, query, refusal, catalog, database)
+
+    def table(self, name: str) -> EncodedQuery | None:
+        """Return the plan of all columns of a table or a view by its name as it is spelled; None if it is not known."""
+        try:
+            with as_probe_error():
+                plan = self._retried(lambda: analyzed_plan(self._spark, f"TABLE {name}"))
+                return EncodedQuery(encoded_query(self._spark, plan).plan)
+        except analysis_errors():
+            return None
+        except (ValueError, ProbeError):
+            return None
 
     def declare(self, table: DeclaredTable) -> None:
         """Make a table known to statements."""
@@ -179,12 +197,12 @@ class ScriptSession:
         """Return the analyzed plan of a statement; None if it has no lineage of columns."""
         if kind in _FILLS:
             self._ensure(self._name_of(parsed.name()))
-            text = without_storage(text)
+            text = plainly_created(text)
         elif kind == _CACHES:
             text = str(parsed.originalText())
         elif self._is_foreign_view(kind, parsed):
             text = self._view_as_table(parsed)
-        elif kind.startswith(_WITHOUT_LINEAGE) and kind not in _VIEWS:
+        elif kind.startswith(_WITHOUT_LINEAGE) and kind not in (*_VIEWS, _ALTERED_VIEW):
             return None
         return self._retried(lambda: analyzed_plan(self._spark, text))
 
@@ -276,8 +294,12 @@ class ScriptSession:
             self._create_like(text)
         elif kind in (*_VIEWS, _CACHES):
             self._create_view(text, kind, parsed)
+        elif kind == _ALTERED_VIEW:
+            self._spark.sql(text)
         elif kind in _DROPS:
             self._drop(kind, parsed.child())
+        elif kind == "RenameTable":
+            self._rename(text, parsed)
         elif kind in _ALTERS:
             self._alter(kind, parsed)
         else:
@@ -294,14 +316,15 @@ class ScriptSession:
 
     def _is_foreign_view(self, kind: str, parsed: Any) -> bool:
         """Return whether a statement makes a view in a catalog that is not Spark's: it becomes a table here."""
-        return kind == "CreateView" and self._name_of(parsed.child())[0].lower() != SPARK_CATALOG
+        return kind in ("CreateView", _ALTERED_VIEW) and self._name_of(parsed.child())[0].lower() != SPARK_CATALOG
 
     def _view_as_table(self, parsed: Any) -> str:
         """Return the statement that makes a table in the place of a view."""
         parts = self._name_of(parsed.child())
         self._ensure(parts)
-        names = ", ".join(quoted(str(each._1())) for each in _each(parsed.userSpecifiedColumns()))
-        query = str(parsed.originalText().get())
+        is_new = str(parsed.nodeName()) == "CreateView"
+        names = ", ".join(quoted(str(each._1())) for each in _each(parsed.userSpecifiedColumns())) if is_new else ""
+        query = str(parsed.originalText().get() if is_new else parsed.originalText())
         filled = f"SELECT * FROM ({query}) AS `view` ({names})" if names else query  # noqa: S608 (the user's own)
         return f"CREATE TABLE {'.'.join(map(quoted, parts))} AS {filled}"
 
@@ -352,17 +375,17 @@ class ScriptSession:
         else:
             self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(quoted, _written(name)))}")
 
-    def _rename(self, old: Parts, new: Parts) -> None:
+    def _rename(self, text: str, parsed: Any) -> None:
+        old, new = self._name_of(parsed.child()), _texts(parsed.newName())
         table = self._tables.get(old)
         if table is not None:
             self._forget(old)
             parts = (*old[:-1], *new) if len(new) == 1 else self.whole(new)
             self.declare(attrs.evolve(table, parts=parts, identifier=None))
+        elif parsed.isView():
+            self._spark.sql(text)
 
     def _alter(self, kind: str, parsed: Any) -> None:
-        if kind == "RenameTable":
-            self._rename(self._name_of(parsed.child()), _texts(parsed.newName()))
-            return
         parts = self._name_of(parsed.table())
         table = self._tables.get(parts)
         if table is None:
@@ -374,11 +397,14 @@ class ScriptSession:
         elif kind == "RenameColumn":
             names = _texts(parsed.column().name())
             table = table.with_renamed_column(names[0], str(parsed.newName())) if len(names) == 1 else table
+        elif kind in ("AlterColumn", "AlterColumns"):
+            table = _with_changes(table, parsed)
         else:
-            replaced = kind == "ReplaceColumns"
-            added = _each(parsed.columnsToAdd())
-            new = [(str(each.colName()), str(each.dataType().sql())) for each in added if not _is_nested(each)]
-            table = attrs.evolve(table, columns=tuple(new)) if replaced else table.with_columns(new)
+            added = [each for each in _each(parsed.columnsToAdd()) if not _is_nested(each)]
+            table = attrs.evolve(table, columns=()) if kind == "ReplaceColumns" else table
+            for each in added:
+                column = str(each.colName()), str(each.dataType().sql())
+                table = table.with_column(column, _place(each.position()))
         self.declare(table)
 
     def _array(self, texts: Iterable[str]) -> Any:
@@ -475,7 +501,7 @@ def _stderr_in(path: Path) -> Iterator[None]:
 
 def names_in(text: str) -> Parts:
     """Return the parts of a dotted name, in which each may stand in backticks."""
-    return _dotted(text, 0)
+    return dotted(text)
 
 
 def names_after(text: str, word: str) -> Parts:
@@ -484,23 +510,8 @@ def names_after(text: str, word: str) -> Parts:
     for token in tokens(text):
         at += len(token.text)
         if token.kind is TokenKind.WORD and token.text.upper() == word:
-            return _dotted(text, at)
+            return dotted(text, at)
     return ()
-
-
-def _dotted(text: str, begin: int) -> Parts:
-    parts: list[str] = []
-    wanted = True
-    for token in tokens(text[begin:]):
-        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
-            continue
-        is_name = token.kind in (TokenKind.WORD, TokenKind.NAME, TokenKind.NUMBER)
-        if wanted and is_name:
-            parts.append(unquoted(token) if token.kind is TokenKind.NAME else token.text)
-        elif wanted or token.text != ".":
-            break
-        wanted = not wanted
-    return tuple(parts)
 
 
 def _written(parsed: Any) -> Parts:
@@ -522,8 +533,40 @@ def _typed(columns: Iterable[Any]) -> tuple[tuple[str, str], ...]:
     return tuple((str(column.name()), str(column.dataType().sql())) for column in columns)
 
 
+def _with_changes(table: DeclaredTable, parsed: Any) -> DeclaredTable:
+    """Return a table with the types and the places that ALTER COLUMN gives its columns."""
+    is_one = str(parsed.nodeName()) == "AlterColumn"
+    for each in [parsed] if is_one else _each(parsed.specs()):
+        names = _texts(each.column().name())
+        known = next((column for column in table.columns if (column[0].lower(),) == key_of(names)), None)
+        if known is None:
+            continue
+        type_ = each.dataType() if is_one else each.newDataType()
+        place = _place(each.position() if is_one else each.newPosition())
+        if type_.isDefined():
+            changed = tuple((n, str(type_.get().sql()) if n == known[0] else t) for n, t in table.columns)
+            table = attrs.evolve(table, columns=changed)
+        if place is not None:
+            column = next(column for column in table.columns if column[0] == known[0])
+            table = table.without_columns([known[0]]).with_column(column, place)
+    return table
+
+
+def _place(position: Any) -> str | None:
+    """Return the column behind which one is placed: empty for the first place, None if none is named."""
+    if not position.isDefined():
+        return None
+    place = position.get().position()
+    return "" if str(place.toString()) == "FIRST" else str(place.column())
+
+
 def _is_nested(column: Any) -> bool:
     return bool(column.path().isDefined())
+
+
+def _sets(text: str) -> bool:
+    """Return whether a statement begins with SET."""
+    return next((token.text.upper() for token in tokens(text)), "") == "SET"
 
 
 def _is_kept(text: str) -> bool:

@@ -19,6 +19,10 @@ _BLOCKS = frozenset({"BEGIN", "CASE", "FOR", "IF", "LOOP", "REPEAT", "WHILE"})
 # After each of these, a statement of the script begins.
 _OPENING = {"BEGIN": "", "LOOP": "", "REPEAT": "", "ELSE": "", "IF": "THEN", "ELSEIF": "THEN", "CASE": "THEN",
             "WHEN": "THEN", "WHILE": "DO", "FOR": "DO"}  # fmt: skip
+# What only decides where a script goes on.
+_JUMPS = frozenset({"ITERATE", "LEAVE"})
+# What stands behind the first word of a handler's condition, such as NOT FOUND or SQLSTATE '22012'.
+_OF_CONDITIONS = frozenset({"FOUND", "VALUE"})
 # A transaction of another database begins so, and no script.
 _NO_SCRIPT = frozenset({"", "TRANSACTION", "TRAN", "WORK"})
 
@@ -125,10 +129,25 @@ class _Splitting:
                 # Its condition ends with the END of the loop.
                 self._pass_over("END")
                 self._at -= 1
+            elif word in _JUMPS:
+                list(self._simple(in_script=True))
+            elif word == "DECLARE" and self._word(self._at + 2) == "HANDLER":
+                self._pass_over_conditions()
             elif self._sign(self._at) == ";":
                 self._at += 1
             else:
                 yield from self._simple(in_script=True)
+
+    def _pass_over_conditions(self) -> None:
+        """Go behind the conditions of a handler: its statement follows, or its block."""
+        self._pass_over("FOR")
+        is_next = True
+        while is_next:
+            self._at += 1
+            while self._word(self._at) in _OF_CONDITIONS or self._kind(self._at) is TokenKind.STRING:
+                self._at += 1
+            is_next = self._sign(self._at) == ","
+            self._at += is_next
 
     def _pass_over(self, end: str) -> None:
         """Go behind a word that ends a condition; one inside a CASE expression or in parentheses does not."""
@@ -139,6 +158,10 @@ class _Splitting:
             if not inside and word == end:
                 return
             inside += (word == "CASE") + (sign == "(") - (word == "END") - (sign == ")")
+
+    def _kind(self, at: int) -> TokenKind | None:
+        """Return the kind of a token; None if there is none."""
+        return self._tokens[at][1].kind if at < len(self._tokens) else None
 
     def _word(self, at: int) -> str:
         """Return the word at a token in capitals; empty if there is none."""

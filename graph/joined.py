@@ -23,18 +23,36 @@ if TYPE_CHECKING:
 _NO_NAMESPACE = ""
 
 
-def joined(parts: Iterable[tuple[JobNode, Graph]]) -> Graph:
+@attrs.frozen
+class Part:
+    """
+    A statement as a part of a graph.
+
+    Args:
+        job: the statement as a job.
+        graph: its graph, which has no jobs.
+        reads: the ids of the datasets that it reads; from some of them no edge may lead, as in `count(*)`.
+        writes: the ids of the datasets that it writes.
+    """
+
+    job: JobNode
+    graph: Graph
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+
+def joined(parts: Iterable[Part]) -> Graph:
     """
     Return the graphs of statements as one, in which each statement is a job.
 
     Args:
-        parts: each statement as a job, with its graph, which has no jobs.
+        parts: the statements.
     """
     nodes: dict[str, Node] = {}
     edges: list[GraphEdge] = []
     warnings: list[GraphWarning] = []
-    for job, graph in parts:
-        own = _of_job(job, graph)
+    for part in parts:
+        own = _of_job(part)
         for node in own.nodes:
             known = nodes.get(node.id)
             if known is None or (isinstance(known, ColumnNode) and not known.data_type):
@@ -44,8 +62,9 @@ def joined(parts: Iterable[tuple[JobNode, Graph]]) -> Graph:
     return Graph(tuple(nodes.values()), tuple(edges), tuple(warnings))
 
 
-def _of_job(job: JobNode, graph: Graph) -> Graph:
+def _of_job(part: Part) -> Graph:
     """Return the graph of a statement with the statement as its job. What a query gives is named after the job."""
+    job, graph = part.job, part.graph
     renamed: dict[str, str] = {}
     nodes: list[Node] = [job]
     for node in graph.nodes:
@@ -62,8 +81,10 @@ def _of_job(job: JobNode, graph: Graph) -> Graph:
         attrs.evolve(edge, source=renamed[edge.source], target=renamed[edge.target], job=job.id) for edge in graph.edges
     ]
     owner = {node.id: node.dataset for node in nodes if isinstance(node, ColumnNode)}
-    reads = dict.fromkeys(owner.get(edge.source, edge.source) for edge in edges)
-    writes = dict.fromkeys(owner.get(edge.target, edge.target) for edge in edges)
+    reads = dict.fromkeys([renamed[each] for each in part.reads])
+    reads |= dict.fromkeys(owner.get(edge.source, edge.source) for edge in edges)
+    writes = dict.fromkeys([renamed[each] for each in part.writes])
+    writes |= dict.fromkeys(owner.get(edge.target, edge.target) for edge in edges)
     flows = [
         *(GraphEdge(each, job.id, Kind.READ, STATED, job=job.id) for each in reads),
         *(GraphEdge(job.id, each, Kind.WRITE, STATED, job=job.id) for each in writes),

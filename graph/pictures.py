@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.graph.model import PREFERENCE, ColumnNode, DatasetNode, JobNode, Kind, preferred
+from openlineage_pyspark.graph.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -168,12 +169,11 @@ def _label(edge: GraphEdge) -> str:
 
 def _mermaid_text(text: str) -> str:
     """Return a text in quotes. Mermaid reads entities, and would take quotes and markup for its own."""
-    plain = "".join(sign if sign.isprintable() else " " for sign in text)
+    shown = plain(text)
     for sign, entity in (("#", "#35;"), ("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "#96;")):
-        plain = plain.replace(sign, entity)
-    return f'"{plain}"'
+        shown = shown.replace(sign, entity)
+    return f'"{shown}"'
 
 
 def _dot_text(text: str) -> str:
-    plain = "".join(sign if sign.isprintable() else " " for sign in text)
-    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + plain(text).replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -263,7 +263,8 @@ class _Scene:
         """Return the name of a node, for people."""
         node = self._nodes.get(id_)
         match node:
-            case ColumnNode():
+            # A column without a name has the id of its dataset.
+            case ColumnNode() if node.name:
                 return f"{self.label(node.dataset)}.{node.name}"
             case DatasetNode():
                 return node.label

@@ -75,9 +75,11 @@ class CallSites:
 
 def _waiting() -> Iterator[tuple[str, CallSite | None]]:
     """Yield, for each thread of Python that waits for the JVM, the method that it has called, and from which line."""
-    own = threading.get_ident()
-    for thread, frame in list(sys._current_frames().items()):
-        call = _py4j_call(frame) if thread != own else None
+    frames = sys._current_frames()
+    # This thread's own frame would hold itself, and so all that was looked at, until the garbage is collected.
+    frames.pop(threading.get_ident(), None)
+    for frame in frames.values():
+        call = _py4j_call(frame)
         if call is None:
             continue
         # Attributes of py4j's other objects would be looked up in the JVM.
@@ -120,9 +122,12 @@ def _folder_of(package: str) -> str:
     return f"{Path(file).parent}{os.sep}" if isinstance(file, str) else _OWN
 
 
-def _site(frame: FrameType, method: str) -> CallSite:
-    file = frame.f_code.co_filename
+def _site(frame: FrameType, method: str) -> CallSite | None:
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    if not line:
+        # Code that a program has made need not have lines.
+        return None
     if "ipykernel_" in file or file.startswith("<ipython-input-"):
         shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
         file = f"cell [{getattr(shell, 'execution_count', 0)}]"
-    return CallSite(file, frame.f_lineno, method)
+    return CallSite(file, line, method)

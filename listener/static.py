@@ -30,7 +30,6 @@ from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.settings.settings import default_search, load
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.model.dataset import Dataset
     from pyspark.sql import DataFrame, SparkSession
 
 _PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
@@ -133,14 +132,13 @@ def _lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
 def _told_by_text(spark: SparkSession, statement: str, refusal: Refusal) -> Lineage | None:
     """Return what the text of a statement tells that Spark can't analyze; None if it tells nothing."""
 
-    def named(name: str) -> Dataset:
+    def known(name: str) -> Lineage | None:
         try:
-            inputs = _lineage(spark, f"TABLE {name}").inputs
+            return _lineage(spark, f"TABLE {name}")
         except analysis_errors():
-            inputs = ()
-        return inputs[0] if len(inputs) == 1 else unknown_table(name)
+            return None
 
-    return lineage_of_text(statement, refusal.message, named)
+    return lineage_of_text(statement, refusal.message, known, unknown_table, is_sql=refusal.is_sql)
 
 
 def _facts(context: Any) -> ContextFacts:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.graph.plain import plain
 from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.store.events.ingest import files_of, lines_of, rows_of_events, take
 from openlineage_pyspark.store.questions.names import datasets, find
@@ -306,7 +307,7 @@ def text_of(diff: Diff) -> str:
     lines = [f"{_SIGNS[each.sign]} {each.what} {each.name}{_how(each)}" for each in diff.changes]
     if diff.downstream:
         lines += ["downstream of it:", *(f"  {depth}  {name}" for name, depth in diff.downstream)]
-    return "".join(f"{line}\n" for line in lines or ["nothing changed"])
+    return "".join(f"{plain(line)}\n" for line in lines or ["nothing changed"])
 
 
 def markdown_of(diff: Diff) -> str:
@@ -334,9 +335,10 @@ def _how(change: Change) -> str:
 
 def code_of(text: str) -> str:
     """Return a text as code in a cell of a Markdown table."""
-    plain = "".join(sign if sign.isprintable() else " " for sign in text)
-    if not plain.strip():
+    # A backslash before the one that keeps a bar within the cell would take its effect.
+    shown = plain(text).replace("\\|", "\\ |")
+    if not shown.strip():
         return ""
-    fence = "`" * (1 + plain.count("`"))
-    padding = " " if "`" in plain else ""
-    return f"{fence}{padding}{plain}{padding}{fence}".replace("|", "\\|")
+    fence = "`" * (1 + shown.count("`"))
+    padding = " " if "`" in shown else ""
+    return f"{fence}{padding}{shown}{padding}{fence}".replace("|", "\\|")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.events.file import EventFileError, read_lines
 from openlineage_pyspark.command.events.runs import latest_outputs, names_of, runs_of, state_of
-from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_views
+from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -169,7 +169,8 @@ def _show(
         rows = "rows unknown" if output.rows is None else counted(output.rows, "row")
         screen.line()
         screen.heading(f"{names.of(output.dataset)}: {rows}, {each.state}")
-        for line in reads_views(names.of(read.dataset) for read in _views(each)):
+        views = (names.of(read.dataset) for read in _views(each))
+        for line in reads_lines(views, (names.of(dataset) for dataset in _without_edges(each, output))):
             screen.line(f"  {line}")
         _show_columns(screen, output, names, column)
     screen.line()
@@ -180,10 +181,19 @@ def _views(run: Run) -> Iterator[ReportedDataset]:
     return (read for read in run.last.inputs if read.is_view)
 
 
+def _without_edges(run: Run, output: ReportedDataset) -> Iterator[Identifier]:
+    """Yield what a run reads, views aside, from which no edge leads to what it writes."""
+    used = {edge.dataset for written in run.last.outputs for _, edges in written.columns or () for edge in edges}
+    for read in run.last.inputs:
+        if not read.is_view and read.dataset not in used and read.dataset != output.dataset:
+            yield read.dataset
+
+
 def _shown_datasets(outputs: Iterable[tuple[Run, ReportedDataset]]) -> Iterator[Identifier]:
-    for _, output in outputs:
+    for run, output in outputs:
         yield output.dataset
         yield from (edge.dataset for _, edges in output.columns or () for edge in edges)
+        yield from _without_edges(run, output)
 
 
 def _show_columns(screen: Screen, output: ReportedDataset, names: Names, wanted: str | None) -> None:

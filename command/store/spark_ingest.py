@@ -29,8 +29,8 @@ _CHECKPOINT = "with --stream: the folder in which Spark notes how far it is"
 _OPTION = "with --spark: an option of Spark's source, such as kafka.security.protocol=SSL"
 _COMPACT = "Merges small files and repeated rows of a store in Spark's tables. No ingest may run at the same time."
 _VIEWS = (
-    "Makes the views table_edges and column_edges and, from Spark 4 on, the table functions upstream_tables and "
-    "downstream_tables, so that SQL alone asks the store."
+    "Makes the views table_edges and column_edges and, from Spark 4 on, the table functions upstream_tables, "
+    "downstream_tables, upstream_columns and downstream_columns, so that SQL alone asks the store."
 )
 
 
@@ -112,7 +112,7 @@ def run_views(options: argparse.Namespace) -> int:
         # A catalog without views can be asked by the functions still.
         holder = tables.make_functions()
         Screen().line(
-            f"{holder} has the functions {' and '.join(FUNCTIONS)}" if holder else "table functions need Spark 4"
+            f"{holder} has the functions {', '.join(FUNCTIONS)}" if holder else "table functions need Spark 4"
         )
         tables.make_views()
     except StoreError as problem:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking
+from openlineage_pyspark.graph.plain import csv_of
 from openlineage_pyspark.store.tables.views import PROPOSAL
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _sql(store: Store, options: argparse.Namespace) -> int:
     if options.format == "json":
         Screen().json([dict(zip(columns, row, strict=True)) for row in rows])
     elif options.format == "csv":
-        csv.writer(sys.stdout, lineterminator="\n").writerows([columns, *rows])
+        sys.stdout.write(csv_of([columns, *rows]))
     elif rows:
         Screen().table([TableColumn(name) for name in columns], [[_text(each) for each in row] for row in rows])
     else:

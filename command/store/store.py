@@ -12,7 +12,6 @@ from openlineage_pyspark.command.screen import Screen, TableColumn, complain
 from openlineage_pyspark.command.store import spark_ingest
 from openlineage_pyspark.command.store_option import (
     add_store,
-    file_of,
     is_in_spark,
     path_of,
     refuse_spark_options,
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
 
 _REBUILD = """\
 Makes all tables of a store anew from the events in it. This also makes a store of an older version one of this version.
-Other processes may read it meanwhile, and those that write wait for up to a minute."""
+Other processes may read a store in a file meanwhile, and those that write wait for up to a minute. For one in Spark's
+tables, no ingest may run meanwhile."""
 _EXPIRE = """\
 Drops the runs that are older, with their events and versions. What is current stays: the newest version of each
 dataset, what each job does now, and all that newer versions were made from."""
@@ -63,9 +63,13 @@ def run_rebuild(options: argparse.Namespace) -> int:
         The exit code: 2 if there is no such store.
     """
     try:
-        path = file_of(options, "store rebuild")
-        with Database(path, migrate=False, create=False) as database:
-            count = _rebuild(database)
+        path = path_of(options)
+        if is_in_spark(options):
+            count = SparkTables(session_for(path, options), path, may_be_old=True).rebuild()
+        else:
+            refuse_spark_options(options, path)
+            with Database(Path(path), migrate=False, create=False) as database:
+                count = _rebuild(database)
     except StoreError as problem:
         complain(str(problem))
         return 2

@@ -30,6 +30,7 @@ Sources: TypeAlias = Mapping[SourceColumn, bool]
 _Node: Any = getattr(exp, "Expr", exp.Expression)
 _SetOperation: Any = getattr(exp, "SetOperation", exp.Union)
 _QUERIES: Any = (exp.Select, _SetOperation, exp.Subquery)
+_NAMED: Any = (exp.Cast, exp.Dot, exp.Literal, exp.Star, exp.Subquery)
 _FROM_ITEMS: Any = (exp.Table, exp.Values, exp.Unnest, exp.Lateral, *_QUERIES)
 
 # How a database spells a name that has no quotes; the others keep it, or don't care.
@@ -39,7 +40,7 @@ _CASE_MATTERS = frozenset({"clickhouse"})
 # Where an expression may use the alias of another column of the same SELECT.
 _SEES_ALIASES = frozenset({"clickhouse", "redshift", "snowflake", "teradata"})
 # Where `a.b` may be a field of the column `a`.
-_HAS_FIELDS = frozenset({"clickhouse", "redshift", "trino"})
+_HAS_FIELDS = frozenset({"clickhouse", "databricks", "hive", "redshift", "spark", "trino"})
 # Where a CTE may read itself without the word RECURSIVE.
 _RECURSIVE = frozenset({"oracle", "tsql"})
 # Tables of one row, which databases have for a SELECT that reads nothing.
@@ -52,6 +53,12 @@ _NO_COLUMNS = {
 _GENERATORS = frozenset(
     "explodinggenerateseries generateseries generate_series numbers numbers_mt zeros zeros_mt range generaterandom "
     "generate_array generator".split()
+)
+# Where a function in a SELECT may make several columns, and those functions.
+_HAS_GENERATORS = frozenset({"databricks", "hive", "spark"})
+_COLUMN_GENERATORS = frozenset(
+    "explode explodeouter posexplode posexplodeouter inline inlineouter stack jsontuple variantexplode "
+    "variantexplodeouter".split()
 )
 # ClickHouse's functions that read another table, and those of them that read its keys alone.
 _LOOK_UPS = ("dictget", "dicthas", "dictisin", "joinget")
@@ -394,8 +401,11 @@ class _Reader:
                 more = self._star(scope, qualifier or None, star)
                 found.items += more.items
                 found.every = more.every if more.every is not _ABSENT else found.every
-            elif type(value).__name__ == "Columns":
+            elif type(value).__name__ == "Columns" or (not name and self._makes_columns(value)):
                 found.every = None
+            elif isinstance(value, exp.Aliases):
+                sources = self._value(value.this, scope)
+                found.items += [Item(self._spelled(alias), sources) for alias in value.expressions]
             else:
                 found.items.append(Item(name or "", self._value(value, scope)))
         return found
@@ -407,7 +417,14 @@ class _Reader:
         # T-SQL writes the alias before the expression.
         if self._dialect == "tsql" and isinstance(node, exp.EQ) and isinstance(node.this, exp.Column):
             return node.this.name, node.expression
-        return (self._spelled(node.this) if isinstance(node, exp.Column) else node.alias_or_name), node
+        if isinstance(node, exp.Column):
+            return self._spelled(node.this), node
+        # What sqlglot calls the name of another expression is that of its first argument.
+        return (node.alias_or_name if isinstance(node, _NAMED) else ""), node
+
+    def _makes_columns(self, value: Any) -> bool:
+        """Return whether a function in a SELECT makes columns whose number and names depend on its arguments."""
+        return self._dialect in _HAS_GENERATORS and _function_name(value).replace("_", "") in _COLUMN_GENERATORS
 
     def _star(self, scope: _Scope, qualifier: str | None, star: Any) -> _Rows:
         """Return all columns of the tables in a scope, or of one of them."""

@@ -285,10 +285,19 @@ class Edge:
 
 @attrs.frozen
 class OutputColumn:
-    """One column of an output with its edges, sorted; a constant has none."""
+    """
+    One column of an output.
+
+    Args:
+        name: its name.
+        edges: its edges, sorted; a constant has none.
+        behind: the texts of all expressions that compute a column whose name says that it is a secret: from them, what
+            removes secrets knows what to look for, even in a constant. Empty for any other column.
+    """
 
     name: str
     edges: tuple[Edge, ...]
+    behind: tuple[str, ...] = attrs.field(default=(), eq=False, repr=False)
 
 
 @attrs.frozen

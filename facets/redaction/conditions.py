@@ -9,6 +9,7 @@ of brackets. A literal belongs to a secret if in its condition
   `DEFAULT`, `CASE password WHEN 'x'`;
 - the result is called after a secret: `'x' AS password`, the columns of `INSERT INTO t (name, password) VALUES ...`;
 - it follows the name of a secret at once, or as the next argument: `PASSWORD 'x'`, `map('password', 'x')`;
+- it follows a string that ends where a secret begins: `concat('https://me:', 'x', '@host')`, `'password=' || 'x'`;
 - it is an argument of a function that encrypts, signs or compares secrets;
 - it is bound by `EXECUTE IMMEDIATE ... USING`, or stands behind `IDENTIFIED`.
 
@@ -55,7 +56,15 @@ _WITH_OPTIONS = frozenset(
     "schema_of_avro from_protobuf to_protobuf".split()
 )
 """Functions that take the options of a source as a map."""
+_FORMATS = frozenset("format_string printf".split())
 _NAME = re.compile(r"[\w$@./\-\[\]*'\"]{1,200}")
+# The end of a text that goes on with a value.
+_BEGINS = (
+    r"(?P<name>[\w.\-]{1,60})[\"']?[ \t]{0,3}[=:][ \t]{0,3}[\"']?|(?i:\b(?:bearer|basic)[ \t]{1,3})|://[^\s/@:]{0,60}:"
+)
+_BEFORE_VALUE = re.compile(rf"(?:{_BEGINS})$")
+_BEFORE_PLACEHOLDER = re.compile(rf"(?:{_BEGINS})%")
+_LONGEST_BEGINNING = 150
 _HOLDERS = frozenset("value val v data text content plain raw string current".split())
 
 
@@ -75,6 +84,7 @@ class _Condition:
         last: the kind of its last token: a word in capitals, `LITERAL`, `NAME`, `)` or a sign.
         before: that of the token before it.
         name: the last name in it.
+        begins: whether a string in it ends where a secret begins.
         argument: the name of the argument that it is, as in `key => 'x'`.
     """
 
@@ -88,6 +98,7 @@ class _Condition:
     last: str = ""
     before: str = ""
     name: str = ""
+    begins: bool = False
     argument: str = ""
 
 
@@ -275,7 +286,7 @@ class _Reading:
         top = self._top
         argument = top.condition.argument
         as_key = top.function in _WITH_KEY and (argument == "key" if argument else top.index == 1)
-        return top.is_secret or top.named or as_key
+        return top.is_secret or top.named or as_key or top.condition.begins
 
     def _close(self) -> None:
         """End the bracket on top of the stack, and hand what it says to the condition around it."""
@@ -287,6 +298,8 @@ class _Reading:
             self._hide(closed.strings)
         if closed.names and closed.opening == "(" and closed.function != "partition":
             self._columns(closed.names)
+            if top.condition.last == "AS" and any(map(is_secret, closed.names)):
+                self._hide(top.condition.strings)
         if closed.is_query:
             top.rows = closed.rows
         elif top.clause == "VALUES" and closed.opening == "(" and not is_call:
@@ -328,6 +341,8 @@ class _Reading:
         is_call = bool(top.function) and top.function not in _NO_CALL
         if (top.opening == "[" or is_call) and _NAME.fullmatch(value) and is_secret(value):
             condition.has_secret = True
+        condition.begins = condition.begins or _begins_secret(_BEFORE_VALUE, value[-_LONGEST_BEGINNING:])
+        top.is_secret = top.is_secret or (top.function in _FORMATS and _begins_secret(_BEFORE_PLACEHOLDER, value))
         top.names = None
         condition.name = value
         self._note("LITERAL")
@@ -418,6 +433,10 @@ class _Reading:
             self._hide(condition.strings)
         if (condition.has_number and condition.compares) or (called and is_secret_number(condition.name)):
             self._hide(condition.numbers)
+        if top.clause == "VIEW" and top.index and condition.size == 1 and condition.has_secret:
+            # The names of several columns of LATERAL VIEW.
+            for strings in top.values[-top.index :]:
+                self._hide(strings)
         top.named = self._names_next(condition)
         if not top.is_query or top.clause == "SELECT":
             top.has_secret = top.has_secret or condition.has_secret
@@ -429,8 +448,10 @@ class _Reading:
         top.condition = _Condition()
 
     def _names_next(self, condition: _Condition) -> bool:
-        """Return whether a condition is a string that names the secret in the next argument."""
+        """Return whether a condition is a string that names the secret in the next argument, or begins it."""
         top = self._top
+        if condition.begins and top.opening == "(" and top.function:
+            return True
         if top.opening != "(" or top.function in _LISTS:
             return top.function == "map_from_arrays" and condition.has_secret
         if condition.size != 1 or condition.last != "LITERAL" or top.named:
@@ -460,6 +481,11 @@ class _Reading:
 def _indexes(columns: Sequence[str]) -> frozenset[int]:
     """Return the indexes of the columns whose names say that they are secret."""
     return frozenset(index for index, name in enumerate(columns) if is_secret(name))
+
+
+def _begins_secret(pattern: re.Pattern[str], text: str) -> bool:
+    """Return whether a secret begins where a pattern matches in a text: behind its name, or behind a login."""
+    return any(found["name"] is None or is_secret(found["name"]) for found in pattern.finditer(text))
 
 
 def _is_path(value: str) -> bool:

@@ -46,14 +46,15 @@ class Redaction:
         """Redact free text: a comment, a property's value, a remark."""
         return redact_text(text, self.known)
 
-    def sql(self, text: str, columns: Sequence[str] = ()) -> SqlText:
-        """Redact a statement that writes some columns; the result also holds the removed values."""
-        return self._without_numbers(redact_sql(text, self.text, mask=self.mask_literals, columns=columns))
+    def sql(self, text: str, columns: Sequence[str] = (), hidden: frozenset[str] = frozenset()) -> SqlText:
+        """Redact a statement that writes some columns, and the strings `hidden`; the result holds what was removed."""
+        redacted = redact_sql(text, self.text, mask=self.mask_literals, columns=columns, hidden=hidden)
+        return self._without_numbers(redacted)
 
-    def expression(self, text: str, *, secret: bool = False, hidden: frozenset[str] = frozenset()) -> str:
+    def expression(self, text: str, *, secret: bool = False, hidden: frozenset[str] = frozenset()) -> SqlText:
         """Redact an expression; of a secret column it hides all strings, and the strings `hidden` of any other."""
         redacted = redact_sql(text, self.text, mask=self.mask_literals, secret=secret, hidden=hidden)
-        return self._without_numbers(redacted).text
+        return self._without_numbers(redacted)
 
     def _without_numbers(self, sql: SqlText) -> SqlText:
         """Hide the numbers that the configuration holds as secrets; in SQL they may stand without quotes."""
@@ -81,15 +82,16 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
         earlier: messages of earlier exceptions, and what is shown in their place (`rows.shown_messages`).
     """
     written = [field.name for output in state.outputs[:1] for field in output.dataset.fields]
-    sql = redaction.sql(state.job.sql, written) if state.job.sql else SqlText("")
-    expressions = _expressions(state, redaction, sql)
+    statement = state.job.sql or ""
+    sql = redaction.sql(statement, written)
+    lineages, told = _lineages(state, redaction, sql.hidden)
+    if not told <= sql.hidden:
+        # What one text tells to be a secret may stand in any other one, without a name beside it.
+        sql = attrs.evolve(redaction.sql(statement, written, told), hidden=told)
+        lineages, _ = _lineages(state, redaction, told)
     outputs = [
-        attrs.evolve(
-            output,
-            dataset=_dataset(output.dataset, redaction),
-            lineage=_lineage(output.lineage, expressions) if output.lineage is not None else None,
-        )
-        for output in state.outputs
+        attrs.evolve(output, dataset=_dataset(output.dataset, redaction), lineage=lineage)
+        for output, lineage in zip(state.outputs, lineages, strict=True)
     ]
     shown = attrs.evolve(
         state,
@@ -240,47 +242,74 @@ class _Expressions:
         hidden: the strings that were hidden in the statement.
         written: the strings in the statement if it has parameters; any other string in an expression is the value of
             one, and hidden. None if it has none.
+
+    Attributes:
+        told: the strings that the expressions so far tell to be secrets.
     """
 
     redaction: Redaction
     hidden: frozenset[str]
     written: frozenset[str] | None
+    told: set[str] = attrs.field(factory=set, init=False)
     _known: dict[tuple[str, bool], str] = attrs.field(factory=dict, init=False)
 
     def shown(self, given: Transformation, *, secret: bool) -> Transformation:
         """Return a transformation whose expressions are redacted."""
         # A secret that one column of the way holds may be in the texts of the columns above it.
         secret = secret or given.way.secret
-        text, way = self._text(given.description, secret=secret), self._way(given.way, secret=secret)
+        text, way = self.read(given.description, secret=secret), self._way(given.way, secret=secret)
         same = text == given.description and way is given.way
         return given if same else attrs.evolve(given, description=text, way=way)
 
     def _way(self, way: Way, *, secret: bool) -> Way:
-        """Return a way whose expressions are redacted."""
-        if way.last is None:
+        """Return a way whose expressions are redacted, without the text of which the description was made."""
+        if way.last is None and not way.composed:
             return way
         last: Step | None = None
         for step in way.steps:
             site = self.redaction.text(step.call_site) if step.call_site else ""
-            shown = self._text(step.expression, secret=secret)
-            last = attrs.evolve(step, expression=shown, call_site=site, before=last)
-        return attrs.evolve(way, last=last)
+            shown = self.read(step.expression, secret=secret)
+            last = attrs.evolve(step, expression=shown, call_site=site, before=last, computation=None)
+        return attrs.evolve(way, last=last, composed=None)
 
-    def _text(self, text: str, *, secret: bool) -> str:
+    def read(self, text: str, *, secret: bool) -> str:
+        """Return an expression redacted, and note which strings in it are secrets."""
         if not text:
             return text
         if (text, secret) not in self._known:
             hidden = self.hidden
             if self.written is not None:
                 hidden |= _strings_of(text) - self.written
-            self._known[text, secret] = self.redaction.expression(text, secret=secret, hidden=hidden)
+            shown = self.redaction.expression(text, secret=secret, hidden=hidden)
+            self._known[text, secret] = shown.text
+            self.told |= shown.hidden
         return self._known[text, secret]
 
 
-def _expressions(state: RunState, redaction: Redaction, sql: SqlText) -> _Expressions:
+def _expressions(state: RunState, redaction: Redaction, hidden: frozenset[str]) -> _Expressions:
     statement = state.job.sql or ""
     parameters = any(token.kind is TokenKind.SIGN and token.text in ("?", ":") for token in tokens(statement))
-    return _Expressions(redaction, sql.hidden, _strings_of(statement) if parameters else None)
+    return _Expressions(redaction, hidden, _strings_of(statement) if parameters else None)
+
+
+def _lineages(
+    state: RunState, redaction: Redaction, hidden: frozenset[str]
+) -> tuple[list[ColumnLineage | None], frozenset[str]]:
+    """
+    Return the lineages of the outputs with redacted expressions, and the strings that are hidden in any of these.
+
+    Args:
+        state: the state.
+        redaction: the options.
+        hidden: strings that are hidden everywhere.
+    """
+    expressions = _expressions(state, redaction, hidden)
+    shown = [None if each.lineage is None else _lineage(each.lineage, expressions) for each in state.outputs]
+    for output in state.outputs:
+        for column in output.lineage.columns if output.lineage is not None else ():
+            for text in column.behind:
+                expressions.read(text, secret=True)
+    return shown, hidden | expressions.told
 
 
 def _strings_of(sql: str) -> frozenset[str]:

@@ -32,10 +32,12 @@ _QUERIES = ("query", "dbtable", "table")
 _NO_SECRET = frozenset("true false null".split())
 _SHORTEST_SECRET = 4
 _LONGEST_NAME = 200
-# A text without any of these has nothing to hide.
-_MARK = re.compile(
-    r"['\"`$@]|--|/\*|=>|(?i:\bset\b|\bdeclare\b|\bwith\b|options|properties|pass|pw|pin|otp|secret|token|cred|cv[cv])"
-)
+# A text without any of these has nothing to hide, but for a number beside the name of a secret.
+_MARK = re.compile(r"['\"`$@]|--|/\*|=>|(?i:\bset\b|\bdeclare\b|\bwith\b|options|properties)")
+_DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"[^\W\d]\w*")
+# Numbers of other databases, which are names for Spark.
+_FOREIGN_NUMBER = re.compile(r"0[xX][0-9A-Fa-f]+|0[bB][01]+|0[oO][0-7]+|\d+(?:_\d+)+")
 
 
 @attrs.frozen
@@ -72,11 +74,18 @@ def redact_sql(
         columns: the columns of the table that it writes.
         hidden: strings to hide wherever they occur.
     """
-    if not mask and not secret and _MARK.search(text) is None:
+    if not mask and not secret and not _may_hold_secret(text):
         return SqlText(text)
     reading = _SqlRedactor(text, redact, mask=mask)
     reading.read(secret=secret, columns=columns, hidden=hidden)
     return SqlText(without_credentials("".join(reading.shown)), frozenset(reading.hidden))
+
+
+def _may_hold_secret(text: str) -> bool:
+    """Return whether a text has anything in it that redaction may have to hide."""
+    if _MARK.search(text) is not None:
+        return True
+    return _DIGIT.search(text) is not None and any(is_secret(found.group()) for found in _WORD.finditer(text))
 
 
 class _SqlRedactor:
@@ -165,7 +174,9 @@ class _SqlRedactor:
         """Redact a token about which its surroundings say nothing."""
         token = self._token(at)
         literal = token.kind in (TokenKind.STRING, TokenKind.NUMBER)
-        if literal and self._mask:
+        if (literal and self._mask) or (
+            self._mask and token.kind is TokenKind.WORD and _FOREIGN_NUMBER.fullmatch(token.text) is not None
+        ):
             self._show(at, MASK)
         elif token.kind is TokenKind.STRING:
             value = unquoted(token)

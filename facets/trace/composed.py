@@ -4,6 +4,9 @@ Compose the text of an expression from the columns of sources: `abs(sum(orders.a
 Each attribute in the text of an expression is replaced by the text of the expression that computes it, down to the
 columns of sources, which are called by the names of their tables. A text has at most `LONGEST` characters; what is left
 out of it, the innermost first, is shown as `...`. Nothing recurses, and the work is limited by the length of the text.
+
+What removes secrets later decides by the names that stand beside literals, so no name of a secret gets lost here: it is
+not replaced by what computes it, and if it is left out for want of room, so are all literals of the text.
 """
 
 from __future__ import annotations
@@ -19,13 +22,16 @@ from openlineage_pyspark.facets.trace.expressions import uses
 from openlineage_pyspark.facets.trace.operators import Definition, Passed
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name
-from openlineage_pyspark.facets.trace.texts import name_text, plain
+from openlineage_pyspark.facets.trace.texts import name_text, plain, without_literals
 
 LONGEST = 2_000
 MOST_REPLACED = 200_000
 """The most attributes that are replaced in the texts of one plan, which takes a few seconds; all others are cut."""
 CUT = "..."
-
+NO_COLUMN = -1
+"""Stands for an exprId where a value is no attribute of a plan."""
+_MOST_BEHIND = 20_000
+"""The most attributes that are looked at behind all columns of a plan that are called after secrets."""
 _PIVOTED = "__pivot_"
 
 
@@ -55,6 +61,7 @@ class _Draft:
     def __init__(self, parts: Iterable[str | _Hole]) -> None:
         self.root: list[object] = []
         self.length = 0
+        self._lacks_secret = False
         self._open: deque[tuple[list[object], int, _Hole]] = deque()
         self._put(self.root, parts)
 
@@ -67,15 +74,22 @@ class _Draft:
         at, index, _ = place
         more = sum(len(part) if isinstance(part, str) else len(CUT) for part in parts)
         if self.length - len(CUT) + more > LONGEST:
-            at[index] = CUT
+            self.cut(place, parts)
             return
         self.length -= len(CUT)
         inner: list[object] = []
         at[index] = inner
         self._put(inner, parts)
 
+    def cut(self, place: tuple[list[object], int, _Hole], parts: _Parts = ()) -> None:
+        """Put `...` in the place of an attribute, and note if that hides the name of a secret."""
+        at, index, hole = place
+        at[index] = CUT
+        names = (hole.name, *(part if isinstance(part, str) else part.name for part in parts))
+        self._lacks_secret = self._lacks_secret or any(map(_is_sensitive, names))
+
     def text(self) -> str:
-        """Return the text."""
+        """Return the text; without its literals if the name of a secret is missing that may stand beside one."""
         found: list[str] = []
         stack: list[object] = [self.root]
         while stack:
@@ -84,7 +98,7 @@ class _Draft:
                 stack.extend(reversed(part))
             else:
                 found.append(str(part))
-        return "".join(found)
+        return without_literals("".join(found)) if self._lacks_secret else "".join(found)
 
     def _put(self, where: list[object], parts: Iterable[str | _Hole]) -> None:
         for part in parts:
@@ -113,6 +127,7 @@ class Composer:
         self._branches: dict[tuple[int, int], dict[Origin | int, _Parts]] = {}
         self._chosen = False
         self._left = MOST_REPLACED
+        self._left_behind = _MOST_BEHIND
 
     def step(self, step: Step | None, origin: Origin) -> str:
         """
@@ -140,11 +155,39 @@ class Composer:
         """Return the composed text of a column of an operator."""
         return self._text((_Hole(id_, operator, (operator,), self._plain_name(id_)),), None)
 
+    def behind(self, value: Value, scope: tuple[int, ...], operator: int) -> tuple[str, ...]:
+        """
+        Return the texts with strings of all expressions that compute a value of a command, each once.
+
+        Args:
+            value: the value.
+            scope: the indices of the operators whose output it reads.
+            operator: the index of the command.
+        """
+        texts: dict[str, None] = {}
+        seen: set[tuple[int, int]] = set()
+        pending = [self._computed(Computation(operator, NO_COLUMN, scope, value)) or ()]
+        while pending and self._left_behind > 0:
+            parts = pending.pop()
+            text = "".join(part if isinstance(part, str) else part.name for part in parts)
+            if "'" in text:
+                texts[text] = None
+            for hole in parts:
+                self._left_behind -= 1
+                cell = self._trace.read(hole.operator, hole.id, hole.scope) if isinstance(hole, _Hole) else None
+                if cell is not None and cell not in seen:
+                    seen.add(cell)
+                    pending += self._definitions_of(*cell)
+        return tuple(texts)
+
     def _text(self, parts: _Parts, origin: Origin | None) -> str:
         draft = _Draft(parts)
         while (place := draft.next()) is not None:
             self._left -= 1
-            draft.fill(place, self._expanded(place[2], origin) if self._left >= 0 else (CUT,))
+            if self._left >= 0:
+                draft.fill(place, self._expanded(place[2], origin))
+            else:
+                draft.cut(place, (self._plain_name(place[2].id),))
         return draft.text()
 
     def _expanded(self, hole: _Hole, origin: Origin | None) -> _Parts:
@@ -152,33 +195,35 @@ class Composer:
         seen: set[tuple[int, int]] = set()
         # Without the qualifier, which may be one that Spark has made.
         name = self._plain_name(hole.id)
-        is_shown = not any(map(_is_sensitive, (hole.name, self._plain_name(hole.id))))
+        # The names that it has on its way: that of a secret is shown, and nothing behind it.
+        secret = next(filter(_is_sensitive, (name, hole.name)), "")
         while True:
             cell = self._trace.read(hole.operator, hole.id, hole.scope)
             if cell is None or cell in seen:
-                return (name,)
+                return (secret or name,)
             seen.add(cell)
             operator, id_ = cell
-            is_shown = is_shown and not _is_sensitive(self._plain_name(id_))
+            own = self._plain_name(id_)
+            secret = secret or (own if _is_sensitive(own) else "")
             if self._trace.is_origin(operator, id_):
-                column = self._name_of(Origin(operator, id_))
+                column = _uncut(self._name_of(Origin(operator, id_)))
                 # Behind the name of a secret, only the name of another one.
                 is_name = not any(sign in column for sign in "('")
-                return (column if is_shown or (is_name and _is_sensitive(column)) else name,)
+                return (column if not secret or (is_name and _is_sensitive(column)) else secret,)
             parts = self._definition(operator, id_, origin)
             if parts is None:
-                return (name,)
+                return (secret or name,)
             if len(parts) == 1 and isinstance(parts[0], _Hole):
                 hole = parts[0]
-                is_shown = is_shown and not _is_sensitive(hole.name)
+                secret = secret or (hole.name if _is_sensitive(hole.name) else "")
                 continue
-            return parts if is_shown else (name,)
+            if secret:
+                return (secret,)
+            return (CUT,) if _is_cut(parts) else parts
 
     def _definition(self, operator: int, id_: int, origin: Origin | None) -> _Parts | None:
         """Return the parts of the definition of an attribute, of several the one that an origin comes through."""
-        if (operator, id_) not in self._definitions:
-            self._definitions[operator, id_] = self._defined(operator, id_)
-        found = self._definitions[operator, id_]
+        found = self._definitions_of(operator, id_)
         if len(found) <= 1:
             return next(iter(found), None)
         self._chosen = True
@@ -194,6 +239,11 @@ class Composer:
             self._branches[operator, id_] = by_origin
         branches = self._branches[operator, id_]
         return branches.get(origin, branches.get(origin.operator))
+
+    def _definitions_of(self, operator: int, id_: int) -> dict[_Parts, Definition]:
+        if (operator, id_) not in self._definitions:
+            self._definitions[operator, id_] = self._defined(operator, id_)
+        return self._definitions[operator, id_]
 
     def _defined(self, operator: int, id_: int) -> dict[_Parts, Definition]:
         """Return the parts of each definition of an attribute; none if it is not computed by expressions alone."""
@@ -237,8 +287,8 @@ class Composer:
         if expression is None or not expression.sql:
             return None
         sql = (expression.sql,) if isinstance(expression.sql, str) else expression.sql
-        parts = (self._hole(p.id, computation, p.text) if isinstance(p, Mention) else plain(p) for p in sql)
-        return (*parts, *self._of_generator(computation))
+        parts = tuple(self._hole(p.id, computation, p.text) if isinstance(p, Mention) else plain(p) for p in sql)
+        return parts if _is_cut(parts) else (*parts, *self._of_generator(computation))
 
     def _hole(self, id_: int, computation: Computation, name: str) -> _Hole:
         return _Hole(id_, computation.operator, computation.scope, name)
@@ -274,6 +324,17 @@ class Composer:
 
     def _plain_name(self, id_: int) -> str:
         return name_text(quoted_name(self._name(id_))) or CUT
+
+
+def _is_cut(parts: _Parts) -> bool:
+    """Return whether the end of a text is missing. Inside another text, its open quotes would turn that inside out."""
+    last = parts[-1] if parts else ""
+    return isinstance(last, str) and last.endswith(CUT)
+
+
+def _uncut(text: str) -> str:
+    """Return a text, or `...` if its end is missing."""
+    return CUT if text.endswith(CUT) else text
 
 
 def _is_sensitive(name: str) -> bool:

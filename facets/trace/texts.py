@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from openlineage_pyspark.facets.model.plan import Mention, Sql, SubqueryText
-from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+from openlineage_pyspark.facets.sql_lexer import TokenKind, quoted, tokens
+from openlineage_pyspark.facets.urls import REDACTED
 
 
 def own_text(sql: str | Sql | None) -> str:
@@ -67,3 +68,9 @@ def without_ids(text: str) -> str:
         else:
             found.append(token.text)
     return "".join(found)
+
+
+def without_literals(text: str) -> str:
+    """Return an expression's text with `'***'` in the place of each string and number."""
+    kinds = (TokenKind.STRING, TokenKind.NUMBER)
+    return "".join(quoted(REDACTED) if token.kind in kinds else token.text for token in tokens(text))

@@ -220,7 +220,9 @@ final class Encoder {
   }
 
   private void sql(Expression expression) throws IOException {
-    Expression shown = expression instanceof Alias ? ((Alias) expression).child() : expression;
+    Expression shown = expression;
+    // A pivoted aggregate has its own alias below the one that Spark gives it.
+    while (shown instanceof Alias) shown = ((Alias) shown).child();
     List parts = parts(shown);
     if (parts == null) return;
     node.writeFieldName("s");

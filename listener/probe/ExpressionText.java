@@ -44,6 +44,9 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   // Where an expression has no SQL, Spark writes an exprId and a suffix behind an attribute.
   private static final Pattern MARKED = Pattern.compile(MARK + "(\\d+)_(?:#\\d+L?)?");
   private static final Pattern PLAIN_NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+  // Expressions that not every version of Spark has.
+  private static final String SQL_FUNCTION = "org.apache.spark.sql.catalyst.analysis.SQLScalarFunction";
+  private static final String SESSION_VARIABLE = "org.apache.spark.sql.catalyst.expressions.VariableReference";
   private static final String ARROW = " -> "; // of a lambda function
   private static final long DAY = 86400000000L;
   private static final long[] UNITS = {DAY, 3600000000L, 60000000L, 1000000L, 1000L, 1L};
@@ -139,6 +142,8 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     if (node instanceof GetArrayStructFields) {
       return mark(node, field(node, ((GetArrayStructFields) node).field().name()));
     }
+    if (node.getClass().getName().equals(SQL_FUNCTION)) return mark(node, sqlFunction((Expression) node));
+    if (node.getClass().getName().equals(SESSION_VARIABLE)) return mark(node, sessionVariable((Expression) node));
     // Such a function shows its parameters, but its only child is what replaces it.
     boolean replaced = node instanceof InheritAnalysisRules && !(node instanceof AggregateFunction);
     if (replaced) return mark(node, call((InheritAnalysisRules) node));
@@ -150,8 +155,32 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   private List field(Object access, String name) {
     ArrayList parts = new ArrayList();
     addAll(parts, parts((Expression) ((Expression) access).children().head()));
-    text(parts, "." + (PLAIN_NAME.matcher(name).matches() ? name : "`" + name.replace("`", "``") + "`"));
+    text(parts, "." + quoted(name));
     return parts;
+  }
+
+  private static String quoted(String name) {
+    return PLAIN_NAME.matcher(name).matches() ? name : "`" + name.replace("`", "``") + "`";
+  }
+
+  /** Returns the call of a function in SQL with its arguments; its own text has its parameters in their place. */
+  private List sqlFunction(Expression function) {
+    ArrayList parts = new ArrayList();
+    String sql = function.sql();
+    scala.collection.Seq inputs = (scala.collection.Seq) Reflection.call(function, "inputs");
+    text(parts, sql.substring(0, sql.indexOf('(') + 1));
+    for (int i = 0; i < inputs.size(); i++) {
+      if (i > 0) text(parts, ", ");
+      addAll(parts, parts((Expression) inputs.apply(i)));
+    }
+    text(parts, ")");
+    return parts;
+  }
+
+  /** Returns the name of a session variable; its own text has its value, which may be a secret. */
+  private static List sessionVariable(Expression variable) {
+    Object identifier = Reflection.call(variable, "identifier");
+    return Collections.singletonList(new StringBuilder(quoted((String) Reflection.call(identifier, "name"))));
   }
 
   private List call(InheritAnalysisRules function) {

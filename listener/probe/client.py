@@ -399,6 +399,7 @@ class Refusal:
         parameters: what the error names, such as `relationName`.
         line: the line within the statement, from 1; None if Spark does not say.
         column: the place on that line, from 0.
+        is_sql: whether Spark's parser takes the text.
     """
 
     code: str
@@ -406,6 +407,7 @@ class Refusal:
     parameters: Mapping[str, str] = attrs.field(factory=dict)
     line: int | None = None
     column: int | None = None
+    is_sql: bool = True
 
 
 def analysis_errors() -> tuple[type[Exception], ...]:
@@ -418,6 +420,8 @@ def analysis_errors() -> tuple[type[Exception], ...]:
 
 def refusal_of(problem: Exception) -> Refusal:
     """Return what an exception of Spark's parser or analyzer says."""
+    from pyspark.errors import ParseException
+
     java = getattr(problem, "_origin", None)
     code = parameters = None
     line = column = None
@@ -426,7 +430,8 @@ def refusal_of(problem: Exception) -> Refusal:
         line, column = (found.get() if found.isDefined() else None for found in (java.line(), java.startPosition()))
     text = _ENDING.split(str(problem).strip(), maxsplit=1)[0]
     message = " ".join(text.removeprefix(f"[{code}]").split()).rstrip(".")
-    return Refusal(str(code or ""), message, dict(parameters or {}), line, column)
+    is_sql = not isinstance(problem, ParseException)
+    return Refusal(str(code or ""), message, dict(parameters or {}), line, column, is_sql)
 
 
 # What follows the message: the error's class in SQL, the place, the statement, the plan.

@@ -489,6 +489,9 @@ def _sink(mention: Mention, name_id: int, span: Span, rows: Rows) -> None:
     lineage = _mapping(mention.facets.get("columnLineage"))
     edges = _Edges(mention.job_id, name_id, span, rows)
     for column, field in _mapping(lineage.get("fields")).items():
+        if not column:
+            # It would stand for all rows.
+            continue
         whole = _mapping(field)
         older = (_text(whole, "transformationType") or "", _text(whole, "transformationDescription") or "")
         for source in _list(whole, "inputFields"):
@@ -546,7 +549,7 @@ class _Edges:
             column: the column of the output.
             older: the kind and the text of the output field, as facets before version 1-1-0 have them.
         """
-        if not _is_named(source) or not isinstance(source.get("field"), str):
+        if not _is_named(source) or not isinstance(source.get("field"), str) or not source["field"]:
             return
         place = (self.source(source["namespace"], source["name"]), source["field"])
         transformations = [each for each in _list(source, "transformations") if isinstance(each, dict)]
@@ -568,11 +571,17 @@ def _schema(facets: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _columns(fields: list[Any], above: str = "") -> list[tuple[str, str]]:
-    """Return the path and the type of each field of a schema, in order, those of structs below them."""
+    """
+    Return the path and the type of each field of a schema, in order, those of structs below them.
+
+    A field without a name is left out, and so are those whose path is too long: with the names of all structs in it,
+    the paths of a small event may be endless.
+    """
     found: list[tuple[str, str]] = []
     for field in fields:
-        if isinstance(field, dict) and isinstance(field.get("name"), str):
-            path = f"{above}{field['name']}"
+        name = field.get("name") if isinstance(field, dict) else None
+        if isinstance(name, str) and name and (not above or len(above) + len(name) <= _LONGEST_TEXT):
+            path = f"{above}{name}"
             found += [(path, _text(field, "type") or ""), *_columns(_list(field, "fields"), f"{path}.")]
     return found
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.graph.pictures import Arrow, Box, Picture, dot, mermaid
+from openlineage_pyspark.graph.plain import csv_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,11 +26,8 @@ def picture_of(answer: Answer) -> Picture:
 
 def table_of_csv(answer: Answer) -> str:
     """Return the edges of an answer as CSV with a header."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     columns, rows = answer.table()
-    writer.writerows([columns, *rows])
-    return stream.getvalue()
+    return csv_of([columns, *rows])
 
 
 FORMATS: dict[str, Callable[[Answer], str]] = {

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 _STEPS = "pyspark_lineage_steps"
 _CALL_SITE = '"pyspark_call_site"'
 _LONGEST_FACET = 2000
+_LONGEST_TEXT = 10_000
+# A way of ours has fewer operators and steps. In a facet, a number stands for each of them.
+_MOST_TOLD = 200
 _ROLES = {"CTERelationDef": "CTE", "View": "VIEW"}
 _FLOWS = (Kind.READ, Kind.WRITE)
 
@@ -172,8 +175,8 @@ def _call_site(text: str) -> str:
     """Return the line that the facet at the beginning of a text tells; empty for a facet of another shape."""
     try:
         facet, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-        return f"{facet['file']}:{int(facet['line'])}"
-    except (KeyError, TypeError, ValueError):
+        return f"{_text(facet['file'])}:{int(facet['line'])}"
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         return ""
 
 
@@ -242,7 +245,7 @@ def _ways_of(output: Any) -> list[tuple[_End, _End, tuple[str, str, bool], Way]]
     try:
         facet = output["facets"][_STEPS]
         lists = [("", facet["rows"]), *facet["columns"].items()]
-        ends = (output["namespace"], output["name"])
+        ends = (_text(output["namespace"]), _text(output["name"]))
         return [_way(told, (*ends, column), facet) for column, each in lists for told in each]
     except (AttributeError, IndexError, KeyError, TypeError):
         return []
@@ -251,14 +254,21 @@ def _ways_of(output: Any) -> list[tuple[_End, _End, tuple[str, str, bool], Way]]
 def _way(told: dict[str, Any], target: _End, facet: dict[str, Any]) -> tuple[_End, _End, tuple[str, str, bool], Way]:
     steps = tuple(
         Step(
-            str(facet["operators"][step["operator"]]),
-            str(facet["expressions"][step["expression"]]) if "expression" in step else "",
-            str(step.get("certainty", "exact")),
-            str(step.get("callSite", "")),
+            _text(facet["operators"][step["operator"]]),
+            _text(facet["expressions"][step["expression"]]) if "expression" in step else "",
+            _text(step.get("certainty", "exact")),
+            _text(step.get("callSite", "")),
         )
-        for step in told["steps"]
+        for step in told["steps"][:_MOST_TOLD]
     )
-    way = Way(str(told["certainty"]), tuple(str(facet["operators"][each]) for each in told["operators"]), steps)
-    source = (str(told["namespace"]), str(told["name"]), str(told["field"]))
-    how = (str(told["type"]), str(told["subtype"]), told["masking"] is True)
-    return source, target, how, way
+    operators = tuple(_text(facet["operators"][each]) for each in told["operators"][:_MOST_TOLD])
+    source = (_text(told["namespace"]), _text(told["name"]), _text(told["field"]))
+    how = (_text(told["type"]), _text(told["subtype"]), told["masking"] is True)
+    return source, target, how, Way(_text(told["certainty"]), operators, steps)
+
+
+def _text(value: object) -> str:
+    """Return a text, no longer than other tables keep it: many places of a facet may name the same one."""
+    if not isinstance(value, str):
+        raise TypeError
+    return value[:_LONGEST_TEXT]

@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.graph.plain import plain
+
 if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.plan import Pin, Plan, Step
 
@@ -85,19 +87,19 @@ def _commented(number: int, step: Step, mark: str) -> list[str]:
 
 def _by_hand(step: Step, mark: str) -> list[str]:
     if step.language:
-        return [f"{mark}  $ {line}" for command in step.code for line in in_folder(step, command).splitlines()]
+        return [f"{mark}  $ {plain(line)}" for command in step.code for line in in_folder(step, command).splitlines()]
     return [f"{mark}>>> A person does this. <<<"]
 
 
 def _marked(text: str, mark: str) -> list[str]:
-    return [f"{mark}{line}" for line in text.splitlines()]
+    return [f"{mark}{plain(line)}" for line in text.splitlines()]
 
 
 def _step(number: int, step: Step) -> list[str]:
     lines = _folded(step.title, f"{number}. ")
     for text in _about(step):
         lines += _folded(text, "   - ")
-    lines += [f"     {line}" for code in step.code for line in in_folder(step, code).splitlines()]
+    lines += [f"     {plain(line)}" for code in step.code for line in in_folder(step, code).splitlines()]
     return [*lines, ""]
 
 
@@ -155,7 +157,7 @@ def _some(names: Iterable[str]) -> str:
 
 def _folded(text: str, mark: str = "") -> list[str]:
     return textwrap.wrap(
-        " ".join(text.split()),
+        " ".join(plain(text).split()),
         _WIDTH,
         initial_indent=mark,
         subsequent_indent=" " * len(mark),

@@ -289,8 +289,8 @@ class _Planning:
                 yield Step("roll back", title, "sql", (statements.roll_back(known, base.version),), notes=notes)
             elif dataset == self._root:
                 continue
-            elif text := statements.empty(known):
-                yield Step("empty", f"Empty {known.label}.", "sql", (text,), notes=(*notes, *_why_emptied(known)))
+            elif code := statements.empty(known):
+                yield Step("empty", f"Empty {known.label}.", "sql", code, notes=(*notes, *_why_emptied(known)))
             else:
                 where = known.location or known.label
                 yield Step("empty", f"Remove the files of {where}.", notes=(*notes, *_why_emptied(known)))
@@ -748,6 +748,11 @@ def _why_emptied(known: Dataset) -> tuple[str, ...]:
         else ("It keeps no versions to which it could be rolled back: it is made again from its first recorded run.")
     )
     notes = [why]
+    if known.sql and statements.is_overwritten(known):
+        notes.append(
+            "TRUNCATE TABLE would refuse an external table. If the table has partitions, they go only where "
+            "spark.sql.sources.partitionOverwriteMode is static, as it is by default."
+        )
     if known.format == "iceberg":
         notes.append(
             "A stream that reads it needs the options streaming-skip-delete-snapshots=true and stream-from-timestamp "

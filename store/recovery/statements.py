@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.facts import Dataset
 
+OVERWRITTEN_FORMATS = frozenset({"parquet", "orc", "avro", "csv", "json", "text"})
+"""The formats of files without versions. A table of these may be external, which TRUNCATE TABLE refuses."""
+
+_EMPTY = "_empty"
+
 PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 """What a part of a name may have without backquotes, and in small letters."""
 
@@ -44,12 +49,21 @@ def roll_back(dataset: Dataset, version: str) -> str:
     return f"CALL {quoted(catalog)}.system.rollback_to_snapshot('{table}', {version})"
 
 
-def empty(dataset: Dataset) -> str:
-    """Return the statement that removes all rows of a table; empty if it has no name in SQL."""
+def empty(dataset: Dataset) -> tuple[str, ...]:
+    """Return the statements that remove all rows of a table; none if it has no name in SQL."""
     if not dataset.sql:
-        return ""
+        return ()
+    if is_overwritten(dataset):
+        # Spark refuses to overwrite what the same statement reads.
+        copy = copy_name(dataset, _EMPTY)
+        return copied(dataset, copy, ""), *switched(dataset, copy)
     verb = "DELETE FROM" if dataset.has_versions else "TRUNCATE TABLE"
-    return f"{verb} {quoted(dataset.sql)}"
+    return (f"{verb} {quoted(dataset.sql)}",)
+
+
+def is_overwritten(dataset: Dataset) -> bool:
+    """Return whether a table is emptied by overwriting it with no rows."""
+    return dataset.format in OVERWRITTEN_FORMATS and not is_path(dataset.sql)
 
 
 def drop(dataset: Dataset) -> str:

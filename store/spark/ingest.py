@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.ingest import Taken
-from openlineage_pyspark.store.spark.rows import write_package
 from openlineage_pyspark.store.spark.session import told
 from openlineage_pyspark.store.spark.sql import whole_name
 from openlineage_pyspark.store.tables.schema import EVENT
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.spark.tables import SparkTables
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 _KAFKA = re.compile(r"kafka://(?P<servers>[^/]+)/(?P<topic>[^/]+)")
 _STORE = "store:"
@@ -27,6 +24,10 @@ _EVENT_FILE = re.compile(r"\.(ndjson|jsonl|json)(\.gz)?$", re.IGNORECASE)
 _NO_KAFKA = (
     "Kafka can't be read. If Spark lacks the source, --packages org.apache.spark:spark-sql-kafka-0-10_SCALA:SPARK "
     "brings it, with the versions of Scala and Spark"
+)
+_NO_S3 = (
+    "{} can't be read. If Spark lacks Hadoop's client of S3, --packages org.apache.hadoop:hadoop-aws:HADOOP brings it, "
+    "with the version of Spark's own Hadoop"
 )
 _CHECKPOINT_KEY = "spark.sql.streaming.checkpointLocation"
 
@@ -71,7 +72,6 @@ def take_once(tables: SparkTables, origin: Origin) -> Taken:
     Raises:
         StoreError: they can't be read, or the store can't be written.
     """
-    prepare_executors(tables.session)
     with told(f"{origin.address} can't be read"):
         lines = _lines(tables.session.read, origin)
         if not origin.kafka and not origin.store and not lines.inputFiles():
@@ -111,7 +111,6 @@ def take_stream(
         raise StoreError(f"{origin.address} can't be streamed: take it without a stream")
     if not checkpoint and not session.conf.get(_CHECKPOINT_KEY, None):
         raise StoreError(f"a stream needs a folder for its checkpoint: --checkpoint DIR, or --conf {_CHECKPOINT_KEY}")
-    prepare_executors(session)
     taken = Taken()
 
     def take(lines: DataFrame, _: int) -> None:
@@ -132,21 +131,6 @@ def take_stream(
         finally:
             query.stop()
     return taken
-
-
-def prepare_executors(session: SparkSession) -> None:
-    """
-    Send the executors of a cluster what they need of this package; those of a local session have it.
-
-    Raises:
-        StoreError: the modules are not found as files.
-    """
-    context = session.sparkContext
-    if context.master.startswith("local"):
-        return
-    archive = Path(tempfile.mkdtemp(prefix="openlineage-store-")) / "openlineage_pyspark_store.zip"
-    write_package(archive)
-    context.addPyFile(str(archive))
 
 
 def _query_name(tables: SparkTables) -> str:
@@ -170,5 +154,7 @@ def _lines(reader: Any, origin: Origin) -> DataFrame:
     options = {"lineSep": "\n", "recursiveFileLookup": "true"}
     if not _EVENT_FILE.search(origin.address):
         options["pathGlobFilter"] = _EVENT_FILES
-    files: DataFrame = reader.options(**{**options, **origin.options}).text(origin.address)
+    said = _NO_S3 if origin.address.startswith("s3a:") else "{} can't be read"
+    with told(said.format(origin.address)):
+        files: DataFrame = reader.options(**{**options, **origin.options}).text(origin.address)
     return files.selectExpr("value AS text", "input_file_name() AS source")

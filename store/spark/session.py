@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.spark.rows import write_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,6 +46,21 @@ def session_of(conf: Mapping[str, str], *, is_session_catalog: bool = False) -> 
         builder = builder.enableHiveSupport()
     with told("no Spark session starts"):
         return builder.getOrCreate()
+
+
+def prepare_executors(session: SparkSession) -> None:
+    """
+    Send the executors of a cluster what they need of this package; those of a local session have it.
+
+    Raises:
+        StoreError: the modules are not found as files.
+    """
+    context = session.sparkContext
+    if context.master.startswith("local"):
+        return
+    archive = Path(tempfile.mkdtemp(prefix="openlineage-store-")) / "openlineage_pyspark_store.zip"
+    write_package(archive)
+    context.addPyFile(str(archive))
 
 
 @contextmanager

@@ -79,15 +79,30 @@ def create_table(schema_name: str, table: Table, format_: Format, name: str) -> 
         name: the name that it gets: the table's own, or that of a table of rows.
     """
     columns = ", ".join(f"{quoted(column)} {type_}" for column, type_ in columns_of(table, format_))
-    partition = f" PARTITIONED BY ({_DAY})" if table is schema.EVENT else ""
-    properties = {PROPERTY_VERSION: str(schema.VERSION), PROPERTY_FORMAT: format_.value}
-    if format_ is Format.ICEBERG:
-        # A MERGE then writes what changes, and no file anew of which it is only a part.
-        properties |= {"format-version": "2", "write.merge.mode": "merge-on-read"}
+    return f"CREATE TABLE IF NOT EXISTS {whole_name(schema_name, name)} ({columns}) {_kept(table, format_)}"
+
+
+def replace_table(schema_name: str, table: Table, format_: Format, query: str) -> str:
+    """
+    Return the statement that makes a table anew, with the rows of a query, in a format that replaces one at once.
+
+    Args:
+        schema_name: the schema, with its catalog.
+        table: the table.
+        format_: its format: one that can change rows.
+        query: gives the rows, each key once.
+    """
+    names = ", ".join(quoted(name) for name, _ in columns_of(table, format_))
     return (
-        f"CREATE TABLE IF NOT EXISTS {whole_name(schema_name, name)} ({columns}) USING {format_.value}{partition} "
-        f"COMMENT {text(table.meaning)} TBLPROPERTIES ({_properties(properties)})"
+        f"CREATE OR REPLACE TABLE {whole_name(schema_name, table.name)} {_kept(table, format_)} "
+        f"AS SELECT {names} FROM ({query})"
     )
+
+
+def mark_version(schema_name: str, table: Table) -> str:
+    """Return the statement that says of a table that it is one of this version, in a format that can change rows."""
+    properties = _properties({PROPERTY_VERSION: str(schema.VERSION)})
+    return f"ALTER TABLE {whole_name(schema_name, table.name)} SET TBLPROPERTIES ({properties})"
 
 
 def create_view(schema_name: str, table: Table, rows: str) -> str:
@@ -253,6 +268,16 @@ def translated(sql: str, schema_name: str) -> str:
             if catalog:
                 found.set("catalog", exp.to_identifier(".".join(catalog), quoted=True))
     return tree.sql("spark")
+
+
+def _kept(table: Table, format_: Format) -> str:
+    """Return the part of a CREATE TABLE that says how the table is kept."""
+    partition = f" PARTITIONED BY ({_DAY})" if table is schema.EVENT else ""
+    properties = {PROPERTY_VERSION: str(schema.VERSION), PROPERTY_FORMAT: format_.value}
+    if format_ is Format.ICEBERG:
+        # A MERGE then writes what changes, and no file anew of which it is only a part.
+        properties |= {"format-version": "2", "write.merge.mode": "merge-on-read"}
+    return f"USING {format_.value}{partition} COMMENT {text(table.meaning)} TBLPROPERTIES ({_properties(properties)})"
 
 
 def _stored(table: Table, format_: Format) -> tuple[StoredColumn, ...]:

@@ -15,7 +15,7 @@ from openlineage_pyspark.store.spark import functions as spark_functions
 from openlineage_pyspark.store.spark import sql as spark_sql
 from openlineage_pyspark.store.spark import views as spark_views
 from openlineage_pyspark.store.spark.rows import coded_rows
-from openlineage_pyspark.store.spark.session import told
+from openlineage_pyspark.store.spark.session import prepare_executors, told
 from openlineage_pyspark.store.spark.sql import Format
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.tables.identity import dataset_ids
@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 _SESSION_CATALOG = "spark_catalog"
 _NAME = re.compile(r"\w[\w-]*(\.\w[\w-]*)?")
+_WORD = re.compile(r"\w+")
 _FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
 _CONFLICT = re.compile(r"Concurrent\w+Exception|CommitFailedException|conflicting (files|deletes)")
 _TRIES = 5
 _FIRST_WITH_FUNCTIONS = 4
 _SHOWN = 10
+# They hold what was taken in. All other tables follow from it.
+_TAKEN = (schema.EVENT, schema.REJECTED)
 
 
 def is_schema_name(name: str) -> bool:
@@ -55,21 +58,24 @@ class SparkTables:
     Args:
         session: the Spark session.
         schema_name: the schema with its catalog, such as `lake.lineage`; without one, in Spark's own.
+        may_be_old: whether it may be a store of an older version, which can be rebuilt and do nothing else.
 
     Raises:
         StoreError: there is no store, or one of another version.
     """
 
-    def __init__(self, session: SparkSession, schema_name: str) -> None:
+    def __init__(self, session: SparkSession, schema_name: str, *, may_be_old: bool = False) -> None:
         if not _NAME.fullmatch(schema_name):
             raise StoreError(f"{schema_name!r} is no schema: write CATALOG.SCHEMA")
         self.session = session
         self.schema_name = schema_name
-        self.format = _kept_format(session, schema_name)
+        self.format = _kept_format(session, schema_name, may_be_old=may_be_old)
         self._rows = {
-            table.name: _properties(session, schema_name, table.name)[spark_sql.PROPERTY_ROWS]
+            table.name: _rows_name(session, schema_name, table, may_be_missing=may_be_old)
             for table in (() if self.format.merges else schema.TABLES)
         }
+        self._has_executors = False
+        self._unseen = set[str]()
         self._look_again()
 
     @classmethod
@@ -107,6 +113,7 @@ class SparkTables:
             StoreError: Spark refuses the query.
         """
         values = {f"p{number}": value for number, value in enumerate(parameters)}
+        self._see(_WORD.findall(sql))
         with told(f"{self.schema_name} can't be asked"):
             found = self.session.sql(spark_sql.translated(sql, self.schema_name), args=values).collect()
         return [tuple(row) for row in found]
@@ -124,16 +131,14 @@ class SparkTables:
         Raises:
             StoreError: the lines can't be read, or the store can't be written.
         """
-        with told(f"{self.schema_name} can't be written"):
-            coded = lines.select("text", "source").rdd.mapPartitions(coded_rows)
-            # The session of a micro-batch is another one.
-            session = lines.sparkSession
-            rows = session.createDataFrame(coded, spark_sql.ROWS_COLUMNS, verifySchema=False).persist()
+        # The session of a micro-batch is another one.
+        session = lines.sparkSession
+        if session is self.session:
+            self._see(table.name for table in schema.TABLES)
+        with told(f"{self.schema_name} can't be written"), self._batch(lines) as view:
             try:
-                with _view(rows) as view:
-                    return self._take(session, view)
+                return self._take(session, view)
             finally:
-                rows.unpersist()
                 if session is not self.session:
                     self._look_again()
 
@@ -144,6 +149,7 @@ class SparkTables:
         Raises:
             StoreError: Spark can't.
         """
+        self._see(table.name for table in schema.TABLES)
         with told(f"{self.schema_name} can't be compacted"):
             for table in schema.TABLES:
                 self._compact(table)
@@ -170,18 +176,46 @@ class SparkTables:
                 return 0
             with _view(self.session.createDataFrame([(each,) for each in ids], "id STRING")) as dropped:
                 event = spark_sql.whole_name(self.schema_name, schema.EVENT.name)
+                self._see([schema.EVENT.name])
                 kept = self.session.sql(
-                    f"SELECT e.json, e.event_id FROM {event} AS e "
+                    f"SELECT e.json AS text, e.event_id AS source FROM {event} AS e "
                     f"LEFT ANTI JOIN {spark_sql.quoted(dropped)} AS d ON d.id = e.event_id"
                 )
-                coded = kept.rdd.mapPartitions(coded_rows)
-                rows = self.session.createDataFrame(coded, spark_sql.ROWS_COLUMNS, verifySchema=False).persist()
-                try:
-                    with _view(rows) as view:
-                        self._make_anew(view, dropped)
-                finally:
-                    rows.unpersist()
+                with self._batch(kept) as view:
+                    self._fill(view, self._replace)
+                    # The events come last: all else follows from them.
+                    if self.format.merges:
+                        _write(self.session, spark_sql.delete_events(self.schema_name, dropped))
+                    else:
+                        self._replace(schema.EVENT, spark_sql.batch(schema.EVENT, view))
             return len(ids)
+
+    def rebuild(self) -> int:
+        """
+        Make all tables anew from the events that are stored. What is in `rejected` stays. No ingest may run meanwhile.
+
+        A store of an older version becomes one of this version. If this ends in the middle, do it again.
+
+        Returns:
+            How many events there are.
+
+        Raises:
+            StoreError: Spark can't; or the events of an older version have other columns.
+        """
+        event = spark_sql.whole_name(self.schema_name, schema.EVENT.name)
+        with told(f"{self.schema_name} can't be rebuilt"):
+            for table in _TAKEN:
+                self._refuse_other_columns(table)
+            self._see(table.name for table in _TAKEN)
+            with self._batch(self.session.sql(f"SELECT json AS text, event_id AS source FROM {event}")) as view:
+                self._fill(view, self._remake)
+            # The table of events comes last: its version is that of the store.
+            for table in reversed(_TAKEN):
+                if self.format.merges:
+                    self.session.sql(spark_sql.mark_version(self.schema_name, table))
+                else:
+                    self.session.sql(spark_sql.create_view(self.schema_name, table, self._rows[table.name]))
+            return int(self.session.sql(f"SELECT count(*) FROM {event}").collect()[0][0])
 
     def shrink(self) -> bool:
         """Return False: files of earlier snapshots are the catalog's to remove."""
@@ -245,11 +279,50 @@ class SparkTables:
         return taken
 
     def _look_again(self) -> None:
-        """Let the session see what others have written: each session keeps the files of the tables that it has read."""
-        with told(f"{self.schema_name} can't be read"):
-            for table in schema.TABLES:
-                name = spark_sql.whole_name(self.schema_name, self._rows.get(table.name, table.name))
-                self.session.sql(f"REFRESH TABLE {name}")
+        """Let the session see what others have written, as soon as it reads a table."""
+        # Delta Lake looks at each reading.
+        if self.format is not Format.DELTA:
+            self._unseen.update(table.name for table in schema.TABLES)
+
+    def _see(self, names: Iterable[str]) -> None:
+        """Let the session see what others have written to tables: it keeps the files of those that it has read."""
+        for name in self._unseen.intersection(names):
+            with told(f"{self.schema_name} can't be read"):
+                self.session.sql(f"REFRESH TABLE {self._stored_in(name)}")
+            self._unseen.discard(name)
+
+    def _stored_in(self, name: str) -> str:
+        """Return the identifier of the table that holds the rows of one."""
+        return spark_sql.whole_name(self.schema_name, self._rows.get(name, name))
+
+    @contextmanager
+    def _batch(self, lines: DataFrame) -> Iterator[str]:
+        """Give the rows that lines make a name in the session of the lines, for a while."""
+        if not self._has_executors:
+            prepare_executors(self.session)
+            self._has_executors = True
+        coded = lines.select("text", "source").rdd.mapPartitions(coded_rows)
+        rows = lines.sparkSession.createDataFrame(coded, spark_sql.ROWS_COLUMNS, verifySchema=False).persist()
+        try:
+            with _view(rows) as view:
+                yield view
+        finally:
+            rows.unpersist()
+
+    def _refuse_other_columns(self, table: Table) -> None:
+        """
+        Refuse to rebuild a store that has other columns in a table that stays.
+
+        Raises:
+            StoreError: it has.
+        """
+        found = set(self.session.table(self._stored_in(table.name)).columns)
+        if not found.issuperset(name for name, _ in spark_sql.columns_of(table, self.format)):
+            raise StoreError(
+                f"the table {table.name} of {self.schema_name} has other columns than this version: make a new store "
+                f"from its events, by `openlineage-pyspark ingest --spark --into NEW_SCHEMA --from "
+                f"store:{self.schema_name}`, and drop the old one"
+            )
 
     def _merge(self, session: SparkSession, table: Table, query: str) -> None:
         if self.format.merges:
@@ -314,26 +387,22 @@ class SparkTables:
         else:
             self._compact_rows(table)
 
-    def _make_anew(self, view: str, dropped: str) -> None:
+    def _fill(self, view: str, write: Callable[[Table, str], None]) -> None:
         """
-        Give all tables the rows of a batch and no others. The events come last: all else follows from them.
+        Give all tables that follow from the events the rows of a batch and no others.
 
         Args:
             view: the name of the view of the batch.
-            dropped: the name of a view with the ids of the events that are not in the batch.
+            write: gives a table the rows of a query and no others.
         """
         for table in schema.TABLES:
-            if table not in (schema.EVENT, schema.REJECTED, schema.DATASET_IDENTITY):
-                self._replace(table, spark_sql.batch(table, view))
+            if table not in (*_TAKEN, schema.DATASET_IDENTITY):
+                write(table, spark_sql.batch(table, view))
         ids = dataset_ids(self._all_pointers())
         identities = self.session.createDataFrame(list(ids.items()), "name_id BIGINT, dataset_id BIGINT")
         with _view(identities) as known:
             written = "" if self.format.merges else f", {time.time_ns() // 1000} AS written"
-            self._replace(schema.DATASET_IDENTITY, f"SELECT *{written} FROM {spark_sql.quoted(known)}")
-        if self.format.merges:
-            _write(self.session, spark_sql.delete_events(self.schema_name, dropped))
-        else:
-            self._replace(schema.EVENT, spark_sql.batch(schema.EVENT, view))
+            write(schema.DATASET_IDENTITY, f"SELECT *{written} FROM {spark_sql.quoted(known)}")
 
     def _replace(self, table: Table, query: str) -> None:
         """Give a table the rows of a query and no others."""
@@ -341,6 +410,13 @@ class SparkTables:
             names = ", ".join(spark_sql.quoted(name) for name, _ in spark_sql.columns_of(table, self.format))
             name = spark_sql.whole_name(self.schema_name, table.name)
             self.session.sql(f"INSERT OVERWRITE {name} ({names}) SELECT {names} FROM ({query})")
+        else:
+            self._write_rows(table, query)
+
+    def _remake(self, table: Table, query: str) -> None:
+        """Make a table anew, with the rows of a query. It may be missing, or have other columns."""
+        if self.format.merges:
+            self.session.sql(spark_sql.replace_table(self.schema_name, table, self.format, query))
         else:
             self._write_rows(table, query)
 
@@ -410,7 +486,7 @@ def _make_tables(session: SparkSession, schema_name: str, format_: Format) -> No
         session.sql(spark_sql.create_view(schema_name, table, rows))
 
 
-def _kept_format(session: SparkSession, schema_name: str) -> Format:
+def _kept_format(session: SparkSession, schema_name: str, *, may_be_old: bool) -> Format:
     """
     Return the format of a store.
 
@@ -418,15 +494,26 @@ def _kept_format(session: SparkSession, schema_name: str) -> Format:
         StoreError: there is none, or one of another version.
     """
     with told(f"{schema_name} can't be read"):
-        if not _is_complete(session, schema_name):
+        has_events = session.catalog.tableExists(spark_sql.whole_name(schema_name, schema.EVENT.name))
+        found = _own_properties(session, schema_name, schema.EVENT, may_be_old=may_be_old) if has_events else {}
+        if not found or not (may_be_old or _is_complete(session, schema_name)):
             raise StoreError(
                 f"there is no store at {schema_name}. "
                 f"`openlineage-pyspark ingest --spark --into {schema_name} --from DIR` makes one"
             )
-        return Format(_own_properties(session, schema_name, schema.TABLES[-1])[spark_sql.PROPERTY_FORMAT])
+        return Format(found[spark_sql.PROPERTY_FORMAT])
 
 
-def _own_properties(session: SparkSession, schema_name: str, table: Table) -> dict[str, str]:
+def _rows_name(session: SparkSession, schema_name: str, table: Table, *, may_be_missing: bool) -> str:
+    """Return the name of a table's table of rows: also of a table that an older version did not have."""
+    if may_be_missing and not session.catalog.tableExists(spark_sql.whole_name(schema_name, table.name)):
+        return f"{table.name}_rows"
+    return _properties(session, schema_name, table.name)[spark_sql.PROPERTY_ROWS]
+
+
+def _own_properties(
+    session: SparkSession, schema_name: str, table: Table, *, may_be_old: bool = False
+) -> dict[str, str]:
     """
     Return the properties of a table of this version.
 
@@ -442,11 +529,10 @@ def _own_properties(session: SparkSession, schema_name: str, table: Table) -> di
             f"{schema_name} is a store of version {version}, and this package knows versions up to {schema.VERSION}: "
             "upgrade the package"
         )
-    if int(version) < schema.VERSION:
+    if int(version) < schema.VERSION and not may_be_old:
         raise StoreError(
-            f"{schema_name} is a store of version {version}, and this package knows version {schema.VERSION}: make a "
-            f"new one from its events, by `openlineage-pyspark ingest --spark --into NEW_SCHEMA --from "
-            f"store:{schema_name}`, and drop the old one"
+            f"{schema_name} is a store of version {version}, and this package knows version {schema.VERSION}: "
+            f"`openlineage-pyspark store rebuild --spark --store {schema_name}` makes it one, from its events"
         )
     return found
 

@@ -39,6 +39,8 @@ FROM {column_lineage} e
 JOIN {dataset_identity} s ON s.name_id = e.input_id JOIN {dataset_identity} t ON t.name_id = e.output_id
 {named}"""
 
+_MEANING_OF_COLUMNS = "A job makes a column of one dataset from a column of another."
+
 
 def views(schema_name: str) -> list[str]:
     """
@@ -47,14 +49,15 @@ def views(schema_name: str) -> list[str]:
     Args:
         schema_name: the schema, with its catalog.
     """
-    names, named = _names_of(schema_name)
-    columns = _NAMES.format(source="e.input_column AS source_column,", target="e.output_column AS target_column,")
-    of_columns = _COLUMN_EDGES.format(**names, names=columns, named=named)
     return [
         f"CREATE OR REPLACE VIEW {whole_name(schema_name, name)} COMMENT {text(meaning)} AS {query}"
         for name, meaning, query in (
             ("table_edges", "A job makes one dataset from another.", table_edges(schema_name)),
-            ("column_edges", "A job makes a column of one dataset from a column of another.", of_columns),
+            (
+                "column_edges",
+                "A job makes a column of one dataset from a column of another.",
+                column_edges(schema_name),
+            ),
         )
     ]
 
@@ -63,6 +66,13 @@ def table_edges(schema_name: str) -> str:
     """Return the query of the view `table_edges` of the store in a schema."""
     names, named = _names_of(schema_name)
     return _TABLE_EDGES.format(**names, names=_NAMES.format(source="", target=""), named=named)
+
+
+def column_edges(schema_name: str) -> str:
+    """Return the query of the view `column_edges` of the store in a schema."""
+    names, named = _names_of(schema_name)
+    columns = _NAMES.format(source="e.input_column AS source_column,", target="e.output_column AS target_column,")
+    return _COLUMN_EDGES.format(**names, names=columns, named=named)
 
 
 def _names_of(schema_name: str) -> tuple[dict[str, str], str]:

@@ -239,14 +239,6 @@ def test_a_store_is_rebuilt_from_its_events(tmp_path, store, run):
     assert not (tmp_path / "none.db").exists()
 
 
-def test_what_only_a_store_in_a_file_can_do_is_refused_for_one_in_sparks_tables(run):
-    assert run("store", "rebuild", "--store", "lake.lineage") == (
-        2,
-        "",
-        "openlineage-pyspark: `store rebuild` works on a store in a file, and not on one in Spark's tables\n",
-    )
-
-
 def test_failed_open_and_late_runs_are_listed(tmp_path, store, run):
     assert [line.split()[-1] for line in run("runs", "--open", "--store", store)[1].splitlines()] == ["job", "late"]
     assert run("runs", "--failed", "--store", store)[1] == "nothing found\n"

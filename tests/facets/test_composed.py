@@ -8,7 +8,7 @@ import attrs
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlink
-from openlineage_pyspark.facets.model.lineage import Kind, Transformation, Way
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Kind, OutputColumn, Transformation, Way
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -23,10 +23,11 @@ from openlineage_pyspark.facets.model.plan import (
     SubqueryText,
     Value,
 )
-from openlineage_pyspark.facets.model.run import Engine, Job, RunOutput, RunState
+from openlineage_pyspark.facets.model.run import Engine, Failure, Job, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import Memory, lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
-from openlineage_pyspark.facets.trace.composed import LONGEST
+from openlineage_pyspark.facets.trace.composed import LONGEST, Composer
+from openlineage_pyspark.facets.trace.solve import Trace
 from openlineage_pyspark.facets.trace.source_names import readable_names
 from openlineage_pyspark.facets.trace.texts import own_text, subquery_text
 
@@ -133,15 +134,130 @@ def test_what_was_a_secret_on_its_way_is_redacted_under_any_name() -> None:
     )
     copied = attrs.evolve(plan.expressions[3], arguments={"child": AttributeRef(3)})
     plan = attrs.evolve(plan, expressions=(*plan.expressions[:3], copied))
-    lineage = lineage_of_plan(plan, SESSION, memory()).columns
+    assert "hunter2" not in repr(shown(plan).outputs)
+
+
+def test_no_literal_is_shown_beside_a_name_of_a_secret_that_is_left_out_for_want_of_room() -> None:
+    long = f"concat('{'x' * 1_980}', "
+    plan = projections(("y", (long, "(", Mention(2, "u.password"), " = 'hunter2') OR pin = 4711)"), (1, 2)))
+    names = attrs.evolve(memory(), texts={1: "t.a", 2: f"t.{'b' * 20}.password"})
+    found = lineage_of_plan(plan, SESSION, names).columns
+    assert found is not None
+    texts = {each.description for edge in found.columns[-1].edges for each in edge.transformations}
+    assert texts == {"concat('***', (... = '***') OR pin = '***')"}
+
+
+def test_no_literal_is_shown_beside_a_name_of_a_secret_that_was_never_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openlineage_pyspark.facets.trace.composed.MOST_REPLACED", 1)
+    plan = projections(("y", (Mention(1, "a"), " + (", Mention(2, "password"), " = 'hunter2')"), (1, 2)))
+    assert text(plan) == "t.a + (... = '***')"
+
+
+def test_an_expression_whose_end_is_missing_is_left_out_of_another_one() -> None:
+    """Its open quote would make a name of the literal behind it, which nothing hides."""
+    longest = ("concat(", Mention(1, "x" * 1_900), ", 'abc...")
+    plan = projections(("v", longest, (1,)), ("y", ("concat(", Mention(3, "v"), ", 'hunter2', 'x')"), (3,)))
+    assert text(plan) == "concat(..., 'hunter2', 'x')"
+    assert shown_texts(plan, Redaction(mask_literals=True)) == {
+        "concat(..., ?, ?)",
+        "concat(v, ?, ?)",
+        f"concat({'x' * 1_900}, ?",
+    }
+    before = attrs.evolve(memory(), texts={1: "concat(t.a, 'abc..."})
+    found = lineage_of_plan(projections(("y", ("f(", Mention(1, "a"), ", 'x')"), (1,))), SESSION, before)
+    assert found.texts[3] == "f(..., 'x')"
+
+
+def test_a_column_that_was_a_secret_on_its_way_is_called_so() -> None:
+    plan = projections(
+        ("password", ("upper(", Mention(1, "a"), ")"), (1,)),
+        ("p", (Mention(3, "password"),), (3,)),
+        ("y", ("((", Mention(4, "p"), " = 'hunter2') AND (", Mention(2, "b"), " = 1))"), (4, 2)),
+    )
+    copied = attrs.evolve(plan.expressions[3], arguments={"child": AttributeRef(3)})
+    plan = attrs.evolve(plan, expressions=(*plan.expressions[:3], copied, *plan.expressions[4:]))
+    assert text(plan) == "((password = 'hunter2') AND (t.b = 1))"
+
+
+def state_of(plan: Plan, sql: str | None = None, *, before: Memory | None = None) -> RunState:
+    """Return the state of a run that writes what a plan reads."""
+    lineage = lineage_of_plan(plan, SESSION, before or memory(), paths=True).columns
     assert lineage is not None
     output = RunOutput(Dataset(Identifier("file", "/lake/y")), None, lineage=lineage)
     when = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
-    state = RunState(
-        "COMPLETE", when, "0190a000-0000-7000-8000-000000000002", Job("n", "j", "SQL_JOB"), Engine("4.3.0")
+    job = Job("n", "j", "SQL_JOB", sql=sql)
+    return RunState("COMPLETE", when, "0190a000-0000-7000-8000-000000000002", job, Engine("4.3.0"), outputs=(output,))
+
+
+def shown(
+    plan: Plan, redaction: Redaction | None = None, sql: str | None = None, *, before: Memory | None = None
+) -> RunState:
+    """Return what is shown of the state of a run that writes what a plan reads."""
+    return redacted(state_of(plan, sql, before=before), redaction or Redaction())
+
+
+def shown_texts(
+    plan: Plan, redaction: Redaction | None = None, sql: str | None = None, *, before: Memory | None = None
+) -> set[str]:
+    """Return the texts that are shown of the expressions of a plan."""
+    lineage = shown(plan, redaction, sql, before=before).outputs[0].lineage
+    assert lineage is not None
+    ways = [each for edge in lineage.edges for each in edge.transformations]
+    texts = {each.description for each in ways} | {step.expression for each in ways for step in each.way.steps}
+    return texts - {""}
+
+
+SECRET_FROM_BELOW = projections(
+    ("p", ("concat('hunter2', ", Mention(1, "a"), ")"), (1,)),
+    ("y", ("(", Mention(2, "password"), " = ", Mention(3, "p"), ")"), (2, 3)),
+)
+
+
+def test_what_a_composed_text_tells_to_be_a_secret_is_hidden_in_all_texts_of_the_run() -> None:
+    statement = "WITH x AS (SELECT concat('hunter2', a) AS p, password FROM t) SELECT password = p AS y FROM x"
+    before = attrs.evolve(memory(), texts={1: "t.a", 2: "t.password"})
+    assert "(t.password = concat('hunter2', t.a))" in {
+        each.description
+        for output in state_of(SECRET_FROM_BELOW, statement, before=before).outputs
+        for edge in output.lineage.edges
+        for each in edge.transformations
+    }
+    assert shown_texts(SECRET_FROM_BELOW, sql=statement, before=before) == {
+        "(t.password = concat('***', t.a))",
+        "(password = p)",
+        "concat('***', a)",
+    }
+    found = shown(SECRET_FROM_BELOW, sql=statement, before=before)
+    assert found.job.sql == statement.replace("hunter2", "***")
+    failed = attrs.evolve(
+        state_of(SECRET_FROM_BELOW, statement, before=before), failure=Failure("no luck with hunter2", "PYTHON")
     )
-    shown = redacted(attrs.evolve(state, outputs=(output,)), Redaction()).outputs[0].lineage
-    assert "hunter2" not in repr(shown)
+    assert redacted(failed, Redaction()).failure == Failure("no luck with ***", "PYTHON")
+
+
+def test_what_is_shown_holds_no_text_from_which_it_was_made() -> None:
+    """The facets of other people's providers, and the last run of a notebook, are made of it."""
+    for redaction in (Redaction(), Redaction(mask_literals=True)):
+        found = shown(SECRET_FROM_BELOW, redaction, before=attrs.evolve(memory(), texts={2: "t.password"}))
+        assert "hunter2" not in str(attrs.asdict(found))
+
+
+def test_a_constant_that_a_column_gets_from_far_below_is_hidden_in_the_statement() -> None:
+    statement = "WITH x AS (SELECT 'hunter2' AS p FROM t) INSERT INTO u (password) SELECT p FROM x"
+    behind = ("p", "'hunter2' AS p")
+    lineage = ColumnLineage((OutputColumn("password", (), behind),))
+    state = attrs.evolve(
+        state_of(SECRET_FROM_BELOW, statement), outputs=(RunOutput(table("/lake/u"), lineage=lineage),)
+    )
+    found = redacted(state, Redaction())
+    assert found.job.sql == statement.replace("hunter2", "***")
+    assert "hunter2" not in str(attrs.asdict(found))
+
+
+def test_the_texts_behind_a_column_are_those_of_all_branches() -> None:
+    plan = projections(("p", ("'one'",), ()), ("q", ("concat(", Mention(3, "p"), ", 'two')"), (3,)))
+    composer = Composer(Trace(plan), lambda _origin: "?")
+    assert composer.behind(AttributeRef(4), (plan.root,), plan.root) == ("concat(p, 'two')", "'one'")
 
 
 def test_an_own_text_has_the_names_that_spark_writes() -> None:

@@ -129,11 +129,41 @@ def test_other_literals_stay_by_default(text):
         ("COMMENT 'x' LOCATION '/x' PARTITION (day='x')", "COMMENT ? LOCATION ? PARTITION (day=?)"),
         ("SET spark.shop.token=s3cr3t", "SET spark.shop.token=?"),
         ("SELECT $$a 'b' $$, 'cut", "SELECT ?, ?"),
+        ("SELECT 0x1F, 0b101, 1_000, 2024_sales", "SELECT ?, ?, ?, 2024_sales"),
     ],
 )
 def test_every_literal_becomes_a_question_mark_where_that_is_asked(text, expected):
     assert masked(text) == expected
     assert masked(expected) == expected
+
+
+@pytest.mark.parametrize("name", ["pin", "kennwort", "senha", "jwt", "salt", "p_wd", "cookie", "verification_code"])
+def test_a_number_beside_the_name_of_a_secret_is_hidden_in_a_text_without_any_other_sign_of_one(name):
+    for text in (f"(t.{name} = 4711)", f"4711 <=> {name}", f"{name} IN (4711, 1)"):
+        assert "4711" not in shown(text)
+    assert shown(f"(t.{name} = u.{name}) AND (n = 4711)") == f"(t.{name} = u.{name}) AND (n = 4711)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT concat('https://bob:', 's3cr3t', '@host/x')",
+        "SELECT concat('jdbc:postgresql://h/d?user=bo&password=', lower('s3cr3t'))",
+        "SELECT 'password=' || 's3cr3t' || '&x'",
+        "SELECT 'token: ' || lower('s3cr3t')",
+        "SELECT concat('Bearer ', 's3cr3t'), concat('Authorization: Basic ', 's3cr3t')",
+        "SELECT format_string('Bearer %s', 's3cr3t'), printf('a=%s&pwd=%s', b, 's3cr3t')",
+        "SELECT stack(1, 'bo', 's3cr3t') AS (user, password)",
+        "SELECT a FROM t LATERAL VIEW stack(1, 'bo', 's3cr3t') x AS user, password",
+    ],
+)
+def test_a_string_that_another_one_begins_is_hidden_and_so_is_one_of_several_columns(text):
+    assert "s3cr3t" not in shown(text)
+
+
+def test_a_string_behind_another_one_that_begins_no_secret_stays():
+    text = "SELECT concat('a=', 'x'), 'count: ' || 'x', format_string('%s=%s', 'x', a), stack(1, 'x') AS (a, b)"
+    assert shown(text) == text
 
 
 def test_what_was_taken_out_is_known_for_the_message_of_the_statement():

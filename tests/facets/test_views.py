@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import attrs
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.dataset import Catalog, Field
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, OperatorRef, Output, Plan, Value
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
 from openlineage_pyspark.facets.report import lineage_of
@@ -87,6 +89,20 @@ def test_the_table_of_a_query_names_the_views_that_it_reads() -> None:
     ]
     assert str(two).splitlines()[1] == "  reads the views shop.top, shop.inner"
     assert "<p>reads the views shop.top, shop.inner</p>" in two._repr_html_()
+
+
+def test_the_table_of_a_query_names_the_tables_from_which_no_edge_leads() -> None:
+    one = lineage_of(read(view("recent", 1)))
+    counted = attrs.evolve(one, outputs=((None, ColumnLineage((OutputColumn("n", ()),))),))
+
+    assert str(counted).splitlines() == [
+        "(query)",
+        "  reads the view shop.recent",
+        "  reads shop.orders",
+        "  column  from  how",
+        "  n       -     no source column",
+    ]
+    assert "<p>reads shop.orders</p>" in counted._repr_html_()
 
 
 def test_views_can_be_left_out() -> None:

@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.usefixtures("real_spark"), pytest.mark.any_spark]
 
 PAGE = Path(__file__).parents[2] / "docs" / "pull-request.md"
 SECONDS = 300
+NAMES = ("1.sql", "2.sql", "3.sql")
 Answer = subprocess.CompletedProcess[str]
 DDL = """\
 CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2) NOT NULL DEFAULT 0, status STRING, day DATE)
@@ -52,6 +53,22 @@ END;
 DROP TABLE default.customers;
 SELECT name FROM default.customers;
 """
+THIRD = """\
+CREATE TABLE lake.raw.people (id INT, name STRING, mail STRING) USING iceberg;
+CREATE VIEW people AS SELECT name FROM lake.raw.people;
+ALTER VIEW people AS SELECT mail AS name FROM lake.raw.people;
+ALTER VIEW mart.people RENAME TO mart.persons;
+CREATE OR REPLACE TABLE names USING delta PARTITIONED BY (name) AS SELECT name FROM persons;
+CREATE OR REPLACE TABLE names AS SELECT upper(name) AS name FROM names;
+ALTER TABLE lake.raw.people ADD COLUMNS (town STRING FIRST, street STRING AFTER id);
+ALTER TABLE lake.raw.people ALTER COLUMN mail AFTER town;
+INSERT INTO lake.raw.people SELECT o.status, n.name, o.id, o.status, n.name FROM names n, default.orders o;
+CREATE TABLE taken AS SELECT n.a, n.b FROM nowhere n;
+INSERT INTO lake.raw.people SELECT n.a, n.b, n.c, n.d, n.e FROM nowhere n;
+CREATE TABLE counted AS SELECT count(*) AS n, sum(a) + 1 AS s, concat(b, b) AS c FROM taken GROUP BY b;
+BEGIN DECLARE i INT; SET i = 1; SET (i) = (SELECT 2); INSERT INTO names SELECT status FROM default.orders; END;
+SELECT name, town2 FROM persons;
+"""
 
 
 def called(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> Answer:
@@ -66,7 +83,7 @@ def called(folder: Path, *arguments: str, environment: dict[str, str] | None = N
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder of files."""
     folder = tmp_path_factory.mktemp("files")
-    for name, text in (("ddl.sql", DDL), ("1.sql", FIRST), ("2.sql", SECOND)):
+    for name, text in (("ddl.sql", DDL), ("1.sql", FIRST), ("2.sql", SECOND), ("3.sql", THIRD)):
         (folder / name).write_text(text, "utf-8")
     return folder
 
@@ -74,7 +91,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def answer(files: Path) -> Answer:
     """Give what the command says of the files; it keeps what Spark told."""
-    return called(files, "1.sql", "2.sql", "--ddl", "ddl.sql", "--cache", "kept", "--format", "json")
+    return called(files, *NAMES, "--ddl", "ddl.sql", "--cache", "kept", "--format", "json")
 
 
 def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -> None:
@@ -104,6 +121,19 @@ def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -
             "amount <- lake.mart.flat.b TRANSFORMATION",
         ],
         "2.sql:10": ["id <- default.orders.id TRANSFORMATION"],
+        "3.sql:2": ["name <- lake.raw.people.name IDENTITY"],
+        "3.sql:3": ["name <- lake.raw.people.mail IDENTITY"],
+        "3.sql:5": ["name <- lake.raw.people.mail IDENTITY"],
+        "3.sql:6": ["name <- mart.names.name TRANSFORMATION"],
+        "3.sql:9": [
+            "id <- default.orders.id IDENTITY",
+            "mail <- mart.names.name IDENTITY",
+            "name <- mart.names.name IDENTITY",
+            "street <- default.orders.status IDENTITY",
+            "town <- default.orders.status IDENTITY",
+        ],
+        "3.sql:12": ["c <- mart.taken.b TRANSFORMATION", "s <- mart.taken.a AGGREGATION"],
+        "3.sql:13": ["name <- default.orders.status IDENTITY"],
     }
 
 
@@ -111,27 +141,38 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     unknown = "is not known: no DDL, no earlier statement and no catalog declares it"
     lines = answer.stderr.splitlines()
     assert answer.returncode == 1
-    assert [line.split(" ", 1)[0] for line in lines] == ["2.sql:3:8:", "2.sql:5:28:", "2.sql:6:37:", "2.sql:13:18:"]
+    assert [line.split(" ", 1)[0] for line in lines] == [
+        *("2.sql:3:8:", "2.sql:5:28:", "2.sql:6:37:", "2.sql:13:18:"),
+        *("3.sql:10:44:", "3.sql:11:65:", "3.sql:14:14:"),
+    ]
     assert "`oops`" in lines[0]
     assert lines[1] == f"2.sql:5:28: the table stage.rates {unknown}"
     assert "'='" in lines[2]
     assert lines[3] == f"2.sql:13:18: the table default.customers {unknown}"
-    (text,) = [each["lineage"] for each in json.loads(answer.stdout)["statements"] if each["line"] == 4]
+    told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["statements"]}
+    text = told["2.sql", 4]
     assert [(edge["column"], edge["source_table"], edge["certainty"]) for edge in text["edges"]] == [
         ("rate", "stage.rates", "unknown"),
         ("id", "default.orders", "unknown"),
     ]
     assert [dataset["namespace"] for dataset in text["inputs"]] == ["spark_catalog", "spark_catalog"]
+    placed, viewed = (
+        [(edge["column"], edge["source_table"], edge["source_column"]) for edge in told["3.sql", line]["edges"]]
+        for line in (11, 14)
+    )
+    assert placed == [
+        (column, "mart.nowhere", source)
+        for column, source in zip(("town", "mail", "id", "street", "name"), "abcde", strict=True)
+    ]
+    assert viewed == [("name", "lake.raw.people", "mail")]
 
 
 def test_what_was_told_once_needs_no_spark(files: Path, answer: Answer) -> None:
     """With the same texts it comes from the cache: here is no Java."""
     without = {"JAVA_HOME": str(files / "nowhere"), "PATH": str(files)}
-    again = called(
-        files, "1.sql", "2.sql", "--ddl", "ddl.sql", "--cache", "kept", "--format", "json", environment=without
-    )
+    again = called(files, *NAMES, "--ddl", "ddl.sql", "--cache", "kept", "--format", "json", environment=without)
     assert (again.stdout, again.stderr, again.returncode) == (answer.stdout, answer.stderr, 1)
-    text = called(files, "1.sql", "2.sql", "--ddl", "ddl.sql", "--cache", "kept", environment=without).stdout
+    text = called(files, *NAMES, "--ddl", "ddl.sql", "--cache", "kept", environment=without).stdout
     assert text.splitlines()[:7] == [
         "1.sql:3: CREATE TABLE mart.revenue USING delta LOCATION 's3://nowhere...",
         "  mart.revenue",

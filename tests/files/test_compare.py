@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation, Way
+from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge, OutputColumn, Transformation, Way
 from openlineage_pyspark.facets.report import Lineage
 from openlineage_pyspark.facets.statement_text import named_table
 from openlineage_pyspark.files.compare import compared, state_of
@@ -44,6 +45,18 @@ def test_an_edge_that_changed_touches_what_later_statements_make_of_it() -> None
     assert diff.downstream == (("d.c.y", 1),)
     assert doubts == ()
     assert compared(before, before, None)[0].changes == ()
+
+
+def test_an_edge_that_is_in_doubt_says_so() -> None:
+    sure = statement("d.b", "d.a", x="a")
+    assert sure.lineage is not None
+    [(target, columns)] = sure.lineage.outputs
+    edge = columns.columns[0].edges[0]
+    taken = attrs.evolve(edge.transformations[0], way=Way(certainty=Certainty.UNKNOWN))
+    doubtful = ColumnLineage((OutputColumn("x", (attrs.evolve(edge, transformations=(taken,)),)),))
+    unsure = attrs.evolve(sure, lineage=attrs.evolve(sure.lineage, outputs=((target, doubtful),)))
+    diff, _ = compared(state_of([sure]), state_of([unsure]), None)
+    assert diff.changes == (Change("edge", "changed", "d.a.a -> d.b.x", "IDENTITY", "IDENTITY, unknown"),)
 
 
 def test_columns_and_tables_come_and_go() -> None:

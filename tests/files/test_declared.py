@@ -24,6 +24,8 @@ def test_a_name_of_a_store_may_lack_its_catalog_and_its_database() -> None:
 
 
 def test_columns_come_and_go() -> None:
-    orders = table("c", "d", "orders").with_columns([("b c", "STRUCT<x: INT>")])
+    orders = table("c", "d", "orders").with_column(("b c", "STRUCT<x: INT>"))
     assert orders.ddl == "`a` INT, `b c` STRUCT<x: INT>"
     assert orders.with_renamed_column("A", "n").without_columns(["B C"]).columns == (("n", "INT"),)
+    placed = orders.with_column(("first", "INT"), "").with_column(("behind", "INT"), "A").with_column(("last", "INT"))
+    assert [name for name, _ in placed.columns] == ["first", "a", "behind", "b c", "last"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import attrs
 import pytest
 from openlineage_pyspark.command.lineage import _WRITERS, _drawn_diff
 from openlineage_pyspark.files.scripts import StatementLineage
@@ -29,6 +30,12 @@ def test_statements_are_drawn_as_jobs_and_those_without_lineage_are_left_out(for
     assert text.startswith(begin)
     assert all(f"(query) a.sql:{line}" in text for line in (1, 5))
     assert "a.sql:9" not in text
+
+
+def test_statements_on_one_line_are_told_apart() -> None:
+    second = attrs.evolve(told("cte-grouped-function", 1), statement=Statement("SELECT", "a.sql", 1, 30))
+    text = _WRITERS["mermaid"]([told("cte-grouped", 1), second, told("cte-grouped", 2)])
+    assert re.findall(r"\(query\) (a[^\"]*)", text) == ["a.sql:1:1", "a.sql:1:30", "a.sql:2"]
 
 
 def test_what_changed_is_drawn_though_its_line_moved() -> None:

@@ -48,6 +48,17 @@ def test_a_folder_is_its_files_then_and_now(repository: Path) -> None:
     assert scripts_at("base", [Path("sql/c.sql")]) == []
 
 
+def test_files_in_folders_keep_their_order(repository: Path) -> None:
+    (repository / "sql" / "a").mkdir()
+    for name in ("sql/a/z.sql", "sql/a-b.sql"):
+        (repository / name).write_text("SELECT 5", "utf-8")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for arguments in (["add", "-A"], ["commit", "-qm", "folders"]):
+        subprocess.run([*git, *arguments], check=True, cwd=repository)
+    assert scripts_at("HEAD", [Path("sql")]) == scripts_now([Path("sql")])
+    assert [script.name for script in scripts_now([Path("sql")])][:2] == ["sql/a/z.sql", "sql/a-b.sql"]
+
+
 @pytest.mark.parametrize("revision", ["nowhere", "--all", "base:sql"])
 def test_a_revision_that_git_does_not_know_is_named(repository: Path, revision: str) -> None:
     with pytest.raises(FilesError, match=revision):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.files.headers import without_storage
+from openlineage_pyspark.files.headers import plainly_created
 from openlineage_pyspark.files.statements import Statement, statements_of
 
 SCRIPT = """\
@@ -90,7 +90,7 @@ def test_each_statement_knows_its_place() -> None:
     ],
 )
 def test_how_a_table_is_stored_is_blanked_and_every_position_stays(text: str, kept: str) -> None:
-    found = without_storage(text)
+    found = plainly_created(text)
     assert len(found) == len(text)
     assert found[text.index(kept) :] == text[text.index(kept) :]
     words = found[: text.index(kept)].replace("`a b`", "ab").split()
@@ -99,4 +99,23 @@ def test_how_a_table_is_stored_is_blanked_and_every_position_stays(text: str, ke
 
 @pytest.mark.parametrize("text", ["CREATE TABLE t (a INT) USING delta", "SELECT 1 AS a", "INSERT INTO t SELECT 1", ""])
 def test_a_statement_that_fills_no_new_table_stays(text: str) -> None:
-    assert without_storage(text) == text
+    assert plainly_created(text) == text
+
+
+def test_a_table_is_created_and_not_replaced() -> None:
+    text = "create /* or */ or REPLACE TABLE a.replace USING delta AS SELECT replace(x) FROM create"
+    found = plainly_created(text)
+    assert found.split() == "CREATE /* or */ TABLE a.replace AS SELECT replace(x) FROM create".split()
+    assert len(found) == len(text)
+    assert plainly_created("REPLACE TABLE t AS SELECT 1") == "CREATE  TABLE t AS SELECT 1"
+
+
+def test_handlers_of_a_script_are_passed_over_to_their_statements() -> None:
+    script = """BEGIN
+DECLARE EXIT HANDLER FOR SQLEXCEPTION, NOT FOUND BEGIN SELECT 1; END;
+DECLARE CONTINUE HANDLER FOR SQLSTATE VALUE '22012', my_condition INSERT INTO t SELECT 2;
+l: LOOP SELECT 3; IF x THEN LEAVE l; END IF; ITERATE l; END LOOP l;
+END; SELECT 4"""
+    found = statements_of(script, "f.sql")
+    assert [each.text for each in found] == ["SELECT 1", "INSERT INTO t SELECT 2", "SELECT 3", "SELECT 4"]
+    assert [each.in_script for each in found] == [True, True, True, False]

@@ -55,6 +55,23 @@ def test_a_wrong_one_shows_what_is_different(columns: dict[str, list[str]], line
     assert message[-len(str(FOUND).splitlines()) :] == str(FOUND).splitlines()
 
 
+def test_all_columns_of_one_name_are_compared() -> None:
+    twice = ColumnLineage(
+        (OutputColumn("id", (edge("id", "IDENTITY"),)), OutputColumn("id", (edge("key", "IDENTITY"),)))
+    )
+    found = Lineage((ORDERS,), ((None, twice),))
+    assert_lineage(found, {"id": ["default.orders.id", "default.orders.key"]})
+    with pytest.raises(AssertionError, match=r"\+  default\.orders\.key"):
+        assert_lineage(found, {"id": ["default.orders.id"]})
+
+
+def test_a_text_in_the_place_of_a_list_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"\['default.orders.amount'\]"):
+        assert_lineage(FOUND, {"net": "default.orders.amount", "one": []})
+    with pytest.raises(TypeError, match="list"):
+        assert_lineage(FOUND, {"net": ["default.orders.amount"], "one": []}, rows="default.orders.day")
+
+
 def test_what_is_not_understood_fails() -> None:
     doubtful = Lineage(FOUND.inputs, FOUND.outputs, (Gap("MyOperator", "an operator without a rule"),))
     with pytest.raises(AssertionError, match="an operator without a rule"):

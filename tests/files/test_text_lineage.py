@@ -4,15 +4,46 @@ from __future__ import annotations
 
 import sys
 
+import attrs
 import pytest
+from openlineage_pyspark.facets.model.dataset import Field, Identifier
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.report import Lineage
-from openlineage_pyspark.facets.statement_text import TEXT, lineage_of_text, unknown_table
+from openlineage_pyspark.facets.statement_text import TEXT, lineage_of_text, named_table, read_statement, unknown_table
 
 WHY = "the table nope is not known"
 
 
+def column(name: str, *edges: tuple[str, str, str]) -> OutputColumn:
+    """Return a column with edges, each a table with a column and a subtype."""
+    made = (Edge(named_table(("c", "d", t)).identifier, f, (Transformation("DIRECT", how),)) for t, f, how in edges)
+    return OutputColumn(name, tuple(made))
+
+
+# What Spark knows: a table, and a view of it with other names.
+TARGET = attrs.evolve(named_table(("c", "d", "target")), fields=tuple(Field(name, "long") for name in ("x", "y", "dt")))
+BASE = named_table(("c", "d", "base"))
+KNOWN = {
+    "target": Lineage(
+        (TARGET,), ((None, ColumnLineage(tuple(column(n, ("target", n, "IDENTITY")) for n in ("x", "y", "dt")))),)
+    ),
+    "view": Lineage(
+        (BASE,),
+        (
+            (
+                None,
+                ColumnLineage(
+                    (column("K", ("base", "id", "IDENTITY")), column("total", ("base", "amount", "AGGREGATION"))),
+                    (Edge(BASE.identifier, "day", (Transformation("INDIRECT", "FILTER", "(base.day > 1)"),)),),
+                ),
+            ),
+        ),
+    ),
+}
+
+
 def told(statement: str) -> Lineage:
-    found = lineage_of_text(statement, WHY, unknown_table)
+    found = lineage_of_text(statement, WHY, KNOWN.get, unknown_table, is_sql=True)
     assert found is not None
     return found
 
@@ -25,6 +56,7 @@ def test_columns_that_one_table_alone_can_have_are_told_and_marked() -> None:
         "  a       default.nope.a  IDENTITY, unknown",
         "  b       default.nope.b  TRANSFORMATION, unknown",
         f"not understood: {TEXT}: Spark can't analyze the statement ({WHY}): its lineage is taken from its text",
+        f"not understood: {TEXT}: it does not tell which columns of mart.out these become: their names are the query's",
     ]
     assert {edge.certainty for edge in found.edges} == {"unknown"}
 
@@ -51,6 +83,7 @@ def test_ctes_and_unions_are_followed() -> None:
         ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET t.b = s.b", ["default.s"], "default.t"),
         ("UPDATE t SET a = 1 WHERE a IN (SELECT x FROM u)", ["default.u"], "default.t"),
         ("INSERT INTO t SELECT * FROM nope", ["default.nope"], "default.t"),
+        ("INSERT INTO t TABLE nope", ["default.nope"], "default.t"),
     ],
 )
 def test_the_tables_of_other_statements_are_told(statement: str, reads: list[str], writes: str) -> None:
@@ -59,9 +92,95 @@ def test_the_tables_of_other_statements_are_told(statement: str, reads: list[str
     assert [dataset.symlinks[0].name for dataset, _ in found.outputs if dataset] == [writes]
 
 
+def sources(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
+    return [(edge.column, edge.source_table, edge.source_column, edge.subtype) for edge in found.edges]
+
+
+def test_an_insert_by_position_fills_the_columns_of_a_known_table() -> None:
+    found = told("INSERT INTO target SELECT n.a, upper(n.b) AS y, n.c FROM nope n")
+    assert sources(found) == [
+        ("x", "default.nope", "a", "IDENTITY"),
+        ("y", "default.nope", "b", "TRANSFORMATION"),
+        ("dt", "default.nope", "c", "IDENTITY"),
+    ]
+    partition = told("INSERT OVERWRITE target PARTITION (DT = '2020') SELECT n.a, n.b FROM nope n")
+    assert [edge[0] for edge in sources(partition)] == ["x", "y"]
+    by_name = told("INSERT INTO target BY NAME SELECT n.a AS dt, n.b AS x FROM nope n")
+    assert [edge[0] for edge in sources(by_name)] == ["dt", "x"]
+    assert [len(each.gaps) for each in (found, partition, by_name)] == [1, 1, 1]
+
+
+def test_a_view_that_spark_knows_is_followed_to_its_tables() -> None:
+    found = told("SELECT v.k, v.total + 1 AS more, n.a FROM view v JOIN nope n ON n.id = v.k")
+    assert sources(found) == [
+        ("k", "c.d.base", "id", "IDENTITY"),
+        ("more", "c.d.base", "amount", "AGGREGATION"),
+        ("a", "default.nope", "a", "IDENTITY"),
+        (None, "c.d.base", "day", "FILTER"),
+    ]
+    assert [dataset.symlinks[0].name for dataset in found.inputs] == ["c.d.base", "default.nope"]
+    assert {edge.certainty for edge in found.edges} == {"unknown"}
+
+
+def test_a_column_that_a_known_table_or_view_has_not_is_not_taken_from_it() -> None:
+    found = told("SELECT t.xx, v.kk, t.X FROM target t JOIN view v")
+    assert [edge[0] for edge in sources(found) if edge[0]] == ["X"]
+    assert [gap.message for gap in found.gaps][1:] == ["it does not tell where these columns come from: xx, kk"]
+
+
+def test_names_in_backticks_and_paths_are_what_they_are() -> None:
+    found = told("SELECT n.a, p.b FROM `my.db`.`my table` n JOIN parquet.`s3a://Lake/In.dir` p ON n.i = p.i")
+    assert [dataset.identifier for dataset in found.inputs] == [
+        Identifier("spark_catalog", "my.db.my table"),
+        Identifier("s3://Lake", "In.dir"),
+    ]
+    assert sources(found)[0] == ("a", "my.db.my table", "a", "IDENTITY")
+    other = told("SELECT a FROM lake.Shop.Orders")
+    assert other.inputs[0].identifier == Identifier("lake", "Shop.Orders")
+
+
+@pytest.mark.parametrize(
+    ("statement", "target"),
+    [
+        ("REPLACE TABLE out AS SELECT a FROM nope", "default.out"),
+        ("CREATE OR REPLACE TEMP VIEW `a b`.out AS SELECT a:x.y:z z FROM nope", "a b.out"),
+        ("INSERT OVERWRITE TABLE lake.d.out SELECT a:x.y:z z FROM nope", "lake.d.out"),
+        ("INSERT OVERWRITE DIRECTORY '/out' USING parquet SELECT a FROM nope", None),
+        ("INSERT OVERWRITE LOCAL DIRECTORY '/out' SELECT a:x.y:z z FROM nope", None),
+    ],
+)
+def test_the_tables_of_what_spark_alone_can_parse_are_told(statement: str, target: str | None) -> None:
+    found = told(statement)
+    assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.nope"]
+    assert [dataset.symlinks[0].name for dataset, _ in found.outputs if dataset] == ([target] if target else [])
+
+
+def test_what_neither_spark_nor_sqlglot_can_parse_tells_nothing() -> None:
+    assert lineage_of_text("REPLACE TABLE out AS SELECT a FROM nope", WHY, KNOWN.get, unknown_table) is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ("count(*), lag(a) OVER w, b", ["_c0", "_c1", "b"]),
+        ("posexplode(a) AS (p, c), b", ["p", "c", "b"]),
+        ("date_trunc('month', a), CAST(a AS INT), concat('x', a)", ["_c0", "a", "_c2"]),
+        ("s.f.g, b", ["g", "b"]),
+        ("b, explode_outer(a)", ["b", "..."]),
+        ("inline(a)", ["..."]),
+        ("stack(2, a, b)", ["..."]),
+    ],
+)
+def test_only_names_that_the_columns_have_are_told(columns: str, names: list[str]) -> None:
+    found = read_statement(f"SELECT {columns} FROM nope WINDOW w AS (ORDER BY b)")
+    assert found is not None
+    told = [name for name, sources in found.columns if sources is not None]
+    assert [*told, *([] if found.whole else ["..."])] == names
+
+
 @pytest.mark.parametrize("statement", ["SELEC id FROM emp WHERE (", "SELECT 1", "SET x = 1"])
 def test_a_text_that_tells_nothing_gives_nothing(statement: str) -> None:
-    assert lineage_of_text(statement, WHY, unknown_table) is None
+    assert lineage_of_text(statement, WHY, KNOWN.get, unknown_table) is None
 
 
 def test_without_sqlglot_the_tables_are_told_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,3 +188,11 @@ def test_without_sqlglot_the_tables_are_told_and_what_is_missing(monkeypatch: py
     found = told("INSERT INTO t SELECT a FROM nope")
     assert "default.nope" in [dataset.symlinks[0].name for dataset in found.inputs]
     assert "sqlglot, which reads columns there, is not installed" in found.gaps[0].message
+
+
+def test_of_a_text_that_is_too_long_to_be_parsed_the_tables_are_told() -> None:
+    long = "INSERT INTO t SELECT a FROM nope WHERE a IN (" + ", ".join(map(str, range(20_000))) + ")"
+    found = told(long)
+    assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.nope"]
+    assert found.edges == ()
+    assert found.gaps[-1].message == "there may be more columns than are listed"

@@ -9,26 +9,12 @@ import pytest
 from support import checkpoints, kafka
 from support.spark_jobs import Jobs
 
-# Spark's version -> the connector that is tested with it. Maven Central may lack that of the very version.
-JARS = {
-    "3.5": (
-        "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",
-        "org.apache.spark:spark-token-provider-kafka-0-10_2.12:3.5.7",
-        "org.apache.commons:commons-pool2:2.12.0",
-    ),
-    "4.3": (
-        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
-        "org.apache.commons:commons-pool2:2.12.0",
-    ),
-}
-
 
 @pytest.fixture(scope="module")
 def job(packaged, broker, tmp_path_factory):
     for topic in ("clicks", "views", "out", "second"):
         broker.create(topic)
-    jars = f"{packaged(JARS)},{broker.jars / f'kafka-clients-{kafka.VERSION}.jar'}"
+    jars = f"{packaged(kafka.CONNECTOR)},{broker.jars / f'kafka-clients-{kafka.VERSION}.jar'}"
     jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
     done = jobs.run("kafka.py", broker.address, conf={"spark.jars": jars})
     assert done.code == 0, done.stderr[-3000:]

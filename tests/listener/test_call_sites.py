@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,6 +35,8 @@ _JOB: dict[str, Any] = {}
 exec(compile("\n\ndef run(call):\n    call()\n", "/home/ann/etl.py", "exec"), _JOB)  # noqa: S102
 _CELL: dict[str, Any] = {}
 exec(compile("\ndef run(call):\n    call()\n", "/var/ipykernel_7/123.py", "exec"), _CELL)  # noqa: S102
+# The table of lines has another form before Python 3.11, and in that of 3.10 another name than its contents have.
+_NO_LINES: dict[str, Any] = {"co_linetable": b""}
 ETL = CallSite("/home/ann/etl.py", 4, "saveAsTable")
 
 
@@ -113,3 +117,34 @@ def test_a_line_of_a_notebook_is_in_the_cell_that_runs(monkeypatch: pytest.Monke
     with waiting("sql", _CELL):
         sites.look([start(1, "sql")])
     assert sites.of(1) == CallSite("cell [3]", 3, "sql")
+
+
+@pytest.mark.every_python
+def test_nothing_that_was_looked_at_is_kept() -> None:
+    sites = CallSites(lambda _execution: True)
+    entered, left = threading.Event(), threading.Event()
+    member = _PY4J["JavaMember"]("sql", entered, left)
+    kept = weakref.ref(member)
+    thread = threading.Thread(target=_JOB["run"], args=(member,))
+    thread.start()
+    entered.wait()
+    gc.collect()
+    gc.disable()
+    try:
+        sites.look([start(1, "sql")])
+        left.set()
+        thread.join()
+        del member, thread
+        assert sites.of(1) is not None
+        assert kept() is None
+    finally:
+        gc.enable()
+
+
+def test_code_without_lines_has_no_line() -> None:
+    function = _JOB["run"]
+    bare = FunctionType(function.__code__.replace(**_NO_LINES), {})
+    sites = CallSites(lambda _execution: True)
+    with waiting("sql", {"run": bare}):
+        sites.look([start(1, "sql")])
+    assert sites.of(1) is None

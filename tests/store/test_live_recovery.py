@@ -14,28 +14,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.spark_jobs import FOREIGN, QUICK, Jobs
+from support.spark_jobs import QUICK, Jobs, clean_environment
+from support.spark_stores import LAKE_CONF, LAKE_JARS
 
-JARS = {
-    "3.5": (
-        "io.delta:delta-spark_2.12:3.3.2",
-        "io.delta:delta-storage:3.3.2",
-        "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",
-    ),
-}
-EXTENSIONS = (
-    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-    "io.delta.sql.DeltaSparkSessionExtension",
-)
 CATALOG = {
+    **LAKE_CONF,
     "spark.master": "local[1]",
-    "spark.sql.extensions": ",".join(EXTENSIONS),
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
-    "spark.sql.catalog.ice.type": "hadoop",
     # Another application writes some tables meanwhile.
     "spark.sql.catalog.ice.cache-enabled": "false",
-    "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.shuffle.partitions": "1",
 }
 DEPEND = ("raw", "clean", "sums", "report", "best", "total")
@@ -54,7 +40,7 @@ LAKES = os.environ.get("RECOVERY_LAKES", "iceberg").split(",")
 def lake(request, packaged, tmp_path_factory):
     """Return the folder in which all happened, with the figures of each table before and after the recoveries."""
     folder = tmp_path_factory.mktemp(request.param)
-    prepare(folder, packaged(JARS))
+    prepare(folder, packaged(LAKE_JARS))
     history = run(folder, "history", request.param)
     assert history.code == 0, history.stderr[-3000:] + history.stdout[-2000:]
     for group, mode in (*zip(GROUPS, GROUPS, strict=True), ("side", "side-by-side")):
@@ -94,10 +80,7 @@ def carry_out(folder, kind, group, mode):
     command = [sys.executable, "-m", "openlineage_pyspark", "recover", thing, "--mode", mode, "--execute", "--yes"]
     command += ["--correct-with", str(folder / "right.sql"), "--store", str(folder / "lineage.db")]
     command += [f"--conf={key}={value}" for key, value in conf_of(folder).items()]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-    path = f"{Path(sys.executable).parent}:{clean.get('PATH', '')}"
-    environment = clean | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PATH": path}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=clean_environment(), capture_output=True, text=True, check=False)
     (folder / f"{group}.txt").write_text(done.stdout)
     assert done.returncode == 0, f"{kind} {group}\n{done.stdout}\n{done.stderr[-4000:]}"
 

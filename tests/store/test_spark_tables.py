@@ -32,28 +32,12 @@ from openlineage_pyspark.store.times import microseconds
 from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of
 from support.maven import fetched
 from support.spark_jobs import QUICK, SPARK_VERSION
+from support.spark_stores import HAS_LAKES, LAKE_CONF, LAKE_JARS, differing
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.questions.reached import Answer
     from pyspark.sql import SparkSession
 
-JARS = (
-    "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",
-    "io.delta:delta-spark_2.12:3.3.2",
-    "io.delta:delta-storage:3.3.2",
-)
-EXTENSIONS = (
-    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-    "io.delta.sql.DeltaSparkSessionExtension",
-)
-CATALOGS = {
-    "spark.sql.extensions": ",".join(EXTENSIONS),
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
-    "spark.sql.catalog.ice.type": "hadoop",
-    # A table's log is read in fifty parts otherwise.
-    "spark.databricks.delta.snapshotPartitions": "1",
-}
 SMALL = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
@@ -62,7 +46,6 @@ SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-HAS_LAKES = SPARK_VERSION.startswith("3.5")
 FORMATS = ("iceberg", "delta", "parquet") if HAS_LAKES else ("parquet",)
 # The format of the tests that take long.
 LONG = FORMATS[0]
@@ -128,8 +111,8 @@ def conf(folder: Path, real_spark: None) -> dict[str, str]:
     if HAS_LAKES:
         if SparkContext._gateway is not None:
             pytest.skip("another test has started this process's JVM, without the jars: run this file by itself")
-        jars = ",".join(str(fetched(jar, folder)) for jar in JARS)
-        lakes = {**CATALOGS, "spark.jars": jars, "spark.sql.catalog.ice.warehouse": str(folder / "ice")}
+        jars = ",".join(str(fetched(jar, folder)) for jar in LAKE_JARS[SPARK_VERSION[:3]])
+        lakes = {**LAKE_CONF, "spark.jars": jars, "spark.sql.catalog.ice.warehouse": str(folder / "ice")}
     return {**QUICK, **SMALL, **lakes, "spark.sql.warehouse.dir": str(folder / "warehouse")}
 
 
@@ -166,17 +149,6 @@ def filled(session: SparkSession, folder: Path) -> Callable[[str], SparkTables]:
         return made[format_]
 
     return fill
-
-
-def rows_of(tables: Any, table: schema.Table) -> list[tuple[Any, ...]]:
-    """Return all rows of a table, apart from where a text came from: SQLite knows its line."""
-    columns = ", ".join(column.name for column in table.stored if column.name != "source")
-    return sorted(tables.query(f"SELECT {columns} FROM {table.name}"), key=repr)
-
-
-def differing(tables: SparkTables, lite: Database) -> list[str]:
-    """Return the names of the tables that have other rows."""
-    return [table.name for table in schema.TABLES if rows_of(tables, table) != rows_of(lite, table)]
 
 
 def questions() -> list[tuple[str, Callable[[Store], Any]]]:
@@ -373,7 +345,7 @@ def test_sql_alone_asks_the_store(filled: Callable[[str], SparkTables], lite: Da
     assert {edge for edge in edges if edge[0] == "t5"} == near
 
 
-@pytest.mark.skipif(HAS_LAKES, reason="Spark has table functions in SQL from 4.0 on")
+@pytest.mark.skipif(SPARK_VERSION.startswith("3."), reason="Spark has table functions in SQL from 4.0 on")
 def test_table_functions_have_the_answers_of_python(
     filled: Callable[[str], SparkTables], lite: Database, session: SparkSession
 ) -> None:
@@ -395,6 +367,23 @@ def test_table_functions_have_the_answers_of_python(
     with pytest.raises(Exception, match="nothing is called none"):
         told("downstream_tables", "none")
 
+    def columns_told(function: str, table: str, column: str, more: str = "") -> list[tuple[int, str, str]]:
+        call = f"lineage.{function}('{table}', '{column}'{more})"
+        return sorted(tuple(row) for row in session.sql(f"SELECT depth, name, column_name FROM {call}").collect())
+
+    def columns_expected(answer: Answer) -> list[tuple[int, str, str]]:
+        return sorted((node.depth, node.name, node.column) for node in answer.nodes)
+
+    for table, column in (("t2", "a"), ("lake/t0", "b")):
+        thing = f"{table}.{column}"
+        assert columns_told("upstream_columns", table, column) == columns_expected(store.upstream(thing)), thing
+        assert columns_told("downstream_columns", table, column) == columns_expected(store.downstream(thing)), thing
+    near, direct = store.downstream("t5.a", depth=1), store.upstream("t2.a", direct=True)
+    assert columns_told("downstream_columns", "t5", "a", ", 1") == columns_expected(near)
+    assert columns_told("upstream_columns", "t2", "a", ", direct => true") == columns_expected(direct)
+    with pytest.raises(Exception, match="t5 has no column none"):
+        columns_told("upstream_columns", "t5", "none")
+
 
 @pytest.mark.parametrize("format_", ["iceberg", "delta"] if HAS_LAKES else ["parquet"])
 def test_what_is_old_leaves_the_tables_as_it_leaves_sqlite(
@@ -412,18 +401,45 @@ def test_what_is_old_leaves_the_tables_as_it_leaves_sqlite(
         assert differing(tables, small) == []
 
 
-def test_a_store_of_an_older_version_is_refused_and_made_anew_from_its_events(
-    filled: Callable[[str], SparkTables], lite: Database, session: SparkSession, monkeypatch: pytest.MonkeyPatch
+def make_old(session: SparkSession, name: str, format_: str) -> None:
+    """Make of a store one of an older version: a table has other columns, and one is missing."""
+    kind = "VIEW" if format_ == "parquet" else "TABLE"
+    how = "TBLPROPERTIES ('openlineage_pyspark.rows' = 'run_rows')" if kind == "VIEW" else f"USING {format_}"
+    # The version of a store is that of its events.
+    session.sql(f"ALTER {kind} {name}.event SET TBLPROPERTIES ('openlineage_pyspark.version' = '1')")
+    session.sql(f"CREATE OR REPLACE {kind} {name}.run {how} AS SELECT 1 AS run_id")
+    session.sql(f"DROP {kind} {name}.column_lineage")
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_store_of_an_older_version_is_refused_and_rebuilt_from_its_events(
+    session: SparkSession, folder: Path, lite: Database, format_: str
 ) -> None:
-    filled("parquet")
-    old = schema.VERSION
-    monkeypatch.setattr(schema, "VERSION", old + 1)
-    why = rf"version {old}, and this package knows version {old + 1}: make a new one from .* --from store:lineage`"
-    for opened in (lambda: SparkTables(session, "lineage"), lambda: SparkTables.make(session, "lineage")):
+    name = f"{SCHEMAS[format_]}_older"
+    take_once(SparkTables.make(session, name, Format(format_)), Origin(str(folder / "events")))
+    make_old(session, name, format_)
+    why = rf"of version 1, and this package knows version {schema.VERSION}: `openlineage-pyspark store rebuild --spark"
+    for opened in (lambda: SparkTables(session, name), lambda: SparkTables.make(session, name)):
         with pytest.raises(StoreError, match=why):
             opened()
+    # It has each event once.
+    assert SparkTables(session, name, may_be_old=True).rebuild() == len(events()) - 15
+    assert differing(SparkTables(session, name), lite) == []
+
+
+def test_the_events_of_an_older_version_with_other_columns_make_a_new_store(
+    session: SparkSession, folder: Path, lite: Database
+) -> None:
+    take_once(SparkTables.make(session, "lineage_other", Format.PARQUET), Origin(str(folder / "events")))
+    rows = session.table("lineage_other.event_rows").drop("producer").collect()
+    session.sql("DROP TABLE lineage_other.event_rows")
+    session.createDataFrame(rows).write.saveAsTable("lineage_other.event_rows")
+    make_old(session, "lineage_other", "parquet")
+    with pytest.raises(StoreError, match=r"make a new store from its events, by .* --from store:lineage_other`"):
+        SparkTables(session, "lineage_other", may_be_old=True).rebuild()
+    session.sql("CREATE OR REPLACE VIEW lineage_other.event AS SELECT event_id, json FROM lineage_other.event_rows")
     anew = SparkTables.make(session, "lineage_anew", Format.PARQUET)
-    assert take_once(anew, Origin("store:lineage")).rejected == 0
+    assert take_once(anew, Origin("store:lineage_other")).rejected == 0
     assert [name for name in differing(anew, lite) if name != schema.REJECTED.name] == []
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
-import shutil
 import subprocess
 import time
 import uuid
@@ -14,19 +12,25 @@ from typing import Any
 import attrs
 import pytest
 
+from support.maven import fetched_with_all
+
 VERSION = "3.9.0"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openlineage-pyspark-tests" / "kafka"
 # A loaded machine takes its time over two JVMs.
 START_SECONDS = 240
+# Spark's version -> the connector that is tested with it. Maven Central may lack that of the very version.
+CONNECTOR = {
+    "3.5": (
+        "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.12:3.5.7",
+        "org.apache.commons:commons-pool2:2.12.0",
+    ),
+    "4.3": (
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+        "org.apache.commons:commons-pool2:2.12.0",
+    ),
+}
 
-POM = f"""
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion><groupId>test</groupId><artifactId>broker</artifactId><version>1</version>
-  <dependencies><dependency>
-    <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version>
-  </dependency></dependencies>
-</project>
-"""
 PROPERTIES = """
 process.roles=broker,controller
 node.id=1
@@ -47,20 +51,7 @@ def jars(folder: Path) -> Path:
     Args:
         folder: where they may be fetched to.
     """
-    ready = CACHE / VERSION
-    if ready.is_dir():
-        return ready
-    if shutil.which("mvn") is None:
-        pytest.skip(f"there is no Kafka in {ready}, and no mvn command that fetches it from Maven Central")
-    (folder / "pom.xml").write_text(POM)
-    goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
-    command = ["mvn", "-B", "-q", "-f", str(folder), goal, "-DincludeScope=runtime", f"-DoutputDirectory={folder}/jars"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
-    if done.returncode:
-        pytest.skip(f"Kafka {VERSION} could not be fetched from Maven Central: {done.stdout[-300:]}")
-    CACHE.mkdir(parents=True, exist_ok=True)
-    shutil.move(str(folder / "jars"), ready)
-    return ready
+    return fetched_with_all(f"kafka/{VERSION}", [f"org.apache.kafka:kafka_2.13:{VERSION}"], folder)
 
 
 @attrs.define
@@ -109,6 +100,15 @@ class Broker:
 
         admin = AdminClient({"bootstrap.servers": self.address})
         admin.create_topics([NewTopic(topic, 3, 1)])[topic].result(60)
+
+    def write(self, topic: str, *messages: str) -> None:
+        """Write messages, which come to any of the partitions."""
+        from confluent_kafka import Producer
+
+        producer = Producer({"bootstrap.servers": self.address})
+        for number, message in enumerate(messages):
+            producer.produce(topic, message.encode(), str(number))
+        assert producer.flush(60) == 0
 
     def read(self, topic: str, count: int) -> list[Any]:
         """Read the first messages of a topic, those of one partition in their order."""

@@ -190,13 +190,7 @@ class Jobs:
                 **PATIENT,
             }
         settings = [f"--conf={key}={value}" for key, value in {**QUICK, **own, **(conf or {})}.items()]
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-        env = clean | {
-            "PYSPARK_PYTHON": sys.executable,
-            "SPARK_LOCAL_IP": "127.0.0.1",
-            "PYTHONWARNINGS": "ignore",
-            **(environment or {}),
-        }
+        env = clean_environment() | {"PYTHONWARNINGS": "ignore", **(environment or {})}
         if submit:
             command = [str(spark_submit()), *settings, str(self.scripts / script), *arguments]
         else:
@@ -208,6 +202,13 @@ class Jobs:
                 yield Started(process, folder)
             finally:
                 _end_group(process)
+
+
+def clean_environment() -> dict[str, str]:
+    """Give the variables for a process with a Spark of its own: those of another one do not reach it."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    path = f"{Path(sys.executable).parent}:{clean.get('PATH', '')}"
+    return clean | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PATH": path}
 
 
 def pyspark_folder() -> Path:

@@ -1,0 +1,37 @@
+"""Foreign text in what people see: names and expressions come from events, and anybody can send one."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def plain(text: str) -> str:
+    """Return a text on one line, with a blank for each sign that a terminal would act on, such as a colour code."""
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+def csv_of(rows: Iterable[Sequence[object]]) -> str:
+    """
+    Return rows as CSV that a spreadsheet can open.
+
+    A text that a spreadsheet would compute as a formula (https://owasp.org/www-community/attacks/CSV_Injection) has an
+    apostrophe before it, and a sign that a terminal would act on is a blank; line breaks stay.
+    """
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(map(_cells, rows))
+    return stream.getvalue()
+
+
+def _cells(row: Sequence[object]) -> list[object]:
+    return [_cell(value) for value in row]
+
+
+def _cell(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    text = "\n".join(map(plain, value.split("\n")))
+    return f"'{text}" if value.startswith(_FORMULA) else text
