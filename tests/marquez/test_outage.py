@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import time
+import uuid
 from typing import Any
 
 import pytest
@@ -16,16 +17,22 @@ AWAY_SECONDS = 30
 
 
 @pytest.fixture(scope="module")
-def outage(sending: Any, marquez: Any) -> Any:
+def namespace() -> str:
+    """Give a namespace that the server has not heard of, also where the job runs a second time."""
+    return f"outage-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture(scope="module")
+def outage(sending: Any, marquez: Any, namespace: str) -> Any:
     """Give the job, which has ended; the server was away while it wrote steps 4 to 6."""
 
     def complete(step: str) -> bool:
         return any(f"_{step}_" in name and job["latestRun"]["state"] == "COMPLETED" for name, job in jobs().items())
 
     def jobs() -> dict[str, Any]:
-        return marquez.jobs("outage") if "outage" in marquez.namespaces() else {}
+        return marquez.jobs(namespace) if namespace in marquez.namespaces() else {}
 
-    with sending.start("outage.py", "outage", copy=False) as job:
+    with sending.start("outage.py", namespace, copy=False) as job:
         job.wait_for("ready")
         marquez.wait_until(lambda: complete("step3"), "the run before it went away")
         marquez.stop()
@@ -48,8 +55,8 @@ def test_the_job_ends_as_it_does_without_a_receiver(outage: Any) -> None:
     assert re.fullmatch(r"openlineage: an event was not delivered: .* It is tried again; .*", said)
 
 
-def test_nothing_is_lost(outage: Any, marquez: Any) -> None:
-    events = marquez.events("outage")
+def test_nothing_is_lost(outage: Any, marquez: Any, namespace: str) -> None:
+    events = marquez.events(namespace)
     told = {(event["run"]["runId"], event["eventType"]) for event in events}
     runs = {run for run, _ in told}
 
@@ -60,9 +67,9 @@ def test_nothing_is_lost(outage: Any, marquez: Any) -> None:
     }
 
 
-def test_nothing_is_doubled(outage: Any, marquez: Any) -> None:
+def test_nothing_is_doubled(outage: Any, marquez: Any, namespace: str) -> None:
     """An event that was on its way when the server went may have come twice; what it tells of is there once."""
-    runs = [[run["state"] for run in marquez.runs("outage", job)] for job in marquez.jobs("outage")]
+    runs = [[run["state"] for run in marquez.runs(namespace, job)] for job in marquez.jobs(namespace)]
     versions = [len(marquez.versions(f"{outage.folder}/{step}")) for step in STEPS]
 
     assert runs == [["COMPLETED"]] * (1 + len(STEPS))
