@@ -50,7 +50,12 @@ def whole_graph(tables: Tables, limits: Limits, around: str = "") -> Graph:
     Raises:
         StoreError: nothing is called so, or several things are.
     """
-    return _Builder(tables, limits).build(_around(tables, limits, around) if around else None)
+    if not around:
+        return _Builder(tables, limits).build(None)
+    thing = find(tables, around)
+    start = (thing.dataset.id, thing.column)
+    up, down = ({start[0], *_reached(tables, start, direction, limits)} for direction in Direction)
+    return _Builder(tables, limits).build(up | down, up, down)
 
 
 def graph_of_answer(tables: Tables, limits: Limits, answer: Answer) -> Graph:
@@ -86,14 +91,10 @@ def graph_of_answer(tables: Tables, limits: Limits, answer: Answer) -> Graph:
     )
 
 
-def _around(tables: Tables, limits: Limits, around: str) -> set[int]:
-    """Return the datasets upstream and downstream of a thing, with its own."""
-    thing = find(tables, around)
-    found = {thing.dataset.id}
-    for direction in Direction:
-        reached = reach(tables, (thing.dataset.id, thing.column), direction, limits)
-        found |= {place[0] for place in (*reached.depths, *reached.passed)}
-    return found
+def _reached(tables: Tables, start: tuple[int, str], direction: Direction, limits: Limits) -> Iterator[int]:
+    """Yield the datasets upstream or downstream of a dataset or a column."""
+    reached = reach(tables, start, direction, limits)
+    yield from (place[0] for place in (*reached.depths, *reached.passed))
 
 
 class _Builder:
@@ -102,15 +103,17 @@ class _Builder:
         self._limits = limits
         self._since: dict[int, int] = {}
 
-    def build(self, only: set[int] | None) -> Graph:
+    def build(self, only: set[int] | None, up: set[int] | None = None, down: set[int] | None = None) -> Graph:
         """
         Return the graph.
 
         Args:
             only: the datasets that it has; None for all.
+            up: those whose writers it has, whatever these read; None for all.
+            down: those whose readers it has, whatever these write; None for all.
         """
         name_ids = None if only is None else self._name_ids(only)
-        flows = self._flows(name_ids)
+        flows = _related(self._flows(name_ids), up, down)
         derived = [row for row in self._derived(name_ids) if only is None or row[0] in only]
         ids = {flow[1] for flow in flows} | {row[place] for row in derived for place in (0, 2)}
         named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
@@ -263,6 +266,18 @@ class _Builder:
             ends = _dataset_id(named[dataset]), jobs[job].id
             source, target = reversed(ends) if writes else ends
             yield GraphEdge(source, target, Kind.WRITE if writes else Kind.READ, STATED, job=jobs[job].id)
+
+
+def _related(
+    flows: list[tuple[int, int, bool]], up: set[int] | None, down: set[int] | None
+) -> list[tuple[int, int, bool]]:
+    """Return the flows without those of jobs that only read what is upstream, or only write what is downstream."""
+    readers, writers = ({job for job, _, writes in flows if writes is kind} for kind in (False, True))
+    return [
+        (job, dataset, writes)
+        for job, dataset, writes in flows
+        if job in (readers if writes else writers) or (wanted := up if writes else down) is None or dataset in wanted
+    ]
 
 
 def _column_edges(

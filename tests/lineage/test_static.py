@@ -163,3 +163,12 @@ def test_each_edge_tells_the_text_of_its_expression(session):
         (None, "salary"): "(emp.salary > 3)",
         (None, "hired"): "emp.hired ASC NULLS FIRST",
     }
+
+
+def test_the_alias_of_a_pivoted_aggregate_is_no_part_of_its_text(session):
+    query = """
+        SELECT q1_total FROM (SELECT quarter, amount FROM sale)
+        PIVOT (sum(amount) AS total, max(amount) AS most FOR quarter IN ('q1', 'q2'))
+    """
+    found = {edge.subtype: edge.expression for edge in lineage(session, query).edges if edge.column == "q1_total"}
+    assert found["AGGREGATION"] == "sum(sale.amount)"
