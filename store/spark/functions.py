@@ -92,7 +92,7 @@ filter(
               OR startswith(place.part, concat(edge.here, '.')) OR startswith(edge.here, concat(place.part, '.')))
           )"""
 
-# A place is a text, the dataset's id and the column: texts in arrays are compared by hash, structs are not.
+# A place is a text, of the dataset's id and the column: Spark has hashes for arrays of texts, not of structs.
 _COLUMNS_WALKED = """\
   aggregate(
     sequence(1, most_jobs),
