@@ -65,6 +65,8 @@ _BEGINS = (
 _BEFORE_VALUE = re.compile(rf"(?:{_BEGINS})$")
 _BEFORE_PLACEHOLDER = re.compile(rf"(?:{_BEGINS})%")
 _LONGEST_BEGINNING = 150
+# What joins a name and its value.
+_JOINS = re.compile(r"[=:]")
 _HOLDERS = frozenset("value val v data text content plain raw string current".split())
 
 
@@ -437,6 +439,13 @@ class _Reading:
             # The names of several columns of LATERAL VIEW.
             for strings in top.values[-top.index :]:
                 self._hide(strings)
+        if (
+            top.function == "concat_ws"
+            and top.index == 0
+            and condition.last == "LITERAL"
+            and _JOINS.search(condition.name)
+        ):
+            top.function = "map"
         top.named = self._names_next(condition)
         if not top.is_query or top.clause == "SELECT":
             top.has_secret = top.has_secret or condition.has_secret

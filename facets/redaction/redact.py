@@ -19,12 +19,13 @@ from openlineage_pyspark.facets.model.run import Engine, Failure, RedactedState,
 from openlineage_pyspark.facets.redaction.errors import redact_message
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.redaction.rows import without_rows
-from openlineage_pyspark.facets.redaction.sql import SqlText, redact_sql
+from openlineage_pyspark.facets.redaction.sql import MASK, SqlText, redact_sql
 from openlineage_pyspark.facets.redaction.text import redact_text, without_values
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
 from openlineage_pyspark.facets.urls import REDACTED
 
 _MOST_SHOWN = 10_000
+_SCRIPTS = (".py", ".pyc", ".zip", ".egg")
 
 
 @attrs.frozen
@@ -181,15 +182,29 @@ def _strings_redacted(value: object, redaction: Redaction) -> object:
 
 def _submission(submission: Submission, redaction: Redaction) -> Submission:
     """Redact a command word by word: what a word says may depend on the one before it."""
-    words = submission.command
+    words = submission.command if not redaction.mask_literals else _masked(submission.command)
     before = ("", *words)
     shown = [_word(word, option, redaction) for word, option in zip(words, before, strict=False)]
     whole = redaction.text(" ".join(shown))
     if whole != " ".join(shown):
         shown = [word if word in whole else REDACTED for word in shown]
     folder = redaction.text(submission.folder)
-    is_redacted = submission.redacted or tuple(shown) != words
+    is_redacted = submission.redacted or tuple(shown) != submission.command
     return attrs.evolve(submission, command=tuple(shown), folder=folder, redacted=is_redacted)
+
+
+def _masked(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command in which `?` stands for what the script is told, apart from the names of options."""
+    before = ("", *words)
+    script = next((at for at, word in enumerate(words) if word.endswith(_SCRIPTS) or before[at] == "-m"), 0)
+    return (*words[: script + 1], *map(_masked_word, words[script + 1 :]))
+
+
+def _masked_word(word: str) -> str:
+    name, sign, _ = word.partition("=")
+    if not name.startswith("--"):
+        return MASK
+    return f"{name}={MASK}" if sign else name
 
 
 def _word(word: str, before: str, redaction: Redaction) -> str:

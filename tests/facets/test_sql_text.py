@@ -153,6 +153,7 @@ def test_a_number_beside_the_name_of_a_secret_is_hidden_in_a_text_without_any_ot
         "SELECT 'token: ' || lower('s3cr3t')",
         "SELECT concat('Bearer ', 's3cr3t'), concat('Authorization: Basic ', 's3cr3t')",
         "SELECT format_string('Bearer %s', 's3cr3t'), printf('a=%s&pwd=%s', b, 's3cr3t')",
+        "SELECT concat_ws('=', 'password', 's3cr3t'), concat_ws(': ', 'a', 'b', 'token', lower('s3cr3t'))",
         "SELECT stack(1, 'bo', 's3cr3t') AS (user, password)",
         "SELECT a FROM t LATERAL VIEW stack(1, 'bo', 's3cr3t') x AS user, password",
     ],
@@ -163,6 +164,7 @@ def test_a_string_that_another_one_begins_is_hidden_and_so_is_one_of_several_col
 
 def test_a_string_behind_another_one_that_begins_no_secret_stays():
     text = "SELECT concat('a=', 'x'), 'count: ' || 'x', format_string('%s=%s', 'x', a), stack(1, 'x') AS (a, b)"
+    text += ", concat_ws(', ', 'password', 'x'), concat_ws('=', 'a', 'x')"
     assert shown(text) == text
 
 

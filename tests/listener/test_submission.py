@@ -36,13 +36,13 @@ def test_a_command_that_can_not_be_known_is_none(parent: list[str]) -> None:
     assert started_by(parent, ["python3", "app.py"], {}) == ()
 
 
-def shown(*words: str, known: tuple[str, ...] = ()) -> Submission:
+def shown(*words: str, known: tuple[str, ...] = (), mask: bool = False) -> Submission:
     time = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
     state = RunState(
         "START", time, "r", Job("n", "j", "APPLICATION", "NONE"), Engine("4.3"),
         submission=Submission(words, "/jobs", "client"),
     )  # fmt: skip
-    found = redacted(state, Redaction(known=known)).submission
+    found = redacted(state, Redaction(known=known, mask_literals=mask)).submission
     assert found is not None
     return found
 
@@ -88,3 +88,20 @@ def test_the_facet_tells_the_command() -> None:
         "deployMode": "client",
         "redacted": False,
     }
+
+
+@pytest.mark.parametrize(
+    ("words", "masked"),
+    [
+        (
+            ("spark-submit", "--conf", "a=b", "app.py", "--day=2026-01-02", "--dry", "x = 'y'", "-n", "4711"),
+            ("spark-submit", "--conf", "a=b", "app.py", "--day=?", "--dry", "?", "?", "?"),
+        ),
+        (("python", "-m", "jobs.load", "4711"), ("python", "-m", "jobs.load", "?")),
+        (("run", "4711"), ("run", "?")),
+    ],
+)
+def test_where_literals_are_masked_so_are_the_arguments_of_the_script(
+    words: tuple[str, ...], masked: tuple[str, ...]
+) -> None:
+    assert shown(*words, mask=True) == Submission(masked, "/jobs", "client", redacted=True)
