@@ -32,7 +32,7 @@ from openlineage_pyspark.facets.model.lineage import (
 from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, AttributeRef, Operator, Plan, Value
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
-from openlineage_pyspark.facets.trace.composed import Composer
+from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer
 from openlineage_pyspark.facets.trace.expressions import Code, called_code
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Sources, Trace
@@ -71,7 +71,8 @@ class PlanLineage:
         scanned: exprId of a leaf's attribute -> its dataset; the row counts of scans are assigned with it.
         results: exprId of the plan's own output -> its source columns, and ROWS -> the influences on all rows; later
             plans may read rows under these ids.
-        texts: exprId of the plan's own output -> its composed text; empty if texts are not composed.
+        texts: exprId of the plan's own output -> its composed text; empty if texts are not composed. They are composed
+            when the first one is asked for, since few plans have rows that later plans read.
         columns: the lineage of the plan's own output; None unless it is a query.
         gaps: operators, commands and relations without a rule, and parts that were cut.
         operators: the number of operators in the plan.
@@ -335,10 +336,8 @@ class _Analysis:
             return None
         return "" if kind is Kind.IDENTITY else self._composer.step(last, origin)
 
-    def _texts(self, query: int | None) -> dict[int, str]:
-        if query is None or self._composer is None:
-            return {}
-        return {output.id: self._composer.column(query, output.id) for output in self.plan.operators[query].output}
+    def _texts(self, query: int | None) -> Mapping[int, str]:
+        return {} if query is None or self._composer is None else ColumnTexts(self._composer, self.plan, query)
 
     def _source_name(self, origin: Origin) -> str:
         """Return the text for a column of a leaf: the name of its table and its own name."""

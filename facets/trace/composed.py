@@ -9,11 +9,11 @@ out of it, the innermost first, is shown as `...`. Nothing recurses, and the wor
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from openlineage_pyspark.facets.model.lineage import Computation, Kind, Step
-from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, ExpressionRef, Mention, Value
+from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, ExpressionRef, Mention, Plan, Value
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.expressions import uses
 from openlineage_pyspark.facets.trace.operators import Definition, Passed
@@ -109,6 +109,7 @@ class Composer:
         self._plan = trace.plan
         self._name_of = name_of
         self._texts: dict[tuple[Computation, Origin | None], str] = {}
+        self._names: dict[int, str] = {}
         self._definitions: dict[tuple[int, int], dict[_Parts, Definition]] = {}
         self._branches: dict[tuple[int, int], dict[Origin | int, _Parts]] = {}
         self._chosen = False
@@ -273,7 +274,44 @@ class Composer:
         return known.name if known is not None else ""
 
     def _plain_name(self, id_: int) -> str:
-        return name_text(quoted_name(self._name(id_))) or CUT
+        known = self._names.get(id_)
+        if known is None:
+            known = self._names[id_] = name_text(quoted_name(self._name(id_))) or CUT
+        return known
+
+
+class ColumnTexts(Mapping[int, str]):
+    """The composed texts of an operator's columns by exprId, which are composed when the first one is asked for."""
+
+    def __init__(self, composer: Composer, plan: Plan, operator: int) -> None:
+        """
+        Prepare the texts; nothing is composed yet.
+
+        Args:
+            composer: composes them; it is kept only until it has.
+            plan: the plan of the operator.
+            operator: the index of the operator.
+        """
+        self._ids = tuple(column.id for column in plan.operators[operator].output)
+        self._operator = operator
+        self._composer: Composer | None = composer
+        self._texts: dict[int, str] = {}
+
+    def __getitem__(self, id_: int) -> str:
+        return self._composed()[id_]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._composed())
+
+    def __len__(self) -> int:
+        return len(self._composed())
+
+    def _composed(self) -> dict[int, str]:
+        if self._composer is not None:
+            self._texts = {id_: self._composer.column(self._operator, id_) for id_ in self._ids}
+            # The plan is not needed any longer.
+            self._composer = None
+        return self._texts
 
 
 def _is_sensitive(name: str) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-import attrs
 from openlineage_pyspark.facets.model.lineage import Certainty, Computation, Kind, Step, compose
 from openlineage_pyspark.facets.model.plan import (
     WITH_CTE,
@@ -32,8 +31,7 @@ ROWS = -1
 """Takes the place of an exprId, for the dataset-level, INDIRECT influences on an operator's rows."""
 
 
-@attrs.frozen(order=True)
-class Origin:
+class Origin(NamedTuple):
     """A column of a leaf operator: the operator's index and the attribute's exprId."""
 
     operator: int
@@ -90,6 +88,7 @@ class Trace:
         self._has_call_sites = any(expression.call_site for expression in plan.expressions)
         self._call_sites: dict[int, dict[str, str]] = {}
         self._paths: dict[tuple[int, _Jumps], tuple[str, ...]] = {}
+        self._texts: dict[int, str] = {}
 
     def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
         """
@@ -203,18 +202,17 @@ class Trace:
         """Return the indices of the top operators of the subqueries in expressions."""
         found: list[int] = []
         seen: set[int] = set()
-        stack = [r for value in values for r in references(value) if isinstance(r, ExpressionRef)]
+        stack = [r for r in references(values) if isinstance(r, ExpressionRef)]
         while stack:
             reference = stack.pop()
             if reference.index in seen:
                 continue
             seen.add(reference.index)
-            for value in self.plan.expressions[reference.index].arguments.values():
-                for r in references(value):
-                    if isinstance(r, OperatorRef):
-                        found.append(r.index)
-                    elif isinstance(r, ExpressionRef):
-                        stack.append(r)
+            for r in references(self.plan.expressions[reference.index].arguments.values()):
+                if isinstance(r, OperatorRef):
+                    found.append(r.index)
+                elif isinstance(r, ExpressionRef):
+                    stack.append(r)
         return found
 
     def _solve(self, wanted: _Cell) -> Sources:
@@ -299,7 +297,7 @@ class Trace:
             return ""
         known = self._call_sites.get(operator)
         if known is None:
-            held = (r for value in self.plan.operators[operator].arguments.values() for r in references(value))
+            held = references(self.plan.operators[operator].arguments.values())
             made = (r for r in held if isinstance(r, ExpressionRef) and self.plan.expressions[r.index].call_site)
             known = self._call_sites[operator] = {self._text(r): self.plan.expressions[r.index].call_site for r in made}
         return known.get(text, "")
@@ -497,9 +495,14 @@ class Trace:
         return self._holders.get(operator)
 
     def _text(self, value: Value) -> str:
-        text = own_text(self.plan.expressions[value.index].sql) if isinstance(value, ExpressionRef) else ""
-        # PIVOT wraps the user's aggregate in expressions of its own.
-        return "" if text.startswith(("`__pivot_", "pivotfirst(")) else text
+        if not isinstance(value, ExpressionRef):
+            return ""
+        known = self._texts.get(value.index)
+        if known is None:
+            text = own_text(self.plan.expressions[value.index].sql)
+            # PIVOT wraps the user's aggregate in expressions of its own.
+            known = self._texts[value.index] = "" if text.startswith(("`__pivot_", "pivotfirst(")) else text
+        return known
 
 
 def _kinds(values: Mapping[_Cell, Sources]) -> dict[_Cell, dict[Origin, dict[Kind, str]]]:

@@ -123,7 +123,7 @@ class _Decoding:
         name, simple, _, _ = self._classes[node[0]]
         output: tuple[Output, ...] = ()
         if isinstance(node[1], list):
-            output = tuple(self._output(item) for item in node[1] if item is not None)
+            output = tuple([self._output(item) for item in node[1] if item is not None])
         return Operator(simple, name, self._arguments(node), output)
 
     def _output(self, item: Any) -> Output:
@@ -148,26 +148,24 @@ class _Decoding:
         )
 
     def _value(self, raw: Any) -> Value:
-        if raw is None or isinstance(raw, (bool, str)):
+        if isinstance(raw, dict):
+            # Most objects are these.
+            return self._places[raw["r"]] if "r" in raw else self._object(raw)
+        if raw is None or isinstance(raw, (str, bool)):
             return raw
         if isinstance(raw, int):
             known = self._references.get(raw)
             if known is None:
                 known = self._references[raw] = AttributeRef(raw)
             return known
-        if isinstance(raw, list):
-            return tuple(self._value(item) for item in raw)
-        return self._object(raw)
+        return tuple([self._value(item) for item in raw])
 
     def _object(self, raw: Mapping[str, Any]) -> Value:
-        if "r" in raw:
-            place: OperatorRef | ExpressionRef = self._places[raw["r"]]
-            return place
         if "n" in raw:
             number = raw["n"]
             return int(number) if number.lstrip("-").isdigit() else str(number)
         if "o" in raw:
-            return Described(raw["o"], FrozenMap((k, self._value(v)) for k, v in raw.items() if k != "o"))
+            return Described(raw["o"], FrozenMap([(k, self._value(v)) for k, v in raw.items() if k != "o"]))
         if "t" in raw:
             return self._types[int(raw["t"])]
         if "cut" in raw:
@@ -193,8 +191,10 @@ def _sql(raw: str | list[Any] | None) -> str | Sql | None:
     if not isinstance(raw, list):
         return raw
     return tuple(
-        part if isinstance(part, str) else SubqueryText(part[0]) if len(part) == 1 else Mention(part[0], part[1])
-        for part in raw
+        [
+            part if isinstance(part, str) else SubqueryText(part[0]) if len(part) == 1 else Mention(part[0], part[1])
+            for part in raw
+        ]
     )
 
 
