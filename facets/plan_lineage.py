@@ -204,13 +204,17 @@ class _Analysis:
             said = f"could not be read ({problem}): what comes through it is not known"
             self.remarks[Gap(name, said)] = None
         results = self._results(query if streamed is None else streamed)
+        texts = self._texts(query if streamed is None else streamed)
+        # The composer calls this object for the names of sources. In a cycle, the plan would wait for a full collection
+        # of the garbage, and make it slow.
+        self._composer = None
         columns = self._query_lineage(query, results) if query is not None else None
         return PlanLineage(
             inputs=tuple(self.datasets.values()),
             outputs=outputs,
             scanned=self._scanned(reached),
             results=results,
-            texts=self._texts(query if streamed is None else streamed),
+            texts=texts,
             columns=columns,
             gaps=tuple(self.remarks),
             operators=len(plan.operators),

@@ -12,12 +12,19 @@ FILE_METADATA = "_metadata"
 """The column that Spark adds to files on demand (FileSourceMetadataAttribute); it is not a column of the dataset."""
 
 
+_SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
+"""Name of a type in JSON -> its name in SQL, if that is another one."""
+
+
 def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
     """Return the schema of an operator's output."""
+    known = ((column.name, plan.attributes.get(column.id)) for column in operator.output)
     return tuple(
-        field(column.name, plan.attributes[column.id].type, plan.attributes[column.id].comment)
-        for column in operator.output
-        if column.id in plan.attributes and column.name != FILE_METADATA
+        [
+            field(name, attribute.type, attribute.comment)
+            for name, attribute in known
+            if attribute is not None and name != FILE_METADATA
+        ]
     )
 
 
@@ -53,5 +60,5 @@ def _field(name: str, type_: Any, comment: str | None = None) -> Field:
             return Field(name, "map", comment, inner)
         if kind == "udt":
             return Field(name, str(type_.get("pyClass") or type_.get("class") or "udt"), comment)
-    text = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(str(type_), str(type_))
-    return Field(name, text, comment)
+    text = str(type_)
+    return Field(name, _SQL_NAMES.get(text, text), comment)

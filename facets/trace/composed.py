@@ -8,6 +8,7 @@ out of it, the innermost first, is shown as `...`. Nothing recurses, and the wor
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -110,6 +111,8 @@ class Composer:
         self._name_of = name_of
         self._texts: dict[tuple[Computation, Origin | None], str] = {}
         self._names: dict[int, str] = {}
+        # Only those that are the same from every origin.
+        self._expansions: dict[_Hole, _Parts] = {}
         self._definitions: dict[tuple[int, int], dict[_Parts, Definition]] = {}
         self._branches: dict[tuple[int, int], dict[Origin | int, _Parts]] = {}
         self._chosen = False
@@ -149,6 +152,16 @@ class Composer:
         return draft.text()
 
     def _expanded(self, hole: _Hole, origin: Origin | None) -> _Parts:
+        known = self._expansions.get(hole)
+        if known is None:
+            chosen, self._chosen = self._chosen, False
+            known = self._expansion(hole, origin)
+            if not self._chosen:
+                self._expansions[hole] = known
+            self._chosen = self._chosen or chosen
+        return known
+
+    def _expansion(self, hole: _Hole, origin: Origin | None) -> _Parts:
         """Return what an attribute is computed from; its name if that is not known, or must not be shown."""
         seen: set[tuple[int, int]] = set()
         # Without the qualifier, which may be one that Spark has made.
@@ -314,6 +327,7 @@ class ColumnTexts(Mapping[int, str]):
         return self._texts
 
 
+@functools.lru_cache(maxsize=8192)
 def _is_sensitive(name: str) -> bool:
     """Return whether the last part of a name says that it is a secret."""
     return is_secret(name.rpartition(".")[2].strip("`"))

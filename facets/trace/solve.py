@@ -81,7 +81,8 @@ class Trace:
         self._lineages: dict[int, OperatorLineage] = {}
         self._outputs: dict[int, frozenset[int]] = {}
         self._solved: dict[_Cell, Sources] = {}
-        self._followed: dict[tuple[int, int], int] = {}
+        # exprId -> operator -> the operator below it that computes the attribute.
+        self._followed: dict[int, dict[int, int]] = {}
         self._held: dict[int, list[int]] = {}
         self._holders: dict[int, int] | None = None
         self._above: dict[int, int] | None = None
@@ -349,7 +350,7 @@ class Trace:
     def _output(self, operator: int) -> frozenset[int]:
         known = self._outputs.get(operator)
         if known is None:
-            known = self._outputs[operator] = frozenset(o.id for o in self.plan.operators[operator].output)
+            known = self._outputs[operator] = frozenset([o.id for o in self.plan.operators[operator].output])
         return known
 
     def _follow(self, cell: _Cell) -> _Cell:
@@ -357,25 +358,32 @@ class Trace:
         operator, id_, path = cell
         if id_ == ROWS:
             return cell
+        ends = self._followed.get(id_)
         passed: list[int] = []
-        while (known := self._followed.get((operator, id_))) is None:
-            here = self.lineage_of(operator)
-            below: int | None = None
-            if id_ not in here.computes and here.passes_through:
-                only = len(here.passes_through) == 1
-                below = (
-                    here.passes_through[0]
-                    if only
-                    else next((p for p in here.passes_through if id_ in self._output(p)), None)
-                )
+        while ends is None or operator not in ends:
+            below = self._passed_from(operator, id_)
             if below is None:
-                known = operator
                 break
             passed.append(operator)
             operator = below
+        else:
+            operator = ends[operator]
         if len(passed) > _SHORT:
-            self._followed.update(((above, id_), known) for above in passed)
-        return (known, id_, path)
+            self._followed.setdefault(id_, {}).update(dict.fromkeys(passed, operator))
+        return (operator, id_, path)
+
+    def _passed_from(self, operator: int, id_: int) -> int | None:
+        """Return the operator from which one passes an attribute through; None if it is a leaf or computes it."""
+        here = self._lineages.get(operator) or self.lineage_of(operator)
+        below = here.passes_through
+        if not below or id_ in here.computes:
+            return None
+        if len(below) == 1:
+            return below[0]
+        for each in below:
+            if id_ in (self._outputs.get(each) or self._output(each)):
+                return each
+        return None
 
     def _hops(self, cell: _Cell) -> list[_Hop]:
         operator, id_, path = cell

@@ -73,7 +73,7 @@ class _Decoding:
         self._places: list[OperatorRef | ExpressionRef] = []
         self._broken: list[str] = []
         self._references: dict[int, AttributeRef] = {}
-        self._outputs: dict[int, Output] = {}
+        self._outputs = {id_: Output(id_, attribute.name) for id_, attribute in self._attributes.items()}
         self._same_as_child: set[int] = set()
 
     def plan(self) -> Plan:
@@ -123,16 +123,9 @@ class _Decoding:
         name, simple, _, _ = self._classes[node[0]]
         output: tuple[Output, ...] = ()
         if isinstance(node[1], list):
-            output = tuple([self._output(item) for item in node[1] if item is not None])
+            known = self._outputs
+            output = tuple([known[o] if isinstance(o, int) else Output(o[0], o[1]) for o in node[1] if o is not None])
         return Operator(simple, name, self._arguments(node), output)
-
-    def _output(self, item: Any) -> Output:
-        if not isinstance(item, int):
-            return Output(item[0], item[1])
-        known = self._outputs.get(item)
-        if known is None:
-            known = self._outputs[item] = Output(item, self._attributes[item].name)
-        return known
 
     def _expression(self, node: list[Any]) -> Expression:
         extra = node[3]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import gc
+import weakref
 
 import attrs
 import pytest
@@ -204,3 +206,17 @@ def test_the_texts_of_a_plans_columns_are_composed_when_the_first_one_is_asked_f
     often = len(named)
     assert texts[4] == "f(abs(t.1))"
     assert len(named) == often
+
+
+def test_a_plan_is_freed_as_soon_as_its_lineage_and_the_texts_of_its_columns_are_known() -> None:
+    """Without a collection of garbage, which takes longer the more of it there is."""
+    plan = projections(("top", ("abs(", Mention(1, "a"), ")"), (1,)))
+    kept = weakref.ref(plan)
+    gc.disable()
+    try:
+        found = lineage_of_plan(plan, SESSION, memory())
+        assert found.texts[3] == "abs(t.a)"
+        del plan
+        assert kept() is None
+    finally:
+        gc.enable()
