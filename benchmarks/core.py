@@ -112,7 +112,7 @@ def _milliseconds(part: Callable[[], Any], clock: Callable[[], float], times: in
     return 1000 * median(found)
 
 
-def _java_clock(spark: Any) -> Callable[[], float]:
+def java_clock(spark: Any) -> Callable[[], float]:
     """Return a clock of the processor time, in seconds, of the JVM thread that serves this one."""
     threads = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
     return lambda: float(threads.getCurrentThreadCpuTime()) / 1e9
@@ -167,7 +167,7 @@ def main() -> None:
                 print(f"\n{name}: {WORKLOADS[name].about}")
                 _profile(parts, options.times)
                 continue
-            clocks = {"encode": _java_clock(spark)}
+            clocks = {"encode": java_clock(spark)}
             figures = [
                 f"{_milliseconds(parts[part], clocks.get(part, time.thread_time), options.times):.1f}"
                 for part in _PARTS
