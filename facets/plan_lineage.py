@@ -518,8 +518,12 @@ def _is_made_by(operator: str, kinds: Mapping[Kind, Way]) -> bool:
 def _edges(found: SourceKinds) -> tuple[Edge, ...]:
     return tuple(
         Edge(dataset, name, tuple(sorted(_transformations(kinds))))
-        for (dataset, name), kinds in sorted(found.items(), key=lambda item: item[0])
+        for (dataset, name), kinds in sorted(found.items(), key=lambda item: _order(*item[0]))
     )
+
+
+def _order(dataset: Identifier, name: str) -> tuple[str, str, str]:
+    return dataset.namespace, dataset.name, name
 
 
 def _transformations(kinds: Mapping[Kind, Way]) -> list[Transformation]:

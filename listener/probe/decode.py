@@ -32,6 +32,8 @@ from openlineage_pyspark.facets.model.plan import (
 )
 
 _MISSING = Expression("Missing", {})
+_OF_NODE = frozenset(("id", "n", "t", "s", "c", "broken"))
+"""What a node says of itself, besides its arguments and its readings."""
 
 
 def decode_plan(encoded: str | Mapping[str, Any], place: Callable[[str], str] = lambda _site: "") -> Plan:
@@ -112,11 +114,12 @@ class _Decoding:
     def _arguments(self, node: list[Any]) -> FrozenMap[str, Value]:
         fields = self._classes[node[0]][3]
         arguments = {name: self._value(value) for name, value in zip(fields, node[2], strict=False)}
-        for name, value in node[3].items():
-            if name not in ("id", "n", "t", "s", "c", "broken"):
-                arguments[name] = self._value(value)
-        if "broken" in node[3]:
-            self._broken.append(f"{self._classes[node[0]][0]}: {node[3]['broken']}")
+        if node[3]:
+            for name, value in node[3].items():
+                if name not in _OF_NODE:
+                    arguments[name] = self._value(value)
+            if "broken" in node[3]:
+                self._broken.append(f"{self._classes[node[0]][0]}: {node[3]['broken']}")
         return FrozenMap(arguments)
 
     def _operator(self, node: list[Any]) -> Operator:
