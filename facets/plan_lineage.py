@@ -473,8 +473,7 @@ class _Analysis:
         found: dict[int, Identifier] = {}
         for at in reached:
             for id_, columns in self._relations.get(at, NO_DATASETS).columns.items():
-                datasets = {column.dataset for column in columns}
-                if len(datasets) == 1:
+                if len(columns) == 1 or len({column.dataset for column in columns}) == 1:
                     found[id_] = columns[0].dataset
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -37,7 +38,7 @@ def field(name: str, type_: str, comment: str | None = None) -> Field:
         type_: `DataType.catalogString` of an atomic type, `DataType.json` of a complex one.
         comment: the column's comment.
     """
-    return _field(name, json.loads(type_) if type_.startswith("{") else type_, comment)
+    return _field(name, json.loads(type_), comment) if type_.startswith("{") else _atomic(name, type_, comment)
 
 
 def schema_fields(type_json: str | None) -> tuple[Field, ...]:
@@ -60,5 +61,10 @@ def _field(name: str, type_: Any, comment: str | None = None) -> Field:
             return Field(name, "map", comment, inner)
         if kind == "udt":
             return Field(name, str(type_.get("pyClass") or type_.get("class") or "udt"), comment)
-    text = str(type_)
-    return Field(name, _SQL_NAMES.get(text, text), comment)
+    return _atomic(name, str(type_), comment)
+
+
+# An application reads the same columns again and again.
+@functools.lru_cache(maxsize=4096)
+def _atomic(name: str, type_: str, comment: str | None) -> Field:
+    return Field(name, _SQL_NAMES.get(type_, type_), comment)
