@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import cProfile
 import datetime
+import itertools
 import json
 import pstats
 import sys
@@ -26,7 +27,7 @@ from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
-from openlineage_pyspark.facets.model.run import Engine, RedactedState, RunReference
+from openlineage_pyspark.facets.model.run import Engine, RunReference, RunState
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.listener.guard import Guard
@@ -42,7 +43,7 @@ from pyspark.sql import SparkSession
 from workloads import WORKLOADS, Scene
 
 _HERE = Path(__file__).resolve().parent
-_PARTS = ("encode", "parse", "decode", "understand", "describe", "serialise")
+_PARTS = ("encode", "parse", "decode", "understand", "redact", "describe", "serialise")
 
 
 @attrs.frozen
@@ -54,17 +55,17 @@ class Sample:
         java_plan: the analyzed plan in the JVM.
         encoded: the plan as text, as the probe encodes it.
         parsed: the same text, parsed.
-        state: the redacted state of the run at its START.
+        state: the state of the run at its START, not redacted.
     """
 
     java_plan: Any
     encoded: str
     parsed: dict[str, Any]
-    state: RedactedState
+    state: RunState
 
 
-def _state(parsed: dict[str, Any]) -> RedactedState:
-    """Return the state that the listener derives from a plan."""
+def _state(parsed: dict[str, Any], statement: str) -> RunState:
+    """Return the state that the listener derives from the plan of a statement."""
     started = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
     run = RunReference("01900000-0000-7000-8000-000000000000", "default", "core")
     application = Application("local-1", started, "default", "core", run, run, Engine("4", (), ()))
@@ -73,7 +74,7 @@ def _state(parsed: dict[str, Any]) -> RedactedState:
     states = pipeline.states(parse(json.dumps(record)))
     if len(states) != 1:
         raise RuntimeError(f"a statement gave {len(states)} states of runs, not the START alone")
-    return redacted(states[0], Redaction())
+    return attrs.evolve(states[0], job=attrs.evolve(states[0].job, sql=statement))
 
 
 def _samples(name: str, scene: Scene, probe: Probe) -> list[Sample]:
@@ -84,7 +85,7 @@ def _samples(name: str, scene: Scene, probe: Probe) -> list[Sample]:
         java_plan = analyzed_plan(scene.spark, statement)
         encoded = probe.encode(java_plan, scene.spark._jsparkSession)
         parsed = json.loads(encoded)
-        samples.append(Sample(java_plan, encoded, parsed, _state(parsed)))
+        samples.append(Sample(java_plan, encoded, parsed, _state(parsed, statement)))
     return samples
 
 
@@ -92,13 +93,17 @@ def _parts(samples: list[Sample], probe: Probe, java_session: Any) -> dict[str, 
     """Return each part as a function that processes all statements of a workload."""
     session, options = Session("/warehouse", None, "in-memory"), EventOptions()
     plans = [decode_plan(sample.parsed) for sample in samples]
-    events = [build_event(sample.state, options) for sample in samples]
+    states = [redacted(sample.state, Redaction()) for sample in samples]
+    events = [build_event(state, options) for state in states]
+    # A text is redacted once: with the same values to hide, the second time would show nothing.
+    hidden = (Redaction(known=(f"the value of round {at}",)) for at in itertools.count())
     return {
         "encode": lambda: [probe.encode(sample.java_plan, java_session) for sample in samples],
         "parse": lambda: [json.loads(sample.encoded) for sample in samples],
         "decode": lambda: [decode_plan(sample.parsed) for sample in samples],
         "understand": lambda: [lineage_of_plan(plan, session) for plan in plans],
-        "describe": lambda: [build_event(sample.state, options) for sample in samples],
+        "redact": lambda: [redacted(sample.state, next(hidden)) for sample in samples],
+        "describe": lambda: [build_event(state, options) for state in states],
         "serialise": lambda: [serialise(event) for event in events],
     }
 
@@ -112,14 +117,14 @@ def _milliseconds(part: Callable[[], Any], clock: Callable[[], float], times: in
     return 1000 * median(found)
 
 
-def _java_clock(spark: Any) -> Callable[[], float]:
+def java_clock(spark: Any) -> Callable[[], float]:
     """Return a clock of the processor time, in seconds, of the JVM thread that serves this one."""
     threads = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
     return lambda: float(threads.getCurrentThreadCpuTime()) / 1e9
 
 
 def _profile(parts: dict[str, Callable[[], Any]], times: int) -> None:
-    for name in ("decode", "understand", "describe", "serialise"):
+    for name in ("decode", "understand", "redact", "describe", "serialise"):
         profile = cProfile.Profile(time.thread_time)
         profile.enable()
         for _ in range(times):
@@ -167,7 +172,7 @@ def main() -> None:
                 print(f"\n{name}: {WORKLOADS[name].about}")
                 _profile(parts, options.times)
                 continue
-            clocks = {"encode": _java_clock(spark)}
+            clocks = {"encode": java_clock(spark)}
             figures = [
                 f"{_milliseconds(parts[part], clocks.get(part, time.thread_time), options.times):.1f}"
                 for part in _PARTS

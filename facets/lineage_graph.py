@@ -86,8 +86,7 @@ def operators_of(plan: Plan) -> tuple[OperatorNode, ...]:
     held = {
         reference.index
         for expression in plan.expressions
-        for value in expression.arguments.values()
-        for reference in references(value)
+        for reference in references(expression.arguments.values())
         if isinstance(reference, OperatorRef)
     }
     found = []

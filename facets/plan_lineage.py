@@ -33,7 +33,7 @@ from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, AttributeRef, Ope
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
 from openlineage_pyspark.facets.redaction.names import is_secret
-from openlineage_pyspark.facets.trace.composed import Composer
+from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer
 from openlineage_pyspark.facets.trace.expressions import Code, called_code
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Sources, Trace
@@ -72,7 +72,8 @@ class PlanLineage:
         scanned: exprId of a leaf's attribute -> its dataset; the row counts of scans are assigned with it.
         results: exprId of the plan's own output -> its source columns, and ROWS -> the influences on all rows; later
             plans may read rows under these ids.
-        texts: exprId of the plan's own output -> its composed text; empty if texts are not composed.
+        texts: exprId of the plan's own output -> its composed text; empty if texts are not composed. They are composed
+            when the first one is asked for, since few plans have rows that later plans read.
         columns: the lineage of the plan's own output; None unless it is a query.
         gaps: operators, commands and relations without a rule, and parts that were cut.
         operators: the number of operators in the plan.
@@ -150,7 +151,7 @@ class _Analysis:
         self.session = session
         self.memory = memory
         self.trace = Trace(plan)
-        self._composer = Composer(self.trace, self._source_name)
+        self._composer: Composer | None = Composer(self.trace, self._source_name)
         self._is_composed = composed
         self._names: dict[Identifier, str] | None = None
         self._remembered_texts: dict[int, str] = {}
@@ -205,13 +206,17 @@ class _Analysis:
             said = f"could not be read ({problem}): what comes through it is not known"
             self.remarks[Gap(name, said)] = None
         results = self._results(query if streamed is None else streamed)
+        texts = self._texts(query if streamed is None else streamed)
+        # The composer calls this object for the names of sources. In a cycle, the plan would wait for a full collection
+        # of the garbage, and make it slow.
+        self._composer = None
         columns = self._query_lineage(query, results) if query is not None else None
         return PlanLineage(
             inputs=tuple(self.datasets.values()),
             outputs=outputs,
             scanned=self._scanned(reached),
             results=results,
-            texts=self._texts(query if streamed is None else streamed),
+            texts=texts,
             columns=columns,
             gaps=tuple(self.remarks),
             operators=len(plan.operators),
@@ -333,21 +338,22 @@ class _Analysis:
 
     def _text(self, kind: Kind, last: Step | None, origin: Origin) -> str | None:
         """Return the composed text of a way; empty for a plain copy, and None if texts are not composed."""
-        if not self._is_composed:
+        if self._composer is None or not self._is_composed:
             return None
         return "" if kind is Kind.IDENTITY else self._composer.step(last, origin)
 
     def _behind(self, column: Assigned, command: int) -> tuple[str, ...]:
         """Return the texts that compute a column that is written, if its name says that it is a secret."""
-        if not is_secret(column.name):
+        if self._composer is None or not is_secret(column.name):
             return ()
-        found = (self._composer.behind(part.value, part.scope, command) for part in column.values)
+        composer = self._composer
+        found = (composer.behind(part.value, part.scope, command) for part in column.values)
         return tuple(dict.fromkeys(text for texts in found for text in texts))
 
-    def _texts(self, query: int | None) -> dict[int, str]:
-        if query is None or not self._is_composed:
+    def _texts(self, query: int | None) -> Mapping[int, str]:
+        if query is None or self._composer is None or not self._is_composed:
             return {}
-        return {output.id: self._composer.column(query, output.id) for output in self.plan.operators[query].output}
+        return ColumnTexts(self._composer, self.plan, query)
 
     def _source_name(self, origin: Origin) -> str:
         """Return the text for a column of a leaf: the name of its table and its own name."""
@@ -479,8 +485,7 @@ class _Analysis:
         found: dict[int, Identifier] = {}
         for at in reached:
             for id_, columns in self._relations.get(at, NO_DATASETS).columns.items():
-                datasets = {column.dataset for column in columns}
-                if len(datasets) == 1:
+                if len(columns) == 1 or len({column.dataset for column in columns}) == 1:
                     found[id_] = columns[0].dataset
         return found
 
@@ -524,8 +529,12 @@ def _is_made_by(operator: str, kinds: Mapping[Kind, Way]) -> bool:
 def _edges(found: SourceKinds) -> tuple[Edge, ...]:
     return tuple(
         Edge(dataset, name, tuple(sorted(_transformations(kinds))))
-        for (dataset, name), kinds in sorted(found.items(), key=lambda item: item[0])
+        for (dataset, name), kinds in sorted(found.items(), key=lambda item: _order(*item[0]))
     )
+
+
+def _order(dataset: Identifier, name: str) -> tuple[str, str, str]:
+    return dataset.namespace, dataset.name, name
 
 
 def _transformations(kinds: Mapping[Kind, Way]) -> list[Transformation]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator
-
-import attrs
+from typing import NamedTuple
 
 
 class TokenKind(enum.Enum):
@@ -26,8 +25,7 @@ class TokenKind(enum.Enum):
     SIGN = "anything else: one character, or the arrow of a named argument (=>)"
 
 
-@attrs.frozen
-class Token:
+class Token(NamedTuple):
     """
     One token.
 
@@ -59,6 +57,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BRACKET = re.compile(r"/\*|\*/")
+_KINDS = {kind.name: kind for kind in TokenKind} | {"open": TokenKind.COMMENT, "dollar": TokenKind.STRING}
+"""Name of an alternative -> the kind of its tokens."""
 
 
 def tokens(text: str) -> Iterator[Token]:
@@ -71,16 +71,16 @@ def tokens(text: str) -> Iterator[Token]:
     at = 0
     # Any character matches SIGN, so there is a match until the end.
     while (found := _TOKEN.match(text, at)) is not None:
-        kind, end, whole = found.lastgroup or "SIGN", found.end(), True
-        if kind == "open":
-            kind, (end, whole) = "COMMENT", _end_of_comment(text, at)
-        elif kind == "dollar":
+        name, end, whole = found.lastgroup or "SIGN", found.end(), True
+        if name == "open":
+            end, whole = _end_of_comment(text, at)
+        elif name == "dollar":
             close = text.find(found.group(), end)
-            kind, whole = "STRING", close >= 0
+            whole = close >= 0
             end = close + len(found.group()) if whole else len(text)
-        elif kind in ("STRING", "NAME"):
+        elif name in ("STRING", "NAME"):
             whole = end < len(text) or _is_closed(found.group())
-        yield Token(TokenKind[kind], text[at:end], whole)
+        yield Token(_KINDS[name], text[at:end], whole)
         at = end
 
 

@@ -131,7 +131,7 @@ def by_name(operator: Operator, *datasets: Dataset) -> Relation:
         datasets: the datasets that it reads; each of them has all columns.
     """
     columns = {
-        output.id: tuple(Column(dataset.identifier, output.name) for dataset in datasets)
+        output.id: tuple([Column(dataset.identifier, output.name) for dataset in datasets])
         for output in operator.output
         if output.name != FILE_METADATA
     }

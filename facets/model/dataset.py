@@ -23,7 +23,7 @@ class Field:
     fields: tuple[Field, ...] = ()
 
 
-@attrs.frozen(order=True)
+@attrs.frozen(order=True, cache_hash=True)
 class Identifier:
     """The identity of a dataset by OpenLineage's naming specification: namespace and name."""
 

@@ -106,7 +106,8 @@ class Certainty(enum.IntEnum):
         return self.name.lower()
 
 
-@attrs.frozen
+# It is looked up for each way of the value that it computes.
+@attrs.frozen(cache_hash=True)
 class Computation:
     """
     Where a plan computes a value.

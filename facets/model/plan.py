@@ -8,7 +8,7 @@ and printing work for fifty thousand nodes too. An attribute is referred to by i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 
 import attrs
@@ -210,8 +210,8 @@ class Operator:
 
     @children.default
     def _children(self) -> tuple[int, ...]:
-        found = (reference for value in self.arguments.values() for reference in references(value))
-        return tuple(reference.index for reference in found if isinstance(reference, OperatorRef))
+        found = references(self.arguments.values())
+        return tuple([reference.index for reference in found if isinstance(reference, OperatorRef)])
 
     def operator(self, name: str) -> int | None:
         """Return the index of the operator in that argument."""
@@ -283,16 +283,28 @@ def expression_name(class_name: str) -> str:
     return simple_name(class_name) if class_name.startswith(_CATALYST) else class_name
 
 
-def references(value: Value) -> Iterator[OperatorRef | ExpressionRef | AttributeRef]:
-    """Yield the references to tree nodes and attributes in an argument, in order."""
-    if isinstance(value, (OperatorRef, ExpressionRef, AttributeRef)):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from references(item)
-    elif isinstance(value, Described):
-        for item in value.values.values():
-            yield from references(item)
+_HOLDS_NOTHING = frozenset((type(None), str, CutText, bool, int, Keys))
+"""The types of arguments without references."""
+
+
+def references(values: Iterable[Value]) -> list[OperatorRef | ExpressionRef | AttributeRef]:
+    """Return the references to tree nodes and attributes in some arguments, in order."""
+    found: list[OperatorRef | ExpressionRef | AttributeRef] = []
+    _collect(values, found)
+    return found
+
+
+def _collect(values: Iterable[Value], found: list[OperatorRef | ExpressionRef | AttributeRef]) -> None:
+    # Every argument of a plan comes through here several times: generators would take twice as long.
+    for value in values:
+        if type(value) in _HOLDS_NOTHING:
+            continue
+        if isinstance(value, (OperatorRef, ExpressionRef, AttributeRef)):
+            found.append(value)
+        elif isinstance(value, tuple):
+            _collect(value, found)
+        elif isinstance(value, Described):
+            _collect(value.values.values(), found)
 
 
 def common_id(expression: Expression) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -12,12 +13,19 @@ FILE_METADATA = "_metadata"
 """The column that Spark adds to files on demand (FileSourceMetadataAttribute); it is not a column of the dataset."""
 
 
+_SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
+"""Name of a type in JSON -> its name in SQL, if that is another one."""
+
+
 def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
     """Return the schema of an operator's output."""
+    known = ((column.name, plan.attributes.get(column.id)) for column in operator.output)
     return tuple(
-        field(column.name, plan.attributes[column.id].type, plan.attributes[column.id].comment)
-        for column in operator.output
-        if column.id in plan.attributes and column.name != FILE_METADATA
+        [
+            field(name, attribute.type, attribute.comment)
+            for name, attribute in known
+            if attribute is not None and name != FILE_METADATA
+        ]
     )
 
 
@@ -30,7 +38,7 @@ def field(name: str, type_: str, comment: str | None = None) -> Field:
         type_: `DataType.catalogString` of an atomic type, `DataType.json` of a complex one.
         comment: the column's comment.
     """
-    return _field(name, json.loads(type_) if type_.startswith("{") else type_, comment)
+    return _field(name, json.loads(type_), comment) if type_.startswith("{") else _atomic(name, type_, comment)
 
 
 def schema_fields(type_json: str | None) -> tuple[Field, ...]:
@@ -53,5 +61,10 @@ def _field(name: str, type_: Any, comment: str | None = None) -> Field:
             return Field(name, "map", comment, inner)
         if kind == "udt":
             return Field(name, str(type_.get("pyClass") or type_.get("class") or "udt"), comment)
-    text = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(str(type_), str(type_))
-    return Field(name, text, comment)
+    return _atomic(name, str(type_), comment)
+
+
+# An application reads the same columns again and again.
+@functools.lru_cache(maxsize=4096)
+def _atomic(name: str, type_: str, comment: str | None) -> Field:
+    return Field(name, _SQL_NAMES.get(type_, type_), comment)

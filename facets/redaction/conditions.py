@@ -33,6 +33,9 @@ _ENDS = frozenset(
 )
 """Words that end a condition, besides `AND` and `SET`."""
 _COMPARES = frozenset("IN LIKE ILIKE RLIKE REGEXP BETWEEN SIMILAR CONTAINS STARTS ENDS DEFAULT GENERATED".split())
+_NOTED = frozenset("AS IS NOT HASH COMMENT NULL BY IMMEDIATE".split())
+_KEYWORDS = frozenset("CASE END AND SET DISTINCT IDENTIFIED".split()) | _ENDS | _COMPARES | _NOTED
+"""All words that may have a meaning."""
 _SIGNS = frozenset("= < > ! => ~".split())
 _AWAIT_COLUMNS = frozenset("INTO TABLE VIEW INSERT WITH".split())
 _SOURCES = frozenset("FROM JOIN".split())
@@ -358,6 +361,8 @@ class _Reading:
 
     def _keyword(self, at: int, word: str) -> bool:
         """Read a word that may have a meaning; return whether it has."""
+        if word not in _KEYWORDS:
+            return False
         condition = self._top.condition
         if word == "CASE":
             self._stack.append(_Bracket("CASE", in_options=self._top.in_options, is_secret=self._argument_is_secret()))
@@ -380,7 +385,7 @@ class _Reading:
             condition.has_secret = condition.has_secret or word == "IDENTIFIED"
             self._top.names = None
             self._note(word)
-        elif word in ("AS", "IS", "NOT", "HASH", "COMMENT", "NULL", "BY", "IMMEDIATE"):
+        elif word in _NOTED:
             self._binds = self._binds or word == "IMMEDIATE"
             condition.compares = condition.compares or word in ("IS", "HASH")
             self._top.names = None

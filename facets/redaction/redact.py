@@ -7,6 +7,7 @@ stay too.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -49,15 +50,13 @@ class Redaction:
 
     def sql(self, text: str, columns: Sequence[str] = (), hidden: frozenset[str] = frozenset()) -> SqlText:
         """Redact a statement that writes some columns, and the strings `hidden`; the result holds what was removed."""
-        redacted = redact_sql(text, self.text, mask=self.mask_literals, columns=columns, hidden=hidden)
-        return self._without_numbers(redacted)
+        return _statement(self, text, tuple(columns), hidden)
 
     def expression(self, text: str, *, secret: bool = False, hidden: frozenset[str] = frozenset()) -> SqlText:
         """Redact an expression; of a secret column it hides all strings, and the strings `hidden` of any other."""
-        redacted = redact_sql(text, self.text, mask=self.mask_literals, secret=secret, hidden=hidden)
-        return self._without_numbers(redacted)
+        return _expression(self, text, hidden, secret=secret)
 
-    def _without_numbers(self, sql: SqlText) -> SqlText:
+    def without_numbers(self, sql: SqlText) -> SqlText:
         """Hide the numbers that the configuration holds as secrets; in SQL they may stand without quotes."""
         numbers = tuple(value for value in self.known if value.isdigit())
         return attrs.evolve(sql, text=without_values(sql.text, numbers)) if numbers else sql
@@ -69,6 +68,19 @@ class Redaction:
     def property(self, name: str, value: str) -> str:
         """Redact the value of a property that the user asked for by name."""
         return REDACTED if is_secret(name) else self.text(value)
+
+
+# A run has the same texts when it starts and when it ends, and so have the runs of a loop.
+@functools.lru_cache(maxsize=32)
+def _statement(redaction: Redaction, text: str, columns: tuple[str, ...], hidden: frozenset[str]) -> SqlText:
+    shown = redact_sql(text, redaction.text, mask=redaction.mask_literals, columns=columns, hidden=hidden)
+    return redaction.without_numbers(shown)
+
+
+@functools.lru_cache(maxsize=2048)
+def _expression(redaction: Redaction, text: str, hidden: frozenset[str], *, secret: bool) -> SqlText:
+    shown = redact_sql(text, redaction.text, mask=redaction.mask_literals, secret=secret, hidden=hidden)
+    return redaction.without_numbers(shown)
 
 
 def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] | None = None) -> RedactedState:
@@ -303,7 +315,7 @@ class _Expressions:
 
 def _expressions(state: RunState, redaction: Redaction, hidden: frozenset[str]) -> _Expressions:
     statement = state.job.sql or ""
-    parameters = any(token.kind is TokenKind.SIGN and token.text in ("?", ":") for token in tokens(statement))
+    parameters = _has_parameters(statement)
     return _Expressions(redaction, hidden, _strings_of(statement) if parameters else None)
 
 
@@ -325,6 +337,12 @@ def _lineages(
             for text in column.behind:
                 expressions.read(text, secret=True)
     return shown, hidden | expressions.told
+
+
+def _has_parameters(sql: str) -> bool:
+    if "?" not in sql and ":" not in sql:
+        return False
+    return any(token.kind is TokenKind.SIGN and token.text in ("?", ":") for token in tokens(sql))
 
 
 def _strings_of(sql: str) -> frozenset[str]:

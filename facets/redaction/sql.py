@@ -132,7 +132,9 @@ class _SqlRedactor:
             elif word in _LISTS and self._text(at + 1) == "(":
                 at = self._options(at + 2)
             else:
-                self._literal(at)
+                # No word is a literal.
+                if not word:
+                    self._literal(at)
                 at += 1
             begins = word in _BEGIN_STATEMENT
 

@@ -11,12 +11,13 @@ not replaced by what computes it, and if it is left out for want of room, so are
 
 from __future__ import annotations
 
+import functools
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from openlineage_pyspark.facets.model.lineage import Computation, Kind, Step
-from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, ExpressionRef, Mention, Value
+from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, ExpressionRef, Mention, Plan, Value
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.expressions import uses
 from openlineage_pyspark.facets.trace.operators import Definition, Passed
@@ -123,6 +124,9 @@ class Composer:
         self._plan = trace.plan
         self._name_of = name_of
         self._texts: dict[tuple[Computation, Origin | None], str] = {}
+        self._names: dict[int, str] = {}
+        # Only those that are the same from every origin.
+        self._expansions: dict[_Hole, _Parts] = {}
         self._definitions: dict[tuple[int, int], dict[_Parts, Definition]] = {}
         self._branches: dict[tuple[int, int], dict[Origin | int, _Parts]] = {}
         self._chosen = False
@@ -191,6 +195,16 @@ class Composer:
         return draft.text()
 
     def _expanded(self, hole: _Hole, origin: Origin | None) -> _Parts:
+        known = self._expansions.get(hole)
+        if known is None:
+            chosen, self._chosen = self._chosen, False
+            known = self._expansion(hole, origin)
+            if not self._chosen:
+                self._expansions[hole] = known
+            self._chosen = self._chosen or chosen
+        return known
+
+    def _expansion(self, hole: _Hole, origin: Origin | None) -> _Parts:
         """Return what an attribute is computed from; its name if that is not known, or must not be shown."""
         seen: set[tuple[int, int]] = set()
         # Without the qualifier, which may be one that Spark has made.
@@ -323,7 +337,10 @@ class Composer:
         return known.name if known is not None else ""
 
     def _plain_name(self, id_: int) -> str:
-        return name_text(quoted_name(self._name(id_))) or CUT
+        known = self._names.get(id_)
+        if known is None:
+            known = self._names[id_] = name_text(quoted_name(self._name(id_))) or CUT
+        return known
 
 
 def _is_cut(parts: _Parts) -> bool:
@@ -337,6 +354,41 @@ def _uncut(text: str) -> str:
     return CUT if text.endswith(CUT) else text
 
 
+class ColumnTexts(Mapping[int, str]):
+    """The composed texts of an operator's columns by exprId, which are composed when the first one is asked for."""
+
+    def __init__(self, composer: Composer, plan: Plan, operator: int) -> None:
+        """
+        Prepare the texts; nothing is composed yet.
+
+        Args:
+            composer: composes them; it is kept only until it has.
+            plan: the plan of the operator.
+            operator: the index of the operator.
+        """
+        self._ids = tuple(column.id for column in plan.operators[operator].output)
+        self._operator = operator
+        self._composer: Composer | None = composer
+        self._texts: dict[int, str] = {}
+
+    def __getitem__(self, id_: int) -> str:
+        return self._composed()[id_]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._composed())
+
+    def __len__(self) -> int:
+        return len(self._composed())
+
+    def _composed(self) -> dict[int, str]:
+        if self._composer is not None:
+            self._texts = {id_: self._composer.column(self._operator, id_) for id_ in self._ids}
+            # The plan is not needed any longer.
+            self._composer = None
+        return self._texts
+
+
+@functools.lru_cache(maxsize=8192)
 def _is_sensitive(name: str) -> bool:
     """Return whether the last part of a name says that it is a secret."""
     return is_secret(name.rpartition(".")[2].strip("`"))

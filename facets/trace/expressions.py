@@ -263,7 +263,7 @@ def _checks_length(expression: Expression) -> bool:
 def _function(_: Plan, expression: Expression) -> list[Part]:
     """Return the parts of a function: its value is computed from all of its arguments."""
     kind = Kind.MASKED_TRANSFORMATION if expression.name in MASKING else Kind.TRANSFORMATION
-    return [(reference, kind) for value in expression.arguments.values() for reference in references(value)]
+    return [(reference, kind) for reference in references(expression.arguments.values())]
 
 
 def _if(_: Plan, expression: Expression) -> list[Part]:
@@ -295,7 +295,7 @@ def _case(_: Plan, expression: Expression) -> list[Part]:
 
 def _coalesce(_: Plan, expression: Expression) -> list[Part]:
     """COALESCE, NVL: each argument may be the result, and is also a CONDITIONAL influence on it."""
-    children = [reference for value in expression.arguments.values() for reference in references(value)]
+    children = references(expression.arguments.values())
     return [(child, kind) for child in children for kind in (Kind.TRANSFORMATION, Kind.CONDITIONAL)]
 
 
@@ -361,7 +361,7 @@ def _ordered(_: Plan, expression: Expression) -> list[Part]:
     """LISTAGG: the values are transformed; the order within the group is a CONDITIONAL influence."""
     a = expression.arguments
     order = a.get("orderExpressions")
-    values = [r for k, v in a.items() if k != "orderExpressions" for r in references(v)]
+    values = references(value for name, value in a.items() if name != "orderExpressions")
     return [*((value, Kind.TRANSFORMATION) for value in values), (order, Kind.CONDITIONAL)]
 
 
@@ -391,10 +391,7 @@ RULES: dict[str, ExpressionRule] = {
 
 
 def _only(expression: Expression) -> Value:
-    for value in expression.arguments.values():
-        for reference in references(value):
-            return reference
-    return None
+    return next(iter(references(expression.arguments.values())), None)
 
 
 def _is_same_type_cast(plan: Plan, expression: Expression) -> bool:

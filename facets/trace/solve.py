@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-import attrs
 from openlineage_pyspark.facets.model.lineage import Certainty, Computation, Kind, Step, compose
 from openlineage_pyspark.facets.model.plan import (
     WITH_CTE,
@@ -32,8 +31,7 @@ ROWS = -1
 """Takes the place of an exprId, for the dataset-level, INDIRECT influences on an operator's rows."""
 
 
-@attrs.frozen(order=True)
-class Origin:
+class Origin(NamedTuple):
     """A column of a leaf operator: the operator's index and the attribute's exprId."""
 
     operator: int
@@ -83,13 +81,15 @@ class Trace:
         self._lineages: dict[int, OperatorLineage] = {}
         self._outputs: dict[int, frozenset[int]] = {}
         self._solved: dict[_Cell, Sources] = {}
-        self._followed: dict[tuple[int, int], int] = {}
+        # exprId -> operator -> the operator below it that computes the attribute.
+        self._followed: dict[int, dict[int, int]] = {}
         self._held: dict[int, list[int]] = {}
         self._holders: dict[int, int] | None = None
         self._above: dict[int, int] | None = None
         self._has_call_sites = any(expression.call_site for expression in plan.expressions)
         self._call_sites: dict[int, dict[str, str]] = {}
         self._paths: dict[tuple[int, _Jumps], tuple[str, ...]] = {}
+        self._texts: dict[int, str] = {}
 
     def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
         """
@@ -203,18 +203,17 @@ class Trace:
         """Return the indices of the top operators of the subqueries in expressions."""
         found: list[int] = []
         seen: set[int] = set()
-        stack = [r for value in values for r in references(value) if isinstance(r, ExpressionRef)]
+        stack = [r for r in references(values) if isinstance(r, ExpressionRef)]
         while stack:
             reference = stack.pop()
             if reference.index in seen:
                 continue
             seen.add(reference.index)
-            for value in self.plan.expressions[reference.index].arguments.values():
-                for r in references(value):
-                    if isinstance(r, OperatorRef):
-                        found.append(r.index)
-                    elif isinstance(r, ExpressionRef):
-                        stack.append(r)
+            for r in references(self.plan.expressions[reference.index].arguments.values()):
+                if isinstance(r, OperatorRef):
+                    found.append(r.index)
+                elif isinstance(r, ExpressionRef):
+                    stack.append(r)
         return found
 
     def _solve(self, wanted: _Cell) -> Sources:
@@ -299,7 +298,7 @@ class Trace:
             return ""
         known = self._call_sites.get(operator)
         if known is None:
-            held = (r for value in self.plan.operators[operator].arguments.values() for r in references(value))
+            held = references(self.plan.operators[operator].arguments.values())
             made = (r for r in held if isinstance(r, ExpressionRef) and self.plan.expressions[r.index].call_site)
             known = self._call_sites[operator] = {self._text(r): self.plan.expressions[r.index].call_site for r in made}
         return known.get(text, "")
@@ -351,7 +350,7 @@ class Trace:
     def _output(self, operator: int) -> frozenset[int]:
         known = self._outputs.get(operator)
         if known is None:
-            known = self._outputs[operator] = frozenset(o.id for o in self.plan.operators[operator].output)
+            known = self._outputs[operator] = frozenset([o.id for o in self.plan.operators[operator].output])
         return known
 
     def _follow(self, cell: _Cell) -> _Cell:
@@ -359,25 +358,32 @@ class Trace:
         operator, id_, path = cell
         if id_ == ROWS:
             return cell
+        ends = self._followed.get(id_)
         passed: list[int] = []
-        while (known := self._followed.get((operator, id_))) is None:
-            here = self.lineage_of(operator)
-            below: int | None = None
-            if id_ not in here.computes and here.passes_through:
-                only = len(here.passes_through) == 1
-                below = (
-                    here.passes_through[0]
-                    if only
-                    else next((p for p in here.passes_through if id_ in self._output(p)), None)
-                )
+        while ends is None or operator not in ends:
+            below = self._passed_from(operator, id_)
             if below is None:
-                known = operator
                 break
             passed.append(operator)
             operator = below
+        else:
+            operator = ends[operator]
         if len(passed) > _SHORT:
-            self._followed.update(((above, id_), known) for above in passed)
-        return (known, id_, path)
+            self._followed.setdefault(id_, {}).update(dict.fromkeys(passed, operator))
+        return (operator, id_, path)
+
+    def _passed_from(self, operator: int, id_: int) -> int | None:
+        """Return the operator from which one passes an attribute through; None if it is a leaf or computes it."""
+        here = self._lineages.get(operator) or self.lineage_of(operator)
+        below = here.passes_through
+        if not below or id_ in here.computes:
+            return None
+        if len(below) == 1:
+            return below[0]
+        for each in below:
+            if id_ in (self._outputs.get(each) or self._output(each)):
+                return each
+        return None
 
     def _hops(self, cell: _Cell) -> list[_Hop]:
         operator, id_, path = cell
@@ -497,9 +503,14 @@ class Trace:
         return self._holders.get(operator)
 
     def _text(self, value: Value) -> str:
-        text = own_text(self.plan.expressions[value.index].sql) if isinstance(value, ExpressionRef) else ""
-        # PIVOT wraps the user's aggregate in expressions of its own.
-        return "" if text.startswith(("`__pivot_", "pivotfirst(")) else text
+        if not isinstance(value, ExpressionRef):
+            return ""
+        known = self._texts.get(value.index)
+        if known is None:
+            text = own_text(self.plan.expressions[value.index].sql)
+            # PIVOT wraps the user's aggregate in expressions of its own.
+            known = self._texts[value.index] = "" if text.startswith(("`__pivot_", "pivotfirst(")) else text
+        return known
 
 
 def _kinds(values: Mapping[_Cell, Sources]) -> dict[_Cell, dict[Origin, dict[Kind, str]]]:

@@ -56,7 +56,7 @@ def accessed(expression: Expression) -> str | None:
 def held(expression: Expression) -> frozenset[Value]:
     """Return the arguments whose structs, or arrays of structs, an expression passes on with their fields."""
     names = HOLDING.get(expression.name, ())
-    return frozenset(reference for name in names for reference in references(expression.arguments.get(name)))
+    return frozenset(references(expression.arguments.get(name) for name in names))
 
 
 def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Value, Kind, Path], ...]:

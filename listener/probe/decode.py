@@ -32,6 +32,8 @@ from openlineage_pyspark.facets.model.plan import (
 )
 
 _MISSING = Expression("Missing", {})
+_OF_NODE = frozenset(("id", "n", "t", "s", "c", "broken"))
+"""What a node says of itself, besides its arguments and its readings."""
 
 
 def decode_plan(encoded: str | Mapping[str, Any], place: Callable[[str], str] = lambda _site: "") -> Plan:
@@ -73,7 +75,7 @@ class _Decoding:
         self._places: list[OperatorRef | ExpressionRef] = []
         self._broken: list[str] = []
         self._references: dict[int, AttributeRef] = {}
-        self._outputs: dict[int, Output] = {}
+        self._outputs = {id_: Output(id_, attribute.name) for id_, attribute in self._attributes.items()}
         self._same_as_child: set[int] = set()
 
     def plan(self) -> Plan:
@@ -112,27 +114,21 @@ class _Decoding:
     def _arguments(self, node: list[Any]) -> FrozenMap[str, Value]:
         fields = self._classes[node[0]][3]
         arguments = {name: self._value(value) for name, value in zip(fields, node[2], strict=False)}
-        for name, value in node[3].items():
-            if name not in ("id", "n", "t", "s", "c", "broken"):
-                arguments[name] = self._value(value)
-        if "broken" in node[3]:
-            self._broken.append(f"{self._classes[node[0]][0]}: {node[3]['broken']}")
+        if node[3]:
+            for name, value in node[3].items():
+                if name not in _OF_NODE:
+                    arguments[name] = self._value(value)
+            if "broken" in node[3]:
+                self._broken.append(f"{self._classes[node[0]][0]}: {node[3]['broken']}")
         return FrozenMap(arguments)
 
     def _operator(self, node: list[Any]) -> Operator:
         name, simple, _, _ = self._classes[node[0]]
         output: tuple[Output, ...] = ()
         if isinstance(node[1], list):
-            output = tuple(self._output(item) for item in node[1] if item is not None)
+            known = self._outputs
+            output = tuple([known[o] if isinstance(o, int) else Output(o[0], o[1]) for o in node[1] if o is not None])
         return Operator(simple, name, self._arguments(node), output)
-
-    def _output(self, item: Any) -> Output:
-        if not isinstance(item, int):
-            return Output(item[0], item[1])
-        known = self._outputs.get(item)
-        if known is None:
-            known = self._outputs[item] = Output(item, self._attributes[item].name)
-        return known
 
     def _expression(self, node: list[Any]) -> Expression:
         extra = node[3]
@@ -148,26 +144,24 @@ class _Decoding:
         )
 
     def _value(self, raw: Any) -> Value:
-        if raw is None or isinstance(raw, (bool, str)):
+        if isinstance(raw, dict):
+            # Most objects are these.
+            return self._places[raw["r"]] if "r" in raw else self._object(raw)
+        if raw is None or isinstance(raw, (str, bool)):
             return raw
         if isinstance(raw, int):
             known = self._references.get(raw)
             if known is None:
                 known = self._references[raw] = AttributeRef(raw)
             return known
-        if isinstance(raw, list):
-            return tuple(self._value(item) for item in raw)
-        return self._object(raw)
+        return tuple([self._value(item) for item in raw])
 
     def _object(self, raw: Mapping[str, Any]) -> Value:
-        if "r" in raw:
-            place: OperatorRef | ExpressionRef = self._places[raw["r"]]
-            return place
         if "n" in raw:
             number = raw["n"]
             return int(number) if number.lstrip("-").isdigit() else str(number)
         if "o" in raw:
-            return Described(raw["o"], FrozenMap((k, self._value(v)) for k, v in raw.items() if k != "o"))
+            return Described(raw["o"], FrozenMap([(k, self._value(v)) for k, v in raw.items() if k != "o"]))
         if "t" in raw:
             return self._types[int(raw["t"])]
         if "cut" in raw:
@@ -193,8 +187,10 @@ def _sql(raw: str | list[Any] | None) -> str | Sql | None:
     if not isinstance(raw, list):
         return raw
     return tuple(
-        part if isinstance(part, str) else SubqueryText(part[0]) if len(part) == 1 else Mention(part[0], part[1])
-        for part in raw
+        [
+            part if isinstance(part, str) else SubqueryText(part[0]) if len(part) == 1 else Mention(part[0], part[1])
+            for part in raw
+        ]
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import gc
+import weakref
 
 import attrs
 import pytest
@@ -26,8 +28,8 @@ from openlineage_pyspark.facets.model.plan import (
 from openlineage_pyspark.facets.model.run import Engine, Failure, Job, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import Memory, lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
-from openlineage_pyspark.facets.trace.composed import LONGEST, Composer
-from openlineage_pyspark.facets.trace.solve import Trace
+from openlineage_pyspark.facets.trace.composed import LONGEST, ColumnTexts, Composer
+from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.source_names import readable_names
 from openlineage_pyspark.facets.trace.texts import own_text, subquery_text
 
@@ -303,3 +305,33 @@ def test_a_source_has_the_shortest_name_that_tells_it_from_the_others() -> None:
         "items",
         "`shop.orders.v1`",
     ]
+
+
+def test_the_texts_of_a_plans_columns_are_composed_when_the_first_one_is_asked_for() -> None:
+    plan = projections(("top", ("abs(", Mention(1, "a"), ")"), (1,)), ("rest", ("f(", Mention(3, "top"), ")"), (3,)))
+    named: list[Origin] = []
+
+    def name_of(origin: Origin) -> str:
+        named.append(origin)
+        return f"t.{origin.id}"
+
+    texts = ColumnTexts(Composer(Trace(plan), name_of), plan, plan.root)
+    assert named == []
+    assert texts == {1: "t.1", 2: "t.2", 4: "f(abs(t.1))"}
+    often = len(named)
+    assert texts[4] == "f(abs(t.1))"
+    assert len(named) == often
+
+
+def test_a_plan_is_freed_as_soon_as_its_lineage_and_the_texts_of_its_columns_are_known() -> None:
+    """Without a collection of garbage, which takes longer the more of it there is."""
+    plan = projections(("top", ("abs(", Mention(1, "a"), ")"), (1,)))
+    kept = weakref.ref(plan)
+    gc.disable()
+    try:
+        found = lineage_of_plan(plan, SESSION, memory())
+        assert found.texts[3] == "abs(t.a)"
+        del plan
+        assert kept() is None
+    finally:
+        gc.enable()
