@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.events.parts import PartParser, RepeatedDataset
 from openlineage_pyspark.store.events.rows import identity
 from openlineage_pyspark.store.questions.names import datasets, find, whole_name
 from openlineage_pyspark.store.questions.reach import Direction, Limits, reach
@@ -197,7 +198,8 @@ class _Reader:
         about: dict[int, dict[str, Any]] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
             texts.setdefault(run_id, []).append(event)
-            for dataset in (*event.get("inputs", ()), *event.get("outputs", ())):
+            for each in (*event.get("inputs", ()), *event.get("outputs", ())):
+                dataset = each.parsed if isinstance(each, RepeatedDataset) else each
                 name_id = identity("dataset", dataset["namespace"], dataset["name"])
                 about.setdefault(name_id, {}).update(_mapping(dataset.get("facets")))
         sql = (
@@ -219,8 +221,9 @@ class _Reader:
     def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         listed = ", ".join(f"'{type_}'" for type_ in types)
         sql = f"SELECT run_id, json FROM event WHERE type IN ({listed}) AND run_id IN "  # noqa: S608 (our own words)
+        parser = PartParser()
         for run_id, text in self._of(ids, sql, " ORDER BY time"):
-            yield run_id, json.loads(text)
+            yield run_id, parser.parse(text) or json.loads(text)
 
     def _of(self, ids: Collection[str], sql: str, end: str = "") -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query for some runs."""
