@@ -103,7 +103,12 @@ def _passes(tables: Tables, start: tuple[int, str]) -> Passes:
 
     def tells(job: int) -> bool:
         if job not in told:
-            told[job] = bool(tables.query("SELECT 1 FROM column_lineage WHERE job_id = ? LIMIT 1", (job,)))
+            # By what the job writes: edges are not searched by jobs.
+            edge = (
+                "SELECT 1 FROM sink_job_lineage s JOIN column_lineage c ON c.output_id = s.name_id "
+                "AND c.job_id = s.job_id WHERE s.job_id = ? LIMIT 1"
+            )
+            told[job] = bool(tables.query(edge, (job,)))
         return told[job]
 
     return lambda job, source, target: (job, source, target) in edges or not tells(job)
