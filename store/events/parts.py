@@ -32,8 +32,8 @@ _TEXT_BEGIN = re.compile(_BLANK)
 _SHORTEST = 64
 # A facet is remembered with its values, which take many times its characters. Of a dataset only texts are, and what its
 # rows are made of. So the last event of ten thousand jobs, of a few thousand characters each, is remembered.
-_MOST_OF_FACETS = 8_000_000
-_MOST_OF_DATASETS = 40_000_000
+_MOST_OF_FACETS = 4_000_000
+_MOST_OF_DATASETS = 64_000_000
 # It is what `json.loads` calls; the type stubs lack it.
 _scan: Callable[[str, int], _Parsed] = vars(json.JSONDecoder())["scan_once"]
 
