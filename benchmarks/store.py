@@ -5,8 +5,8 @@ The lineage is made up: 10,000 jobs, 50,000 datasets and 2,000,000 column edges 
 proportion for other numbers. Each job reads two tables of other jobs and four of nobody, and writes one of ten columns,
 each of which comes from two columns. It runs 50 times, all jobs in turn, and its statement changes ten times. 200 jobs
 make a domain of 20 layers; half of the questions are about tables, half about columns. An event has 4 to 5 KB, as those
-of this listener in its own tests. Each size has a store of its own: the exponent of growth is the slope between the
-smallest and the largest size, 1 for linear growth.
+of this listener in its own tests. The events lie in a file, and are taken in as by the command `ingest`. Each size has
+a store of its own: the exponent of growth is the slope between the smallest and the largest size, 1 for linear growth.
 
 The baseline, in the same run, is what no store can do without: each event is parsed, and its text is written.
 """
@@ -18,6 +18,8 @@ import functools
 import itertools
 import json
 import math
+import os
+import platform
 import random
 import sqlite3
 import tempfile
@@ -28,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.events.ingest import EventLine, take, without_cycle_collection
+from openlineage_pyspark.store.events.ingest import lines_of, take, without_cycle_collection
 from openlineage_pyspark.store.sqlite import Database
 
 _COLUMNS = 10
@@ -41,35 +43,43 @@ _QUESTIONS = 100
 _PLANS = 20
 _DEPTHS = (3, 10, None)
 _BASELINE_EVENTS = 5_000
+_MARQUEZ_EVENTS = 100_000
+_MARQUEZ_SECONDS = 180
+_MARQUEZ_QUESTIONS = 20
 _BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 _OURS = {"_producer": "https://example.org/benchmark", "_schemaURL": "https://example.org/facet.json"}
 
 
-def events(count: int, chance: random.Random) -> Iterator[dict[str, Any]]:
+def lines(count: int, chance: random.Random) -> Iterator[str]:
     """
     Make up events: for each job, a START and a COMPLETE of many runs.
 
     Args:
         count: how many events.
         chance: the source of choices.
+
+    Yields:
+        The JSON of each.
     """
     jobs = _jobs(count)
     seeds = [chance.random() for _ in range(jobs)]
-    job: dict[str, Any] = {}
+    # What the runs of a statement share is made once.
+    shared: dict[int, tuple[int, str]] = {}
     for number in range(count):
         run, is_end = divmod(number, 2)
-        if not is_end:
-            turn, which = divmod(run, jobs)
-            statement = turn * _STATEMENTS * 2 // _EVENTS_PER_JOB
+        turn, which = divmod(run, jobs)
+        statement = turn * _STATEMENTS * 2 // _EVENTS_PER_JOB
+        if which not in shared or shared[which][0] != statement:
             job = _job(which, statement, random.Random(seeds[which]))  # noqa: S311 (made-up data)
-        yield {
+            shared[which] = statement, json.dumps(job)
+        own = {
             "eventType": "COMPLETE" if is_end else "START",
             "eventTime": (_BEGIN + timedelta(seconds=number)).isoformat(),
             "producer": "https://example.org/benchmark",
             "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
             "run": {"runId": f"00000000-0000-7000-8000-{run:012d}"},
-            **job,
         }
+        yield f"{json.dumps(own)[:-1]}, {shared[which][1][1:]}"
 
 
 def _jobs(count: int) -> int:
@@ -111,32 +121,25 @@ def _name(number: int) -> str:
     return f"warehouse.table{number}"
 
 
-class _Made:
-    """The lines of made-up events, with the time that it takes to make them."""
+def write_events(count: int, path: Path) -> None:
+    """
+    Write made-up events into a file.
 
-    def __init__(self, made: Iterator[dict[str, Any]]) -> None:
-        self._made = made
-        self.seconds = self.cpu_seconds = 0.0
-
-    def __iter__(self) -> Iterator[EventLine]:
-        """Yield the lines."""
-        while True:
-            begin, cpu = time.perf_counter(), time.process_time()
-            event = next(self._made, None)
-            line = None if event is None else EventLine("benchmark", json.dumps(event))
-            self.seconds += time.perf_counter() - begin
-            self.cpu_seconds += time.process_time() - cpu
-            if line is None:
-                return
-            yield line
+    Args:
+        count: how many.
+        path: the file.
+    """
+    with path.open("w") as file:
+        for line in lines(count, random.Random(count)):  # noqa: S311 (made-up data)
+            file.write(f"{line}\n")
 
 
-def _baseline(count: int, folder: Path) -> float:
+def _baseline(file: Path, database: Path) -> float:
     """Return the CPU seconds for one event of parsing it and writing its text, in transactions of 2,000."""
-    made = itertools.islice(events(count, random.Random(count)), _BASELINE_EVENTS)  # noqa: S311 (made-up data)
-    texts = [json.dumps(event) for event in made]
+    with file.open() as opened:
+        texts = list(itertools.islice(opened, _BASELINE_EVENTS))
     cpu = time.process_time()
-    connection = sqlite3.connect(folder / f"baseline{count}.db")
+    connection = sqlite3.connect(database)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("CREATE TABLE event (run_id TEXT, json TEXT)")
     for begin in range(0, len(texts), 2000):
@@ -147,32 +150,41 @@ def _baseline(count: int, folder: Path) -> float:
     return (time.process_time() - cpu) / len(texts)
 
 
-def in_marquez(count: int, url: str) -> dict[str, float]:
+def in_marquez(count: int, url: str, most_seconds: float) -> dict[str, float]:
     """
     Send the same events to a Marquez, and ask it.
 
     Args:
         count: how many events.
         url: the server, without a path.
+        most_seconds: after how long it gets no more of them.
 
     Returns:
-        What was measured, as `measured` does: seconds, and milliseconds of the answers about the tables around one.
+        What was measured, as `measured` does: how many it took, seconds, and milliseconds of the answers about the
+        tables around one.
     """
     import requests
 
     chance = random.Random(count)  # noqa: S311 (made-up data)
     seconds = 0.0
+    sent = 0
     found: dict[str, float] = {}
     with requests.Session() as session:
-        for event in events(count, chance):
+        session.headers["Content-Type"] = "application/json"
+        for line in lines(count, chance):
             begin = time.perf_counter()
-            session.post(f"{url}/api/v1/lineage", json=event, timeout=600).raise_for_status()
+            session.post(f"{url}/api/v1/lineage", data=line.encode(), timeout=600).raise_for_status()
             seconds += time.perf_counter() - begin
-        found |= {"events": count, "seconds": seconds}
+            sent += 1
+            if seconds > most_seconds:
+                break
+        found |= {"events": sent, "seconds": seconds}
+        # The tables that are there: each of the first jobs has written one.
+        tables = min(_jobs(count), sent // 2)
         for depth in _DEPTHS:
             times = []
-            for _ in range(_QUESTIONS):
-                node = f"dataset:lake:{_name(chance.randrange(_jobs(count)))}"
+            for _ in range(_MARQUEZ_QUESTIONS):
+                node = f"dataset:lake:{_name(chance.randrange(tables))}"
                 # Each job that is passed is a step of its own there.
                 asked: dict[str, str | int] = {"nodeId": node, "depth": 2 * (depth or 100)}
                 begin = time.perf_counter()
@@ -200,27 +212,29 @@ def measured(count: int, folder: Path) -> dict[str, float]:
         What was measured: seconds of ingest, bytes, and milliseconds of the answers.
     """
     chance = random.Random(count)  # noqa: S311 (made-up data)
-    path = folder / f"{count}.db"
-    made = _Made(events(count, chance))
-    with Database(path) as database, without_cycle_collection():
+    path, file = folder / f"{count}.db", folder / f"{count}.ndjson"
+    write_events(count, file)
+    with Database(path) as database, database.many(), without_cycle_collection():
         begin, cpu = time.perf_counter(), time.process_time()
-        taken = take(database, made)
-        seconds = time.perf_counter() - begin - made.seconds
-        cpu_seconds = time.process_time() - cpu - made.cpu_seconds
-        edges = database.query("SELECT count(*) FROM column_lineage")[0][0]
+        taken = take(database, lines_of(file))
+    seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - cpu
     if taken.events != count:
         raise RuntimeError(f"{count - taken.events} of {count} made-up events were refused: {taken.reasons}")
-    baseline = _baseline(count, folder)
     found: dict[str, float] = {
         "events": count,
-        "edges": edges,
         "seconds": seconds,
         "cpu": cpu_seconds,
         "bytes": path.stat().st_size,
-        "ratio": cpu_seconds / count / baseline,
+        "text": file.stat().st_size,
+        "ratio": cpu_seconds / count / _baseline(file, folder / f"baseline{count}.db"),
     }
+    file.unlink()
     with Store.open(path) as store:
-        return found | _answers(store, _jobs(count), chance)
+        found["edges"] = store.sql("SELECT count(*) FROM column_lineage")[1][0][0]
+        found |= _answers(store, _jobs(count), chance)
+    for each in folder.iterdir():
+        each.unlink()
+    return found
 
 
 def _answers(store: Store, jobs: int, chance: random.Random) -> dict[str, float]:
@@ -254,6 +268,7 @@ def _print(result: dict[str, float], what: str = "", *, is_first: bool = False) 
         "events/CPU s": f"{result['events'] / result['cpu']:,.0f}" if "cpu" in result else "",
         "baseline": f"{result['ratio']:.1f}x" if "ratio" in result else "",
         "bytes/event": f"{result['bytes'] / result['events']:,.0f}" if "bytes" in result else "",
+        "of them its text": f"{result['text'] / result['events']:,.0f}" if "text" in result else "",
     }
     shown |= {f"{key}, ms": f"{value:,.1f}" for key, value in result.items() if key.startswith(("median", "95 %"))}
     if is_first:
@@ -265,19 +280,30 @@ def main() -> None:
     """Measure each size and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 100_000], help="numbers of events")
-    parser.add_argument("--marquez", metavar="URL", help="send the smallest number of events to this Marquez too")
+    parser.add_argument(
+        "--marquez",
+        metavar="URL",
+        help="send 100,000 events, or the smallest number, to this Marquez too, for three minutes at most",
+    )
     options = parser.parse_args()
+    print(
+        f"{os.cpu_count()} cores, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, "
+        f"{platform.system()} {platform.machine()}\n",
+        flush=True,
+    )
     results = []
+    if options.marquez:
+        count = min(_MARQUEZ_EVENTS, max(options.sizes))
+        _print(in_marquez(count, options.marquez.rstrip("/"), _MARQUEZ_SECONDS), what="Marquez, ", is_first=True)
     with tempfile.TemporaryDirectory(prefix="store-") as folder:
         for size in options.sizes:
             results.append(measured(size, Path(folder)))
-            _print(results[-1], is_first=len(results) == 1)
-    if options.marquez:
-        _print(in_marquez(min(100_000, *options.sizes), options.marquez.rstrip("/")), what="Marquez, ")
+            _print(results[-1], is_first=len(results) == 1 and not options.marquez)
     if len(results) > 1:
         first, last = results[0], results[-1]
-        slope = math.log(last["cpu"] / first["cpu"]) / math.log(last["events"] / first["events"])
-        print(f"\nexponent of ingest: {slope:.2f}")
+        for key, what in (("seconds", "time"), ("cpu", "CPU time")):
+            slope = math.log(last[key] / first[key]) / math.log(last["events"] / first["events"])
+            print(f"\nexponent of ingest, by {what}: {slope:.2f}")
 
 
 if __name__ == "__main__":

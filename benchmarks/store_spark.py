@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import math
 import random
 import tempfile
@@ -35,21 +34,21 @@ def write_events(count: int, folder: Path) -> None:
         folder: where the files are made.
     """
     folder.mkdir()
-    made = _events(count)
+    made = _lines(count)
     for begin in range(0, count, _EVENTS_PER_FILE):
         with (folder / f"{begin}.ndjson").open("w") as file:
             for _ in range(min(_EVENTS_PER_FILE, count - begin)):
-                file.write(json.dumps(next(made)) + "\n")
+                file.write(f"{next(made)}\n")
 
 
-def _events(count: int) -> Any:
+def _lines(count: int) -> Any:
     """Return the events that `store.py`, which lies beside this file, makes up."""
     spec = importlib.util.spec_from_file_location("store_benchmark", Path(__file__).with_name("store.py"))
     if spec is None or spec.loader is None:
         raise RuntimeError("store.py is not beside this file")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.events(count, random.Random(count))  # noqa: S311 (made-up data)
+    return module.lines(count, random.Random(count))  # noqa: S311 (made-up data)
 
 
 def seconds_of(session: Any, name: str, folder: Path) -> float:

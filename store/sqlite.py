@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,15 @@ _PAUSE_SECONDS = 0.01
 _CACHE_KIB = 65_536
 # A page that several transactions change is copied from the log into the file once. By default the log ends after each.
 _LOG_PAGES = 16_000
+# While the log is copied into the file beside a writer, it grows further, up to this.
+_MOST_LOG_PAGES = 4 * _LOG_PAGES
+# Indexes that earlier versions of the package made, and that cost more than they bring.
+_OBSOLETE = ("source_snapshot_lineage_by_name_id_time", "sink_snapshot_lineage_by_job_id_name_id_time")
 _EVENTS_AFTER = "SELECT rowid, json FROM event WHERE rowid > ? ORDER BY rowid LIMIT 2000"
+
+
+_KNOWN_NAMES = "SELECT name_id FROM dataset WHERE name_id IN ({})"
+_MOVE_TIMES = "UPDATE dataset SET first_time = min(first_time, ?), last_time = max(last_time, ?) WHERE name_id = ?"
 
 
 class Database:
@@ -62,6 +71,7 @@ class Database:
         self.path = path
         self._patience = patience
         self._is_old = False
+        self._copying: _Copying | None = None
         if (read_only or not create) and not path.is_file():
             raise StoreError(f"there is no store at {path}. `openlineage-pyspark ingest FILE --store {path}` makes one")
         try:
@@ -144,8 +154,32 @@ class Database:
         """
         if self._is_old:
             self.rebuild(only_if_old=True)
+        if self._copying:
+            self._copying.begin()
         with self._writing():
             self._merge(rows)
+        if self._copying:
+            self._copying.end()
+
+    @contextmanager
+    def many(self) -> Iterator[None]:
+        """
+        Add many parts of rows.
+
+        What a transaction writes is in the log, from where it is copied into the file: in these, beside the work for
+        the next one.
+        """
+        if self.query("PRAGMA journal_mode") != [("wal",)]:
+            yield
+            return
+        with _Copying(self.path) as copying:
+            self._copying = copying
+            self._connection.execute("PRAGMA wal_autocheckpoint = 0")
+            try:
+                yield
+            finally:
+                self._copying = None
+                self._connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
 
     def rebuild(self, *, only_if_old: bool = False, progress: Callable[[int], None] = lambda _: None) -> int:
         """
@@ -226,9 +260,27 @@ class Database:
     def _merge(self, rows: Rows) -> None:
         before = self._pointers(rows.get(schema.DATASET.name, ()))
         for table in schema.TABLES:
-            for statement, found in _upserts(table, rows.get(table.name, ())):
+            told = rows.get(table.name, [])
+            if table is schema.DATASET:
+                told = self._without_known(told)
+            for statement, found in _upserts(table, told):
                 self._connection.executemany(statement, found)
         self._identify(rows.get(schema.DATASET.name, ()), before)
+
+    def _without_known(self, datasets: Sequence[Row]) -> list[Row]:
+        """
+        Move the times of names that are there, and return the rows of all others.
+
+        Most events name what is known. To merge a whole row, SQLite computes what stands in each of the indexes.
+        """
+        known = {name_id for (name_id,) in self._rows_of({int(row[0] or 0) for row in datasets}, _KNOWN_NAMES)}
+        others: list[Row] = []
+        moved: list[Row] = []
+        for row in datasets:
+            has_times_alone = row[0] in known and row[3] is None and row[5] is None
+            (moved if has_times_alone else others).append((row[-2], row[-1], row[0]) if has_times_alone else row)
+        self._connection.executemany(_MOVE_TIMES, moved)
+        return others
 
     def _version(self) -> int:
         return int(self.query("PRAGMA user_version")[0][0])
@@ -284,9 +336,9 @@ class Database:
         return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (schema.COLUMN_LINEAGE.name,)))
 
     def _has_indexes(self) -> bool:
-        """Return whether the indexes are there that were added without a new version of the schema."""
-        names = [(f"{table.name}_by_{name}",) for table in schema.TABLES for name, _ in table.computed]
-        return all(self.query("SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = ?", name) for name in names)
+        """Return whether the indexes are there that were added without a new version of the schema, and those alone."""
+        found = {name for (name,) in self.query("SELECT name FROM sqlite_master WHERE type = 'index'")}
+        return found.isdisjoint(_OBSOLETE) and found.issuperset(name for name, _ in _further_indexes())
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -347,6 +399,52 @@ class Database:
             yield from self.query(sql.format(listed))
 
 
+class _Copying:
+    """
+    Copies the log into the file, in a thread and a connection of its own.
+
+    Python holds no lock meanwhile, and neither does the database: it is written beside.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._thread: threading.Thread | None = None
+        self._log_pages = 0
+
+    def __enter__(self) -> _Copying:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wait until it ends."""
+        self._wait()
+        self._connection.close()
+
+    def begin(self) -> None:
+        """Get ready for a transaction: a log that grew large is copied first, so that it begins anew."""
+        if self._log_pages > _MOST_LOG_PAGES:
+            self._wait()
+            self._copy()
+
+    def end(self) -> None:
+        """Copy what a transaction wrote, unless the one before is still being copied."""
+        if self._thread and self._thread.is_alive():
+            return
+        self._wait()
+        self._thread = threading.Thread(target=self._copy, name="openlineage-store-copy", daemon=True)
+        self._thread.start()
+
+    def _copy(self) -> None:
+        # It waits for nobody, and copies what it can. If the disk is full, the writer finds out.
+        with suppress(sqlite3.Error):
+            _, self._log_pages, _ = self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+    def _wait(self) -> None:
+        if self._thread:
+            self._thread.join()
+            self._thread = None
+
+
 def ddl() -> list[str]:
     """Return the statements that make the tables and the views."""
     statements = []
@@ -361,9 +459,18 @@ def ddl() -> list[str]:
         for index in table.indexes:
             name = f"{table.name}_by_{'_'.join(index)}"
             statements.append(f'CREATE INDEX IF NOT EXISTS "{name}" ON "{table.name}" ({", ".join(index)})')
-        for name, expression in table.computed:
-            statements.append(f'CREATE INDEX IF NOT EXISTS "{table.name}_by_{name}" ON "{table.name}" ({expression})')
-    return [*statements, *view_ddl()]
+    statements += [f"CREATE INDEX IF NOT EXISTS {name} ON {what}" for name, what in _further_indexes()]
+    return [*(f"DROP INDEX IF EXISTS {name}" for name in _OBSOLETE), *statements, *view_ddl()]
+
+
+def _further_indexes() -> list[tuple[str, str]]:
+    """Return the indexes by more than columns: the name of each, and what stands in it."""
+    found = []
+    for table in schema.TABLES:
+        found += [(f"{table.name}_by_{name}", f"{table.name} ({expression})") for name, expression in table.computed]
+        for name, columns, condition in table.partial:
+            found.append((f"{table.name}_by_{name}", f"{table.name} ({', '.join(columns)}) WHERE {condition}"))
+    return found
 
 
 def _not_null(column: StoredColumn) -> str:

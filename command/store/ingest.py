@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         path = Path(path_of(options))
         refuse_spark_options(options, str(path))
         refuse_stores(each for each in paths if str(each) != STANDARD_INPUT)
-        with Database(path) as database, without_cycle_collection():
+        with Database(path) as database, database.many(), without_cycle_collection():
             taken = _take(database, paths, unread)
     except StoreError as problem:
         complain(str(problem))

@@ -1,8 +1,8 @@
 """
 Parses events of which parts repeat.
 
-The START and the end of a run say nearly the same of their datasets, and so do the runs of a job. A facet whose text is
-the same as that of the last one in its place is neither parsed nor written again.
+The START and the end of a run say nearly the same of their datasets, and so do the runs of a job. A dataset or a facet
+whose text is the same as that of the last one in its place is neither parsed nor written again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 _Place: TypeAlias = "tuple[str, str, str]"
 _Parsed: TypeAlias = "tuple[Any, int]"
@@ -30,10 +30,51 @@ _TEXT_END = re.compile(rf"{_BLANK}\Z")
 _TEXT_BEGIN = re.compile(_BLANK)
 # To remember less than this costs more than to parse it.
 _SHORTEST = 64
-_MOST_CHARACTERS = 8_000_000
+# A facet is remembered with its values, which take many times its characters. Of a dataset only texts are, and what its
+# rows are made of. So the last event of ten thousand jobs, of a few thousand characters each, is remembered.
+_MOST_OF_FACETS = 4_000_000
+_MOST_OF_DATASETS = 64_000_000
 # It is what `json.loads` calls; the type stubs lack it.
 _scan: Callable[[str, int], _Parsed] = vars(json.JSONDecoder())["scan_once"]
-_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+class RepeatedDataset:
+    """
+    A dataset of an event that may stand in the next event of the job in the same words.
+
+    Attributes:
+        written: its JSON as it stands in the event.
+        said: what the reader of events makes of it, so that it need not be made again; None at first.
+    """
+
+    __slots__ = ("_parsed", "said", "written")
+
+    def __init__(self, parsed: dict[str, Any], written: str) -> None:
+        self._parsed: dict[str, Any] | None = parsed
+        self.written = written
+        self.said: Any = None
+
+    @property
+    def parsed(self) -> dict[str, Any]:
+        """Return the dataset as parsed JSON."""
+        if self._parsed is None:
+            found: dict[str, Any] = json.loads(self.written)
+            return found
+        return self._parsed
+
+    def learn(self, said: object) -> None:
+        """Remember what the reader makes of it. The parsed JSON, which is large, is then hardly needed again."""
+        self.said, self._parsed = said, None
+
+
+def _plain(value: object) -> object:
+    """Return what the encoder takes instead of a value that it does not know."""
+    if isinstance(value, RepeatedDataset):
+        return value.parsed
+    raise TypeError(f"{type(value).__name__} is not of JSON")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_plain)
 
 
 def _encoder() -> Callable[[Any, int], Iterable[str]]:
@@ -50,6 +91,7 @@ def _encoder() -> Callable[[Any, int], Iterable[str]]:
 
 
 _encode = _encoder()
+_text_of: Callable[[str], str] = json.encoder.encode_basestring
 
 
 class Part(dict[str, Any]):
@@ -69,21 +111,61 @@ class Part(dict[str, Any]):
         self.written = written
 
 
-class RepeatedDataset(dict[str, Any]):
+class RepeatedDatasets(list[Any]):
     """
-    A dataset of an event that may stand in the next event of the job in the same words.
+    The inputs or the outputs of an event, which may stand in the next event of the job in the same words.
 
     Attributes:
-        written: its JSON as it stands in the event.
-        said: what the reader of events makes of it, so that it need not be made again; None at first.
+        written: their JSON as it stands in the event.
+        said: what the reader of events makes of them; None at first.
     """
 
     __slots__ = ("said", "written")
 
-    def __init__(self, value: dict[str, Any], written: str) -> None:
-        super().__init__(value)
+    def __init__(self, datasets: list[Any], written: str) -> None:
+        super().__init__(datasets)
         self.written = written
         self.said: Any = None
+
+
+_Written = TypeVar("_Written", bound="Part | RepeatedDataset | RepeatedDatasets")
+
+
+class _Memory(Generic[_Written]):
+    """
+    What stood last in each place: what was used last, up to a limit.
+
+    Args:
+        most: how many characters are remembered in all, once or twice.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: dict[_Place, _Written] = {}
+        self._older: dict[_Place, _Written] = {}
+        self._characters = 0
+
+    def __contains__(self, place: _Place) -> bool:
+        return place in self._known or place in self._older
+
+    def at(self, place: _Place, text: str, at: int) -> _Written | None:
+        """Return what stood in a place before, if the same text stands there now."""
+        # What begins with a bracket ends with its counterpart: where the same text stands, the same value stands.
+        found = self._known.get(place)
+        if found is not None:
+            return found if text.startswith(found.written, at) else None
+        found = self._older.get(place)
+        if found is None or not text.startswith(found.written, at):
+            return None
+        self.keep(place, found)
+        return found
+
+    def keep(self, place: _Place, value: _Written) -> None:
+        """Remember what stands in a place."""
+        self._known[place] = value
+        self._characters += len(value.written)
+        if self._characters > self._most:
+            self._known, self._older, self._characters = {}, self._known, 0
 
 
 class _UnlikeAnEventError(Exception):
@@ -99,15 +181,14 @@ class PartParser:
     """
 
     def __init__(self) -> None:
-        self._known: dict[_Place, Part | RepeatedDataset] = {}
-        self._older: dict[_Place, Part | RepeatedDataset] = {}
-        self._characters = 0
+        self._facet_memory = _Memory[Part](_MOST_OF_FACETS)
+        self._dataset_memory = _Memory["RepeatedDataset | RepeatedDatasets"](_MOST_OF_DATASETS)
 
     def parse(self, text: str) -> dict[str, Any] | None:
         """
-        Return an event as `json.loads` does.
+        Return an event as `json.loads` does, but for its inputs and outputs, which are RepeatedDatasets.
 
-        Its inputs and outputs are RepeatedDatasets. Those of its facets that are longer than a few words may be Parts.
+        Those of its facets that are longer than a few words may be Parts.
 
         Args:
             text: its JSON.
@@ -151,25 +232,32 @@ class PartParser:
             return _scan(text, at)
         job = event.get("job")
         namespace, title = (str(job.get("namespace")), str(job.get("name"))) if isinstance(job, dict) else ("", "")
+        place = (namespace, title, side)
+        known = self._dataset_memory.at(place, text, at)
+        if isinstance(known, RepeatedDatasets):
+            return known, at + len(known.written)
         found: list[Any] = []
+        start = at
         following: re.Match[str] | None = begin
         while following is not None:
-            place = (namespace, title, f"{side} {len(found)}")
-            dataset, at = self._dataset(text, following.end(), place)
+            dataset, at = self._dataset(text, following.end(), (namespace, title, f"{side} {len(found)}"))
             found.append(dataset)
             following = _NEXT_ITEM.match(text, at)
-        return found, _end(_LIST_END, text, at)
+        end = _end(_LIST_END, text, at)
+        if len(found) > 1:
+            found = RepeatedDatasets(found, text[start:end])
+            self._dataset_memory.keep(place, found)
+        return found, end
 
     def _dataset(self, text: str, at: int, place: _Place) -> _Parsed:
-        known = self._known_at(place, text, at)
+        known = self._dataset_memory.at(place, text, at)
         if known is not None:
             return known, at + len(known.written)
         # Only what stands in a place again is worth to be looked at facet by facet.
-        is_known = place in self._known or place in self._older
-        value, end = self._object(text, at, _OWNER) if is_known else _scan(text, at)
+        value, end = self._object(text, at, _OWNER) if place in self._dataset_memory else _scan(text, at)
         if isinstance(value, dict):
             value = RepeatedDataset(value, text[at:end])
-            self._remember(place, value)
+            self._dataset_memory.keep(place, value)
         return value, end
 
     def _facets(self, text: str, at: int, owner: Mapping[str, Any]) -> _Parsed:
@@ -186,31 +274,14 @@ class PartParser:
         return found, _end(_OBJECT_END, text, at)
 
     def _facet(self, text: str, at: int, place: _Place) -> _Parsed:
-        known = self._known_at(place, text, at)
+        known = self._facet_memory.at(place, text, at)
         if known is not None:
             return known, at + len(known.written)
         value, end = _scan(text, at)
         if isinstance(value, dict) and end - at >= _SHORTEST:
             value = Part(value, text[at:end])
-            self._remember(place, value)
+            self._facet_memory.keep(place, value)
         return value, end
-
-    def _known_at(self, place: _Place, text: str, at: int) -> Part | RepeatedDataset | None:
-        """Return what stood in a place before, if the same text stands there now."""
-        known = self._known.get(place) or self._older.get(place)
-        # What begins with a brace ends with its counterpart: where the same text stands, the same object stands.
-        if known is None or not text.startswith(known.written, at):
-            return None
-        self._remember(place, known)
-        return known
-
-    def _remember(self, place: _Place, part: Part | RepeatedDataset) -> None:
-        if self._known.get(place) is part:
-            return
-        self._known[place] = part
-        self._characters += len(part.written)
-        if self._characters > _MOST_CHARACTERS:
-            self._known, self._older, self._characters = {}, self._known, 0
 
 
 _OWNER: _Shape = {"facets": PartParser._facets}
@@ -223,6 +294,8 @@ _EVENT: _Shape = {
 
 def canonical(value: Any) -> str:
     """Return a value as JSON, the same whatever the order of its keys."""
+    if type(value) is str:
+        return _text_of(value)
     return "".join(_encode(value, 0))
 
 

@@ -16,7 +16,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import attrs
-from openlineage_pyspark.store.events.parts import RepeatedDataset, canonical, facets_text, name_text, owner_text
+from openlineage_pyspark.store.events.parts import (
+    RepeatedDataset,
+    RepeatedDatasets,
+    canonical,
+    facets_text,
+    name_text,
+    owner_text,
+)
 from openlineage_pyspark.store.times import microseconds
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
@@ -34,6 +41,7 @@ _LONGEST_TEXT = 10_000
 _OF_VERSIONS = ("pyspark_snapshot", "version")
 _OWNERS = ("job", "run")
 _DIGITS = 32
+_DIGEST_BYTES = 16
 
 
 class InvalidEventError(ValueError):
@@ -71,6 +79,42 @@ class Role(enum.Enum):
     ALONE = enum.auto()
 
 
+@attrs.frozen
+class _Lines:
+    """
+    The rows of a mention without their times.
+
+    Args:
+        names: of `dataset`: the id, the namespace and the name, `same_as`, and the format.
+        columns: of `dataset_column`: up to the position.
+        read: the ids of the datasets that the job reads.
+        written: the ids of those that it writes.
+        edges: of `column_lineage`: up to the expression.
+    """
+
+    names: tuple[tuple[int, str, str, int | None, str | None], ...]
+    columns: tuple[tuple[int, str, str, int], ...]
+    read: tuple[int, ...] = ()
+    written: tuple[int, ...] = ()
+    edges: tuple[Row, ...] = ()
+
+
+class _Told:
+    """The facets of a mention, which are large, until its rows are made of them."""
+
+    __slots__ = ("_facets", "_lines")
+
+    def __init__(self, facets: dict[str, Any]) -> None:
+        self._facets: dict[str, Any] | None = facets
+        self._lines: _Lines | None = None
+
+    def lines(self, mention: Mention) -> _Lines:
+        """Return the rows of the mention that this belongs to."""
+        if self._lines is None:
+            self._lines, self._facets = _lines(mention, self._facets or {}), None
+        return self._lines
+
+
 @attrs.frozen(cache_hash=True)
 class Mention:
     """
@@ -81,16 +125,16 @@ class Mention:
         job_id: the job; None in the event of a dataset.
         namespace: the dataset's namespace.
         name: its name.
-        text: its facets as JSON.
-        facets: the same, parsed.
+        digest: a digest of its facets' JSON.
+        told: what its rows are made of.
     """
 
     role: Role
     job_id: int | None
     namespace: str
     name: str
-    text: str
-    facets: dict[str, Any] = attrs.field(eq=False, repr=False)
+    digest: bytes
+    told: _Told = attrs.field(eq=False, repr=False)
 
 
 @attrs.frozen
@@ -142,6 +186,26 @@ class _DatasetSaid:
     text: str
     mention: Mention
     versions: tuple[tuple[str, int, str, Row], ...]
+
+
+@attrs.frozen
+class _SideSaid:
+    """
+    What an event says of its inputs, of its outputs, or of the dataset that it is about.
+
+    Args:
+        role: what they are to the job.
+        job_id: the job; None in the event of a dataset.
+        text: their JSON, separated by commas; empty without any.
+        mentions: what does not belong to a version.
+        versions: as in `_DatasetSaid`.
+    """
+
+    role: Role
+    job_id: int | None
+    text: str = ""
+    mentions: tuple[Mention, ...] = ()
+    versions: tuple[tuple[str, int, str, Row], ...] = ()
 
 
 @attrs.frozen
@@ -220,25 +284,26 @@ def read_event(event: dict[str, Any]) -> Read:
     rows: Rows = {}
     said, job = _said(event, time, rows)
     if job is None:
-        found = [(Role.ALONE, "dataset", _named(event.get("dataset"), "dataset"))]
+        sides = {"dataset": _side_said(Role.ALONE, None, [event.get("dataset")], "dataset")}
     else:
-        found = [(Role.INPUT, "inputs", _named(each, "inputs")) for each in _list(event, "inputs")]
-        found += [(Role.OUTPUT, "outputs", _named(each, "outputs")) for each in _list(event, "outputs")]
-    texts: dict[str, list[str]] = {"inputs": [], "outputs": [], "dataset": []}
+        sides = {
+            where: _side_said(role, said.job_id, _list(event, where), where)
+            for role, where in ((Role.INPUT, "inputs"), (Role.OUTPUT, "outputs"))
+        }
     mentions: list[JobMention | Mention] = [] if job is None else [job]
     has_batches = _micro_batches(event, said, rows)
-    for role, where, dataset in found:
-        of_dataset = _dataset_said(role, said.job_id, dataset)
-        texts[where].append(of_dataset.text)
-        mentions.append(of_dataset.mention)
-        if not has_batches and (role is Role.ALONE or said.type in _DONE):
-            for table, name_id, snapshot, rest in of_dataset.versions:
-                _add(rows, table, (said.run_id, NO_BATCH, name_id, snapshot, said.job_id, said.time, *rest))
-    whole = _whole(event, texts)
-    if whole is None:
+    for side in sides.values():
+        mentions += side.mentions
+        if not has_batches and (side.role is Role.ALONE or said.type in _DONE):
+            for table, name_id, snapshot, rest in side.versions:
+                _add(rows, table, (said.run_id, NO_BATCH, name_id, snapshot, said.job_id, time, *rest))
+    whole = _whole(event, {where: side.text for where, side in sides.items() if side.text})
+    try:
+        digest = hashlib.sha256(whole.encode()).hexdigest()[:_DIGITS]
+    except UnicodeEncodeError:
         # Half a surrogate pair, which no database takes as text, becomes a question mark.
         return read_event(json.loads(canonical(event).encode(errors="replace")))
-    rows["event"] = [(_digest(whole), said.run_id, said.type, time, producer, whole)]
+    rows["event"] = [(digest, said.run_id, said.type, time, producer, whole)]
     return Read(rows, tuple(mentions), Span(time, said.run_id, time, said.run_id))
 
 
@@ -268,35 +333,63 @@ def mentioned_rows(mentions: Mapping[JobMention | Mention, Span]) -> Rows:
     """
     rows: Rows = {}
     for mention, span in mentions.items():
+        when = (span.first_time, span.last_time)
         if isinstance(mention, JobMention):
             facts = _latest(mention.facts, span.last_time)
-            _add(
-                rows, "job", (mention.job_id, mention.namespace, mention.name, *facts, span.first_time, span.last_time)
-            )
+            _add(rows, "job", (mention.job_id, mention.namespace, mention.name, *facts, *when))
             continue
-        name_id = _dataset(mention, span, rows)
-        link = (mention.job_id, name_id, span.first_time, span.last_time)
-        if mention.role is Role.INPUT:
-            _add(rows, "source_job_lineage", link)
-        elif mention.role is Role.OUTPUT:
-            _add(rows, "sink_job_lineage", link)
-            _sink(mention, name_id, span, rows)
+        lines = mention.told.lines(mention)
+        whole = (span.first_time, span.first_run, span.last_time, span.last_run)
+        found: Rows = {
+            "dataset": [_dataset_row(name, span) for name in lines.names],
+            "dataset_column": [(*column, *when) for column in lines.columns],
+            "source_job_lineage": [(mention.job_id, name_id, *when) for name_id in lines.read],
+            "sink_job_lineage": [(mention.job_id, name_id, *when) for name_id in lines.written],
+            "column_lineage": [(*edge, *whole) for edge in lines.edges],
+        }
+        for table, each in found.items():
+            if each:
+                rows.setdefault(table, []).extend(each)
     # Several datasets name one source.
     if "dataset" in rows:
         rows["dataset"] = list(dict.fromkeys(rows["dataset"]))
     return rows
 
 
-def _dataset_said(role: Role, job_id: int | None, dataset: dict[str, Any]) -> _DatasetSaid:
-    """Return what an event says of a dataset; what it said before in the same words is not read again."""
-    if not isinstance(dataset, RepeatedDataset):
-        text, mention = _mention(role, job_id, dataset)
-        return _DatasetSaid(text, mention, tuple(_versions_said(role, dataset)))
-    known = dataset.said
-    if not isinstance(known, _DatasetSaid) or (known.mention.role, known.mention.job_id) != (role, job_id):
-        text, mention = _mention(role, job_id, dataset)
-        dataset.said = known = _DatasetSaid(text, mention, tuple(_versions_said(role, dataset)))
-    return known
+def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str) -> _SideSaid:
+    """
+    Return what an event says of datasets; what it said before in the same words is not read again.
+
+    Raises:
+        InvalidEventError: one of them has no name.
+    """
+    known = datasets.said if isinstance(datasets, RepeatedDatasets) else None
+    if isinstance(known, _SideSaid) and (known.role, known.job_id) == (role, job_id):
+        return known
+    all_said = [_dataset_said(role, job_id, dataset, where) for dataset in datasets]
+    found = _SideSaid(
+        role,
+        job_id,
+        ",".join(said.text for said in all_said),
+        tuple(said.mention for said in all_said),
+        tuple(version for said in all_said for version in said.versions),
+    )
+    if isinstance(datasets, RepeatedDatasets):
+        datasets.said = found
+    return found
+
+
+def _dataset_said(role: Role, job_id: int | None, dataset: object, where: str) -> _DatasetSaid:
+    if isinstance(dataset, RepeatedDataset):
+        known = dataset.said
+        if isinstance(known, _DatasetSaid) and (known.mention.role, known.mention.job_id) == (role, job_id):
+            return known
+    named = _named(dataset.parsed if isinstance(dataset, RepeatedDataset) else dataset, where)
+    text, mention = _mention(role, job_id, named)
+    said = _DatasetSaid(text, mention, tuple(_versions_said(role, named)))
+    if isinstance(dataset, RepeatedDataset):
+        dataset.learn(said)
+    return said
 
 
 def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[str, Mention]:
@@ -309,24 +402,22 @@ def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[s
         versions = ",".join(f'"{key}":{canonical(facets[key])}' for key in _OF_VERSIONS if key in facets)
         comma = "," if versions and text != "{}" else ""
         whole = f'{whole[:-1]},"facets":{text[:-1]}{comma}{versions}}}}}'
-    return whole, Mention(role, job_id, dataset["namespace"], dataset["name"], text, facets)
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+    return whole, Mention(role, job_id, dataset["namespace"], dataset["name"], digest, _Told(facets))
 
 
-def _whole(event: dict[str, Any], texts: Mapping[str, list[str]]) -> str | None:
-    """Return the JSON of an event, the same whatever the order of its keys; None if it can't be stored as text."""
-    rest = sorted(item for item in event.items() if not texts.get(item[0]))
+def _whole(event: dict[str, Any], texts: Mapping[str, str]) -> str:
+    """
+    Return the JSON of an event, the same whatever the order of its keys.
+
+    Args:
+        event: the event.
+        texts: the JSON of its datasets, by their keys.
+    """
+    rest = sorted((key, value) for key, value in event.items() if key not in texts)
     parts = [f"{name_text(key)}:{owner_text(value) if key in _OWNERS else canonical(value)}" for key, value in rest]
-    parts += [
-        f'"{key}":{found[0] if key == "dataset" else "[" + ",".join(found) + "]"}'
-        for key, found in texts.items()
-        if found
-    ]
-    text = f"{{{','.join(parts)}}}"
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return None
-    return text
+    parts += [f'"{key}":{text if key == "dataset" else f"[{text}]"}' for key, text in texts.items()]
+    return f"{{{','.join(parts)}}}"
 
 
 def _versions_said(role: Role, dataset: dict[str, Any]) -> Iterator[tuple[str, int, str, Row]]:
@@ -464,30 +555,51 @@ def _run(run_id: str, job_id: int, facets: dict[str, Any], said: _Said, rows: Ro
     _add(rows, "run", row)
 
 
-def _dataset(mention: Mention, span: Span, rows: Rows) -> int:
-    facets = mention.facets
-    name_id = _name(mention.namespace, mention.name, span, rows, storage=_format(facets))
+def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: Span) -> Row:
+    name_id, namespace, title, same_as, storage = name
+    last = span.last_time
+    if same_as is None and storage is None:
+        return (name_id, namespace, title, None, None, None, None, span.first_time, last)
+    facts = (same_as, None if same_as is None else last, storage, None if storage is None else last)
+    return (name_id, namespace, title, *facts, span.first_time, last)
+
+
+def _lines(mention: Mention, facets: dict[str, Any]) -> _Lines:
+    """Return the rows of a mention without their times, of its facets."""
+    name_id = _identity("dataset", mention.namespace, mention.name)
+    names = _Names()
+    names.add(mention.namespace, mention.name, storage=_format(facets))
     for other in _list(_mapping(facets.get("symlinks")), "identifiers"):
         if _is_named(other) and (other["namespace"], other["name"]) != (mention.namespace, mention.name):
-            _name(other["namespace"], other["name"], span, rows, same_as=name_id)
-    for position, (path, type_) in enumerate(_schema(facets)):
-        _add(rows, "dataset_column", (name_id, path, type_, position, span.first_time, span.last_time))
-    return name_id
+            names.add(other["namespace"], other["name"], same_as=name_id)
+    columns = tuple((name_id, path, type_, position) for position, (path, type_) in enumerate(_schema(facets)))
+    if mention.role is Role.OUTPUT:
+        edges = _Edges(mention.job_id, name_id, names)
+        read = tuple(_sink(facets, edges))
+        return _Lines(names.found(), columns, read, (name_id,), edges.found())
+    return _Lines(names.found(), columns, (name_id,) if mention.role is Role.INPUT else ())
 
 
-def _name(
-    namespace: str, name: str, span: Span, rows: Rows, *, same_as: int | None = None, storage: str | None = None
-) -> int:
-    name_id, last = _identity("dataset", namespace, name), span.last_time
-    facts = (same_as, None if same_as is None else last, storage, None if storage is None else last)
-    _add(rows, "dataset", (name_id, namespace, name, *facts, span.first_time, last))
-    return name_id
+class _Names:
+    """The names that a mention tells, each one once, as `_Lines` has them."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, str, str, int | None, str | None], None] = {}
+
+    def add(self, namespace: str, name: str, *, same_as: int | None = None, storage: str | None = None) -> int:
+        """Add a name, and return its id."""
+        name_id = _identity("dataset", namespace, name)
+        self._found[name_id, namespace, name, same_as, storage] = None
+        return name_id
+
+    def found(self) -> tuple[tuple[int, str, str, int | None, str | None], ...]:
+        """Return all names."""
+        return tuple(self._found)
 
 
-def _sink(mention: Mention, name_id: int, span: Span, rows: Rows) -> None:
-    """Add where the columns of an output come from."""
-    lineage = _mapping(mention.facets.get("columnLineage"))
-    edges = _Edges(mention.job_id, name_id, span, rows)
+def _sink(facets: dict[str, Any], edges: _Edges) -> Iterator[int]:
+    """Add where the columns of an output come from. Yield the ids of what the job reads because of it."""
+    lineage = _mapping(facets.get("columnLineage"))
     for column, field in _mapping(lineage.get("fields")).items():
         if not column:
             # It would stand for all rows.
@@ -498,46 +610,43 @@ def _sink(mention: Mention, name_id: int, span: Span, rows: Rows) -> None:
             edges.add_from(source, column, older)
     for source in _list(lineage, "dataset"):
         edges.add_from(source, "", ("", ""))
-    before = _mapping(mention.facets.get("lifecycleStateChange")).get("previousIdentifier")
-    if _is_named(before):
-        _renamed(before, mention, edges)
-
-
-def _renamed(before: dict[str, Any], mention: Mention, edges: _Edges) -> None:
-    """Add what a new name means: each column continues the one that had its name under the old name."""
-    old, span = edges.source(before["namespace"], before["name"]), edges.span
-    if old == edges.name_id:
+    before = _mapping(facets.get("lifecycleStateChange")).get("previousIdentifier")
+    if not _is_named(before):
         return
-    _add(edges.rows, "source_job_lineage", (mention.job_id, old, span.first_time, span.last_time))
-    for column, _ in _schema(mention.facets):
-        edges.add(column, (old, column), ("DIRECT", "IDENTITY", 0, ""))
+    # A new name: each column continues the one that had its name under the old name.
+    old = edges.source(before["namespace"], before["name"])
+    if old != edges.name_id:
+        yield old
+        for column, _ in _schema(facets):
+            edges.add(column, (old, column), ("DIRECT", "IDENTITY", 0, ""))
 
 
 class _Edges:
     """
-    The rows of edges into one dataset.
+    The edges into one dataset, as `_Lines` has them.
 
     Args:
         job_id: the job that says so.
         name_id: the dataset.
-        span: when it was said.
-        rows: where they are added, with the names of the sources.
+        names: where the names of the sources are added.
     """
 
-    def __init__(self, job_id: int | None, name_id: int, span: Span, rows: Rows) -> None:
+    def __init__(self, job_id: int | None, name_id: int, names: _Names) -> None:
         self.name_id = name_id
-        self.span = span
-        self.rows = rows
-        self._edges = rows.setdefault("column_lineage", [])
+        self._names = names
+        self._edges: list[Row] = []
         self._job_id = job_id
-        self._when = (span.first_time, span.first_run, span.last_time, span.last_run)
         self._sources: dict[tuple[str, str], int] = {}
 
+    def found(self) -> tuple[Row, ...]:
+        """Return all edges."""
+        return tuple(self._edges)
+
     def source(self, namespace: str, name: str) -> int:
-        """Return the id of a name, whose row is added once."""
+        """Return the id of a name, which is added once."""
         found = self._sources.get((namespace, name))
         if found is None:
-            found = self._sources[namespace, name] = _name(namespace, name, self.span, self.rows)
+            found = self._sources[namespace, name] = self._names.add(namespace, name)
         return found
 
     def add_from(self, source: object, column: str, older: tuple[str, str]) -> None:
@@ -552,18 +661,20 @@ class _Edges:
         if not _is_named(source) or not isinstance(source.get("field"), str) or not source["field"]:
             return
         place = (self.source(source["namespace"], source["name"]), source["field"])
-        transformations = [each for each in _list(source, "transformations") if isinstance(each, dict)]
-        for each in transformations:
-            kind = (_text(each, "type") or "", _text(each, "subtype") or "", int(each.get("masking") is True))
-            self.add(column, place, (*kind, _text(each, "description") or ""))
-        if not transformations:
+        has_any = False
+        for each in _list(source, "transformations"):
+            if isinstance(each, dict):
+                has_any = True
+                kind = (_text(each, "type") or "", _text(each, "subtype") or "", int(each.get("masking") is True))
+                self.add(column, place, (*kind, _text(each, "description") or ""))
+        if not has_any:
             subtype, text = older
             masking = int(subtype == "MASKED")
             self.add(column, place, ("DIRECT" if subtype else "", subtype, masking, text))
 
     def add(self, column: str, place: tuple[int, str], kind: tuple[str, str, int, str]) -> None:
         """Add one edge: from a column, of a kind with its text."""
-        self._edges.append((self.name_id, column, *place, self._job_id, *kind, *self._when))
+        self._edges.append((self.name_id, column, *place, self._job_id, *kind))
 
 
 def _schema(facets: dict[str, Any]) -> list[tuple[str, str]]:

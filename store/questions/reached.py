@@ -42,7 +42,7 @@ class Grain(enum.Enum):
     JOB = "job"
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Node:
     """
     A dataset, a column, a version of a dataset, a job or a run.
@@ -254,8 +254,9 @@ def _by_table(answer: Answer) -> Answer:
     every = answer.all_nodes
     tables: dict[tuple[str, str, str, str], Node] = {}
     for node in sorted(every, key=lambda each: each.depth):
-        plain = attrs.evolve(node, column="", version="", kind=node.kind if not node.dataset else "dataset")
-        tables.setdefault(_table_key(node), plain)
+        key = _table_key(node)
+        if key not in tables:
+            tables[key] = attrs.evolve(node, column="", version="", kind=node.kind if not node.dataset else "dataset")
     links: dict[tuple[Node, Node, str, str], list[Link]] = {}
     for link in answer.links:
         if not link.kept:

@@ -360,7 +360,8 @@ class Versions:
         self.load(wanted)
         self._readers |= {each: {} for each in wanted}
         for listed in id_lists(wanted):
-            rows = self._tables.query(f"{_SOURCES} WHERE i.dataset_id IN ({listed})")
+            here = f"i.dataset_id IN ({listed})"
+            rows = self._tables.query(f"{_PLAIN_READS} AND {here} UNION ALL {_TOLD_READS} AND {here}")
             for row in _without_unnamed(rows):
                 for read in self._reads(row):
                     self._readers[row[0]].setdefault(read.version[1], []).append(read)
@@ -479,13 +480,21 @@ _SINKS = (
 # What a run that failed wrote is no version, unless the storage gave it one, or the micro-batch was committed.
 _MADE = "(l.snapshot <> '' OR l.batch_id >= 0 OR r.state IS NULL OR r.state NOT IN ('FAIL', 'ABORT'))"
 # A batch run reads when it begins. A stream whose micro-batches are not told reads on and on.
-_SOURCES = (
+_READ = (
     "SELECT i.dataset_id, l.run_id, l.batch_id, l.snapshot, l.job_id, "
     "CASE WHEN l.batch_id < 0 AND r.started < l.time AND coalesce(j.processing, '') <> 'STREAMING' "
     "THEN r.started ELSE l.time END, l.offset_from, l.offset_to, l.row_count "
-    "FROM dataset_identity i JOIN source_snapshot_lineage l ON l.name_id = i.name_id "
-    "LEFT JOIN run r ON r.run_id = l.run_id LEFT JOIN job j ON j.job_id = l.job_id"
+    "FROM dataset_identity i "
 )
+_READER = "LEFT JOIN run r ON r.run_id = l.run_id LEFT JOIN job j ON j.job_id = l.job_id"
+_SOURCES = f"{_READ}JOIN source_snapshot_lineage l ON l.name_id = i.name_id {_READER}"
+# Each of the two conditions is that of an index.
+_PLAIN_READS = (
+    f"{_READ}JOIN source_job_lineage s ON s.name_id = i.name_id "
+    f"JOIN source_snapshot_lineage l ON l.job_id = s.job_id AND l.name_id = s.name_id {_READER} "
+    "WHERE l.snapshot = '' AND l.batch_id = -1"
+)
+_TOLD_READS = f"{_SOURCES} WHERE (l.snapshot <> '' OR l.batch_id <> -1)"
 
 
 def _id_of(row: Sequence[Any]) -> str:

@@ -175,9 +175,7 @@ class _Maker:
     def _places(self, depths: dict[Place, int]) -> dict[Place, Node]:
         named = datasets(self.tables, (place[0] for place in depths))
         return {
-            place: attrs.evolve(
-                _node(named[place[0]], depth), column=place[1], kind="column" if place[1] else "dataset"
-            )
+            place: _node(named[place[0]], depth, column=place[1], kind="column" if place[1] else "dataset")
             for place, depth in depths.items()
         }
 
@@ -199,7 +197,7 @@ class _Maker:
     def _versions(self, reached: VersionClosure, more: int) -> dict[VersionKey, Node]:
         named = datasets(self.tables, (dataset_id for dataset_id, _ in reached.depths))
         return {
-            key: attrs.evolve(_node(named[key[0]], depth + more), version=key[1], kind="version")
+            key: _node(named[key[0]], depth + more, version=key[1], kind="version")
             for key, depth in reached.depths.items()
         }
 
@@ -233,8 +231,8 @@ class _Maker:
         return found
 
 
-def _node(dataset: DatasetName, depth: int) -> Node:
-    return Node(dataset.label, "", dataset.namespace, dataset.name, depth)
+def _node(dataset: DatasetName, depth: int, *, column: str = "", version: str = "", kind: str = "dataset") -> Node:
+    return Node(dataset.label, column, dataset.namespace, dataset.name, depth, version, kind)
 
 
 def _batch(edge: VersionEdge) -> int | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.events.parts import PartParser, RepeatedDataset
 from openlineage_pyspark.store.events.rows import identity
 from openlineage_pyspark.store.questions.names import datasets, find, whole_name
 from openlineage_pyspark.store.questions.reach import Direction, Limits, reach
@@ -102,7 +103,12 @@ def _passes(tables: Tables, start: tuple[int, str]) -> Passes:
 
     def tells(job: int) -> bool:
         if job not in told:
-            told[job] = bool(tables.query("SELECT 1 FROM column_lineage WHERE job_id = ? LIMIT 1", (job,)))
+            # By what the job writes: edges are not searched by jobs.
+            edge = (
+                "SELECT 1 FROM sink_job_lineage s JOIN column_lineage c ON c.output_id = s.name_id "
+                "AND c.job_id = s.job_id WHERE s.job_id = ? LIMIT 1"
+            )
+            told[job] = bool(tables.query(edge, (job,)))
         return told[job]
 
     return lambda job, source, target: (job, source, target) in edges or not tells(job)
@@ -197,7 +203,8 @@ class _Reader:
         about: dict[int, dict[str, Any]] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
             texts.setdefault(run_id, []).append(event)
-            for dataset in (*event.get("inputs", ()), *event.get("outputs", ())):
+            for each in (*event.get("inputs", ()), *event.get("outputs", ())):
+                dataset = each.parsed if isinstance(each, RepeatedDataset) else each
                 name_id = identity("dataset", dataset["namespace"], dataset["name"])
                 about.setdefault(name_id, {}).update(_mapping(dataset.get("facets")))
         sql = (
@@ -219,8 +226,9 @@ class _Reader:
     def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         listed = ", ".join(f"'{type_}'" for type_ in types)
         sql = f"SELECT run_id, json FROM event WHERE type IN ({listed}) AND run_id IN "  # noqa: S608 (our own words)
+        parser = PartParser()
         for run_id, text in self._of(ids, sql, " ORDER BY time"):
-            yield run_id, json.loads(text)
+            yield run_id, parser.parse(text) or json.loads(text)
 
     def _of(self, ids: Collection[str], sql: str, end: str = "") -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query for some runs."""

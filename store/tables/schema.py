@@ -76,6 +76,7 @@ class Table:
         columns: its columns, those of the key first.
         indexes: further columns by which it is searched, for engines that have indexes.
         computed: names and expressions, in SQLite's dialect, by which it is searched too.
+        partial: names, columns and conditions: by which columns those rows are searched of which the condition holds.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Table:
     columns: tuple[StoredColumn, ...]
     indexes: tuple[tuple[str, ...], ...] = ()
     computed: tuple[tuple[str, str], ...] = ()
+    partial: tuple[tuple[str, tuple[str, ...], str], ...] = ()
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -234,6 +236,13 @@ _AT = (
     _number("batch_id", "The micro-batch of a stream; -1 for a run that has none.", Merge.KEY),
     _id("name_id", "The dataset."),
 )
+# A run reads many datasets at once. In an index by datasets, each of these rows would change a page of its own; in one
+# by jobs they lie side by side, and the jobs that read a dataset are known.
+PLAIN_READ = "snapshot = '' AND batch_id = -1"
+"""Which rows of `source_snapshot_lineage` are searched by their jobs: the reads of batch runs that tell no version."""
+TOLD_READ = "snapshot <> '' OR batch_id <> -1"
+"""Which of its rows are searched by their datasets: all others."""
+
 SOURCE_SNAPSHOT_LINEAGE = Table(
     "source_snapshot_lineage",
     "A run, or one micro-batch of it, read a version of a dataset.",
@@ -247,7 +256,7 @@ SOURCE_SNAPSHOT_LINEAGE = Table(
         _number("row_count", "How many rows were read."),
         _number("bytes", "How many bytes were read."),
     ),
-    (("name_id", "time"),),
+    partial=(("job_id_time", ("job_id", "time"), PLAIN_READ), ("name_id_time_told", ("name_id", "time"), TOLD_READ)),
 )
 SINK_SNAPSHOT_LINEAGE = Table(
     "sink_snapshot_lineage",
@@ -262,7 +271,7 @@ SINK_SNAPSHOT_LINEAGE = Table(
         _number("row_count", "How many rows were written."),
         _number("bytes", "How many bytes were written."),
     ),
-    (("name_id", "time"), ("job_id", "name_id", "time")),
+    (("name_id", "time"),),
 )
 COLUMN_LINEAGE = Table(
     "column_lineage",

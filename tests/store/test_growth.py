@@ -76,6 +76,22 @@ def test_an_answer_costs_the_same_in_a_large_store(tmp_path: Path) -> None:
     assert [each for each in zip(small, large, strict=True) if each[1] > 1.2 * each[0]] == []
 
 
+def test_a_plan_of_recovery_costs_the_same_in_a_large_store(tmp_path: Path) -> None:
+    costs = []
+    for others in (20, 400):
+        path = tmp_path / f"{others}.db"
+        # A job without lineage of columns.
+        plain = run_event("plain", "COMPLETE", 90, inputs=(dataset("db.asked5"),), outputs=(dataset("db.plain"),))
+        taken(path, [*chain("db.asked", 10), plain, *chain("other", others)])
+        with Database(path, read_only=True) as database:
+            store = Store(database)
+            assert any("plain" in step.title for step in store.recover("asked0.a").steps)
+            asked = ("asked0", "asked0.a")
+            costs.append([steps(database, partial(store.recover, each)) for each in asked])
+    small, large = costs
+    assert [each for each in zip(small, large, strict=True) if each[1] > 1.2 * each[0]] == []
+
+
 def test_an_answer_grows_linearly_with_what_it_reaches(tmp_path: Path) -> None:
     costs = []
     for length in (20, 80):

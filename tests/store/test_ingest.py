@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openlineage_pyspark.store import sqlite
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.events import ingest
 from openlineage_pyspark.store.events.ingest import EventLine, files_of, lines_of, take
 from openlineage_pyspark.store.events.rows import identity
 from openlineage_pyspark.store.sqlite import Database
@@ -190,6 +192,36 @@ def test_a_newer_store_and_a_foreign_database_are_refused(tmp_path: Path) -> Non
         Database(tmp_path / "other.db")
     with pytest.raises(StoreError, match="there is no store at"):
         Database(tmp_path / "none.db", read_only=True)
+
+
+def test_many_parts_are_added_while_the_log_is_copied_into_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = company(3)
+    taken(tmp_path / "straight.db", events)
+    monkeypatch.setattr(ingest, "_BATCH_EVENTS", 4)
+    monkeypatch.setattr(sqlite, "_MOST_LOG_PAGES", 100)
+    lines = [EventLine("test", line) for line in text_of(events).splitlines()]
+    with Database(tmp_path / "s.db") as database:
+        with database.many():
+            take(database, lines)
+            assert database.query("PRAGMA wal_autocheckpoint") == [(0,)]
+        assert database.query("PRAGMA wal_autocheckpoint") == [(sqlite._LOG_PAGES,)]
+        assert database._copying is None
+    assert contents(tmp_path / "s.db") == contents(tmp_path / "straight.db")
+
+
+def test_the_indexes_of_a_store_are_those_of_this_version(tmp_path: Path) -> None:
+    taken(tmp_path / "s.db", company(1))
+    names = "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name"
+    with Database(tmp_path / "s.db") as database:
+        wanted = database.query(names)
+        database.query("DROP INDEX source_snapshot_lineage_by_job_id_time")
+        database.query(
+            "CREATE INDEX source_snapshot_lineage_by_name_id_time ON source_snapshot_lineage (name_id, time)"
+        )
+    with Database(tmp_path / "s.db") as database:
+        assert database.query(names) == wanted
 
 
 _WRITER = """
