@@ -58,6 +58,8 @@ _KEY = {
     _INFLUENCE: "decides about rows or values",
     _DOUBT: "uncertain",
 }
+_CHANGES = ("came", "went", "changed")
+"""What may have happened to an edge between two times."""
 
 # Notebooks say by these attributes of the page whether their theme is dark; elsewhere the system's choice counts.
 _LIGHT = (
@@ -102,6 +104,10 @@ _STYLE = "".join(
             )
         ),
     )
+)
+_STYLE_OF_CHANGES = "".join(
+    f".{_NAME} path.{change}{{stroke:var(--{colour})}}"
+    for change, colour in zip(_CHANGES, ("good", "bad", "open"), strict=True)
 )
 
 
@@ -216,11 +222,13 @@ class _Leg:
         source: the id of the column, table, job or operator where it begins.
         target: where it ends.
         look: how it looks.
+        change: whether its edges `came`, `went` or `changed`, in a graph of differences; else empty.
     """
 
     source: str
     target: str
     look: str
+    change: str = ""
 
 
 class _Scene:
@@ -326,7 +334,7 @@ class _Scene:
             anchors = [self._anchor(edge.source), *([edge.job] if len(links) > 1 else []), self._anchor(edge.target)]
             for link, source, target in zip(links, anchors, anchors[1:], strict=False):
                 known = legs.setdefault(link, {})
-                leg = _Leg(source, target, _look(edge))
+                leg = _Leg(source, target, _look(edge), edge.change)
                 # That a job reads a table is seen at the lines of the columns that it reads.
                 if leg.look != _FLOW or (source, target) != link or not known:
                     count += leg not in known
@@ -400,11 +408,13 @@ class _Drawing:
     def text(self) -> str:
         """Return the picture."""
         notes = list(self._notes())
-        looks = [look for look in _KEY if any(leg.look == look for legs in self._scene.legs.values() for leg in legs)]
+        used = {word for legs in self._scene.legs.values() for leg in legs for word in (leg.look, leg.change)}
+        looks = [look for look in (*_KEY, *_CHANGES) if look in used]
         bulge = _BULGE if any(a == b for a, b in self._scene.legs) else 0
         width = max((_pixels(note) for note in notes), default=0)
         width = (
-            max(width, self._layout.width + bulge, sum(_pixels(_KEY[look]) + 50 for look in looks), 160) + 2 * _MARGIN
+            max(width, self._layout.width + bulge, sum(_pixels(_KEY.get(look, look)) + 50 for look in looks), 160)
+            + 2 * _MARGIN
         )
         top = self._layout.height + 2 * _MARGIN
         height = top + (_ROW if looks else 0) + len(notes) * _ROW + (_MARGIN if looks or notes else 0)
@@ -413,7 +423,7 @@ class _Drawing:
         return "".join(
             (
                 f'<svg xmlns="http://www.w3.org/2000/svg" {named} {size} viewBox="0 0 {width} {height}">',
-                f"<title>Lineage</title><style>{_STYLE}</style>",
+                f"<title>Lineage</title><style>{_STYLE}{_STYLE_OF_CHANGES if used & {*_CHANGES} else ''}</style>",
                 f'<rect class="ground" {size} rx="4"/>',
                 f'<g transform="translate({_MARGIN},{_MARGIN})">',
                 *self._lines(),
@@ -458,8 +468,8 @@ class _Drawing:
         left = _MARGIN
         for look in looks:
             yield f'<path class="{look}" d="M{left},{top + 4}h28"/>'
-            yield f'<text class="faint" x="{left + 34}" y="{top + 8}">{_KEY[look]}</text>'
-            left += _pixels(_KEY[look]) + 50
+            yield f'<text class="faint" x="{left + 34}" y="{top + 8}">{_KEY.get(look, look)}</text>'
+            left += _pixels(_KEY.get(look, look)) + 50
 
     def _box(self, box: _Box) -> str:
         x, y = self._layout.places[box.node.id]
@@ -535,7 +545,8 @@ class _Drawing:
                 ends[end] = None
                 told = _text(_some([self._told(edge) for edge in legs[leg]], "\n"))
                 title = f"<title>{told}</title>"
-                lines.append((leg.look, f'<path class="{leg.look}" d="{_curve(points)}">{title}</path>'))
+                look = f"{leg.look} {leg.change}".rstrip()
+                lines.append((leg.look, f'<path class="{look}" d="{_curve(points)}">{title}</path>'))
         for look in _LOOKS:
             yield from (line for known, line in lines if known == look)
         for x, y, backward in ends:
@@ -569,7 +580,8 @@ class _Drawing:
         masked = " (masked)" if edge.masking else ""
         expression = f" {shown(' '.join(edge.expression.split()), _LONGEST_TEXT)}" if edge.expression else ""
         doubt = f". {shown(edge.confidence.reason, _LONGEST_TEXT)}" if edge.confidence.value < 1 else ""
-        return f"{ends}: {edge.kind.value}{masked}{expression}{doubt}"
+        change = f"{edge.change}: " if edge.change else ""
+        return f"{change}{ends}: {edge.kind.value}{masked}{expression}{doubt}"
 
 
 def _curve(points: list[tuple[int, int]]) -> str:

@@ -26,8 +26,8 @@ Shows which columns, edges and expressions came, went or changed, and everything
 folders of them, are compared with each other. Otherwise A and B are two points in time of the store, or two runs. The
 exit code is 0 if nothing changed, 1 if something did, and 2 if the two can't be compared."""
 _TEXTS = ("text", "json", "markdown")
-_GRAPHS = ("mermaid", "dot", "html")
-_FORMAT = "default: text; mermaid and dot draw what changed, html is a page that shows both sides"
+_GRAPHS = ("mermaid", "dot", "svg", "html")
+_FORMAT = "default: text; mermaid, dot and svg draw what changed, html is a page that shows both sides"
 _SIDE = "an event file or a folder of them; a time, an age such as 2d, or `now`; or run:ID"
 
 

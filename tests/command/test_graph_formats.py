@@ -101,6 +101,8 @@ def test_what_changed_is_drawn(tmp_path, events, run):
     ]
     assert run("diff", events, str(after), "--format", "html")[1].count(' id="before">{"version"') == 1
     assert run("diff", events, str(after), "--format", "dot")[1].count(" -> ") == shown.count(">|")
+    drawn = run("diff", events, str(after), "--format", "svg")[1]
+    assert [f">{change}</text>" in drawn for change in ("came", "went", "changed")] == [True] * 3
 
 
 def test_what_can_not_be_drawn_is_said(events, store, run):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from xml.etree import ElementTree
 
+import attrs
 import pytest
 from openlineage_pyspark.graph.figure import ShownGraph, Table, figure
 from openlineage_pyspark.graph.model import (
@@ -88,6 +89,20 @@ def test_lines_tell_values_influences_and_doubt_apart_and_say_how() -> None:
         ("influence", "shop.orders.day → totals: FILTER filter(day)"),
         ("value", "shop.orders.amount → totals.total: AGG agg(amount)"),
     ]
+
+
+def test_what_came_went_and_changed_has_colours_and_says_so() -> None:
+    graph = small(job=False)
+    edges = [attrs.evolve(each, change=how) for each, how in zip(graph.edges, ("came", "went", ""), strict=True)]
+    picture = seen(attrs.evolve(graph, edges=tuple(edges)))
+
+    assert lines(picture) == [
+        ("doubt went", f"went: shop.orders.amount → totals.score: EXTERNAL external(amount). {UNREAD}"),
+        ("influence", "shop.orders.day → totals: FILTER filter(day)"),
+        ("value came", "came: shop.orders.amount → totals.total: AGG agg(amount)"),
+    ]
+    assert texts(picture)[-5:] == ["a value that arrives", "decides about rows or values", "uncertain", "came", "went"]
+    assert "path.came{stroke:var(--good)}" in svg(attrs.evolve(graph, edges=tuple(edges)))
 
 
 def test_a_screen_reader_says_what_each_column_is_made_from() -> None:
