@@ -2,8 +2,8 @@
 Takes the pictures of docs/page.md and docs/notebook.md, in a headless Chromium.
 
 Run it with the interpreter of an environment that has the package and selenium, in the root of the repository. The
-picture of the notebook needs PySpark, nbconvert and ipykernel too. With --marquez it takes those of Marquez's own page
-and of ours for the same events, which it sends there first.
+picture of the notebook needs PySpark, nbconvert and ipykernel too. With --marquez it takes that of Marquez's own page,
+to which it sends the demo's events first.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def pictures(events: Path) -> dict[str, Shot]:
 
 def beside_marquez(url: str, events: Path) -> dict[str, Shot]:
     """
-    Send the events of the demo to Marquez, and return the pictures of its page and of ours.
+    Send the events of the demo to Marquez, and return the picture of its page.
 
     Args:
         url: of Marquez's page, which also answers for its API.
@@ -175,14 +175,11 @@ def beside_marquez(url: str, events: Path) -> dict[str, Shot]:
         raise SystemExit("Marquez has another graph: does it know of other runs of this demo?")
     place = f"file/{quote(_SCORECARD, safe='')}"
     column = quote(f"datasetField:file:{_SCORECARD}:mean_arrival_delay", safe="")
-    page, size = page_of(graph), (1000, 620)
+    size = (1000, 620)
     return {
-        "marquez-tables": Shot(f"{url}/lineage/dataset/{place}?depth=20", size=size, wait_for=_DRAWN),
-        "beside-tables": Shot(page, "#focus=default.carrier_scorecard&depth=all&direction=up", size=size),
         "marquez-columns": Shot(
             f"{url}/datasets/column-level/{place}?depth=20&column={column}", size=size, wait_for=_DRAWN
         ),
-        "beside-columns": Shot(page, f"#focus={_DELAY}&lit={_DELAY}&depth=all&indirect=0", size=size),
     }
 
 
@@ -207,7 +204,7 @@ def main() -> None:
     )
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "pictures", help="default: docs/pictures")
     parser.add_argument("--notebook", action="store_true", help="only the picture of the notebook")
-    parser.add_argument("--marquez", metavar="URL", help="only those of Marquez's page, which is there, and of ours")
+    parser.add_argument("--marquez", metavar="URL", help="only that of Marquez's page, which is there")
     options = parser.parse_args()
     options.output.mkdir(exist_ok=True)
     if options.marquez:

@@ -193,7 +193,7 @@ function refilled(lineage, asked, picture, wanted) {
   const boxes = new Map();
   for (const [id, box] of picture.boxes) {
     const columns = lineage.datasets.get(id)?.columns || [];
-    boxes.set(id, { ...box, rows: rowsOf(columns, wanted, box.rows.length) });
+    boxes.set(id, { ...box, rows: rowsOf(columns, wanted, box.rows.length, box.rows) });
   }
   return { ...picture, boxes, routes: asked.level === "columns" ? routesOf(lineage, asked, boxes, picture.bends) : [] };
 }
@@ -218,11 +218,12 @@ function wayOf(lineage, asked) {
  * @param {Column[]} columns
  * @param {Set<string>} wanted Those that come first.
  * @param {number} most
+ * @param {Column[]} [then] Those that come next.
  */
-function rowsOf(columns, wanted, most) {
+function rowsOf(columns, wanted, most, then = []) {
   if (columns.length <= most) return columns;
-  const first = columns.filter((each) => wanted.has(each.id)).slice(0, most);
-  const few = new Set([...first, ...columns.filter((each) => !wanted.has(each.id))].slice(0, most));
+  const few = new Set(columns.filter((each) => wanted.has(each.id)).slice(0, most));
+  for (const each of [...then, ...columns]) if (few.size < most) few.add(each);
   return columns.filter((each) => few.has(each));
 }
 
