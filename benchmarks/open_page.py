@@ -19,25 +19,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from support.browser import started
 from support.large_graph import large_graph
+from support.page_speed import ACTIONS, frames, opened
 
 _FRAMES = 90
-_PAN = """
-const done = arguments[0], times = [];
-let last = performance.now(), left = FRAMES;
-function next(now) {
-  times.push(now - last);
-  last = now;
-  if (!left--) return done(times.slice(2));
-  ACTION
-  requestAnimationFrame(next);
-}
-requestAnimationFrame(next);
-"""
-_ACTIONS = {
-    "pan": "page.view = {...page.view, x: page.view.x - 12, y: page.view.y - 3}; page.draw();",
-    "zoom": "page.zoom(left % 40 < 20 ? 1.03 : 1 / 1.03);",
-}
-_READY = "return performance.getEntriesByName('ready')[0].startTime"
 _CLICK = """
 const begin = performance.now();
 document.querySelector('#canvas .row').dispatchEvent(new MouseEvent('click', {bubbles: true}));
@@ -68,19 +52,16 @@ def measured(tables: int) -> dict[str, Any]:
         found: dict[str, Any] = {
             "file, MB": path.stat().st_size / 1e6,
             "open, whole": (time.perf_counter() - begin) * 1000,
-            "open, as the page says": browser.execute_script(
-                "return performance.getEntriesByName('ready')[0].startTime"
-            ),
+            "open, as the page says": opened(browser),
             "boxes shown": browser.execute_script("return page.picture.boxes.size"),
             "elements drawn": browser.execute_script("return document.querySelectorAll('#canvas *').length"),
             "search, one key": browser.execute_script(_TYPE),
             "click on a column": browser.execute_script(_CLICK),
         }
-        for name, action in _ACTIONS.items():
-            script = _PAN.replace("FRAMES", str(_FRAMES)).replace("ACTION", action)
-            times = sorted(browser.execute_async_script(script))
-            found[f"{name}, median frame"] = times[len(times) // 2]
-            found[f"{name}, 95 % of frames below"] = times[int(len(times) * 0.95)]
+        for action in ACTIONS:
+            median, most = frames(browser, action, _FRAMES)
+            found[f"{action}, median frame"] = median
+            found[f"{action}, 95 % of frames below"] = most
         errors = [entry["message"] for entry in browser.get_log("browser")]
         if errors:
             raise SystemExit(f"the console says: {errors}")

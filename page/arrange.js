@@ -3,21 +3,60 @@
  *
  * @typedef {{focus: string, level: string, direction: string, depth: number, indirect: boolean, uncertain: boolean,
  *   parts: boolean, from: string, to: string, folded: Set<string>, opened: Set<string>}} Asked
- * @typedef {{id: string, isJob: boolean, x: number, y: number, w: number, h: number, rows: Column[], more: number}} Box
+ * @typedef {{id: string, isJob: boolean, x: number, y: number, w: number, h: number, rows: Column[], more: number,
+ *   fewer: boolean}} Box `fewer`: it was opened, and can show fewer columns again.
  * @typedef {{d: string, top: number, bottom: number, left: number, right: number}} Curve
  * @typedef {{edge: Edge, curve: Curve}} Route
  * @typedef {{key: string, ends: string[], change: Change, told?: boolean}} Link `told`: edges between columns say it too.
  * @typedef {Link & {curve: Curve}} Flow
- * @typedef {{boxes: Map<string, Box>, routes: Route[], flows: Flow[], width: number, height: number, hidden: number}} Picture
+ * @typedef {Map<string, number[][]>} Bends For the ends of each link, the points by which it passes between other boxes.
+ * @typedef {{boxes: Map<string, Box>, bends: Bends, routes: Route[], flows: Flow[], width: number, height: number,
+ *   hidden: number}} Picture
  */
 
 const MOST_BOXES = 100;
 const MOST_ROUTES = 4000;
 const FEW_ROWS = 12;
-const BOX_WIDTH = 220;
-const JOB_WIDTH = 180;
 const HEAD = 26;
 const ROW = 18;
+const WIDTHS = { box: [150, 340], job: [110, 300] };
+const LONGEST_NAME = 60;
+const LONGEST_TYPE = 24;
+const FONT = "12px system-ui, sans-serif";
+const BOLD = `600 ${FONT}`;
+const SMALL = "10px system-ui, sans-serif";
+const RULER = document.createElement("canvas").getContext("2d");
+
+/**
+ * Return how wide a text is, in pixels.
+ * @param {string} text
+ * @param {string} font
+ */
+function widthOf(text, font) {
+  if (!RULER) return text.length * 7;
+  if (RULER.font !== font) RULER.font = font;
+  return RULER.measureText(text).width;
+}
+
+/**
+ * Return as much of a text as there is room for.
+ * @param {string} text
+ * @param {number} room In pixels.
+ * @param {string} font
+ * @param {boolean} [end] Whether its end is left, as of a path, and not its beginning.
+ */
+function fitted(text, room, font, end) {
+  if (widthOf(text, font) <= room) return text;
+  const signs = Array.from(text);
+  const cut = (/** @type {number} */ count) => (end ? `…${signs.slice(signs.length - count).join("")}` : `${signs.slice(0, count).join("")}…`);
+  let [least, most] = [0, signs.length - 1];
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2);
+    if (widthOf(cut(middle), font) <= room) least = middle;
+    else most = middle - 1;
+  }
+  return cut(least);
+}
 
 /**
  * Return the boxes to show, the closest to what is asked for first, and how many there would be.
@@ -97,13 +136,14 @@ function arrange(lineage, asked, wanted) {
   const { ids, all } = chosen(lineage, asked);
   const jobsOnly = asked.level === "jobs";
   const kept = new Set(jobsOnly ? ids.filter((id) => lineage.jobs.has(id)) : ids);
+  const way = wayOf(lineage, asked);
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: 22, ranksep: 70, edgesep: 8, marginx: 20, marginy: 20, ranker: "tight-tree" });
+  graph.setGraph({ rankdir: "LR", nodesep: 22, ranksep: 70, edgesep: 14, marginx: 20, marginy: 20, ranker: "tight-tree" });
   graph.setDefaultEdgeLabel(() => ({}));
   /** @type {Map<string, Box>} */
   const boxes = new Map();
   for (const id of kept) {
-    const box = sized(lineage, asked, id, wanted);
+    const box = sized(lineage, asked, id, wanted, way);
     boxes.set(id, box);
     graph.setNode(id, { width: box.w, height: box.h });
   }
@@ -114,7 +154,7 @@ function arrange(lineage, asked, wanted) {
       links.push(link);
       for (const id of link.ends) {
         if (!lineage.parts.has(id) || boxes.has(id)) continue;
-        const box = sized(lineage, asked, id, wanted);
+        const box = sized(lineage, asked, id, wanted, way);
         boxes.set(id, box);
         graph.setNode(id, { width: box.w, height: box.h });
       }
@@ -122,6 +162,7 @@ function arrange(lineage, asked, wanted) {
   }
   for (const { ends } of links) if (ends[0] !== ends[1]) graph.setEdge(ends[0], ends[1]);
   dagre.layout(graph);
+  widen(graph, boxes);
   let [width, height] = [0, 0];
   for (const box of boxes.values()) {
     const node = graph.node(box.id);
@@ -130,9 +171,13 @@ function arrange(lineage, asked, wanted) {
     width = Math.max(width, box.x + box.w + 20);
     height = Math.max(height, box.y + box.h + 20);
   }
-  const flows = links.map((link) => ({ ...link, curve: curveOf([right(boxes.get(link.ends[0])), left(boxes.get(link.ends[1]))]) }));
-  const routes = asked.level === "columns" ? routesOf(lineage, asked, boxes) : [];
-  return { boxes, routes, flows, width, height, hidden: all - ids.length };
+  const bends = bendsOf(graph, links, boxes);
+  const flows = links.map((link) => {
+    const [from, to] = link.ends;
+    return { ...link, curve: curveOf([right(boxes.get(from)), ...passing(bends, from, to), left(boxes.get(to))]) };
+  });
+  const routes = asked.level === "columns" ? routesOf(lineage, asked, boxes, bends) : [];
+  return { boxes, bends, routes, flows, width, height, hidden: all - ids.length };
 }
 
 /**
@@ -146,8 +191,40 @@ function arrange(lineage, asked, wanted) {
 function refilled(lineage, asked, picture, wanted) {
   /** @type {Map<string, Box>} */
   const boxes = new Map();
-  for (const [id, box] of picture.boxes) boxes.set(id, { ...box, rows: sized(lineage, asked, id, wanted).rows });
-  return { ...picture, boxes, routes: asked.level === "columns" ? routesOf(lineage, asked, boxes) : [] };
+  for (const [id, box] of picture.boxes) {
+    const columns = lineage.datasets.get(id)?.columns || [];
+    boxes.set(id, { ...box, rows: rowsOf(columns, wanted, box.rows.length, box.rows) });
+  }
+  return { ...picture, boxes, routes: asked.level === "columns" ? routesOf(lineage, asked, boxes, picture.bends) : [] };
+}
+
+/**
+ * Return the columns on the way of the column around which all is shown; null where all is shown around something else.
+ * @param {Lineage} lineage
+ * @param {Asked} asked
+ */
+function wayOf(lineage, asked) {
+  if (!lineage.columns.has(asked.focus) || (asked.from && asked.to)) return null;
+  const found = new Set(lineage.family(asked.focus));
+  for (const down of [false, true]) {
+    if (asked.direction === (down ? "up" : "down")) continue;
+    for (const edge of lineage.way(asked.focus, down, asked.indirect)) found.add(edge.from).add(edge.to);
+  }
+  return found;
+}
+
+/**
+ * Return some columns of a dataset, in their order.
+ * @param {Column[]} columns
+ * @param {Set<string>} wanted Those that come first.
+ * @param {number} most
+ * @param {Column[]} [then] Those that come next.
+ */
+function rowsOf(columns, wanted, most, then = []) {
+  if (columns.length <= most) return columns;
+  const few = new Set(columns.filter((each) => wanted.has(each.id)).slice(0, most));
+  for (const each of [...then, ...columns]) if (few.size < most) few.add(each);
+  return columns.filter((each) => few.has(each));
 }
 
 /**
@@ -156,22 +233,84 @@ function refilled(lineage, asked, picture, wanted) {
  * @param {Asked} asked
  * @param {string} id
  * @param {Set<string>} wanted
+ * @param {Set<string> | null} way The only columns to show, unless the box is opened.
  * @returns {Box}
  */
-function sized(lineage, asked, id, wanted) {
+function sized(lineage, asked, id, wanted, way) {
   const dataset = lineage.datasets.get(id);
-  if (!dataset) return { id, isJob: true, x: 0, y: 0, w: JOB_WIDTH, h: HEAD, rows: [], more: 0 };
-  let rows = dataset.columns;
-  if (asked.level !== "columns" || asked.folded.has(id)) rows = [];
-  else if (rows.length > FEW_ROWS && !asked.opened.has(id)) {
-    const first = rows.filter((each) => wanted.has(each.id)).slice(0, FEW_ROWS);
-    const few = new Set([...first, ...rows.filter((each) => !wanted.has(each.id))].slice(0, FEW_ROWS));
-    rows = rows.filter((each) => few.has(each));
+  if (!dataset) {
+    const room = widthOf(lineage.headOf(id), FONT) + (lineage.jobs.get(id)?.warnings.length ? 50 : 36);
+    return { id, isJob: true, x: 0, y: 0, w: between(room, WIDTHS.job), h: HEAD, rows: [], more: 0, fewer: false };
   }
+  const { columns } = dataset;
   const folded = asked.level !== "columns" || asked.folded.has(id);
-  const more = folded ? 0 : dataset.columns.length - rows.length;
-  const extra = folded ? 0 : rows.length * ROW + (more || asked.opened.has(id) ? ROW : 0) + 4;
-  return { id, isJob: false, x: 0, y: 0, w: BOX_WIDTH, h: HEAD + extra, rows, more };
+  const few = way ? Math.min(FEW_ROWS, columns.filter((each) => way.has(each.id)).length) : FEW_ROWS;
+  const opened = asked.opened.has(id);
+  const rows = folded ? [] : rowsOf(columns, way || wanted, opened ? Infinity : few);
+  const more = folded ? 0 : columns.length - rows.length;
+  const fewer = !folded && opened && columns.length > few;
+  const inner = (rows.length + (more || fewer ? 1 : 0)) * ROW;
+  let room = widthOf(lineage.headOf(id), BOLD) + 34;
+  for (const row of rows) room = Math.max(room, widthOf(shown(row.name, LONGEST_NAME), BOLD) + widthOf(shown(row.dataType, LONGEST_TYPE), SMALL) + 36);
+  return { id, isJob: false, x: 0, y: 0, w: between(room, WIDTHS.box), h: HEAD + inner + (inner ? 4 : 0), rows, more, fewer };
+}
+
+/** @param {number} value @param {number[]} limits */
+function between(value, [least, most]) {
+  return Math.ceil(Math.min(most, Math.max(least, value)) / 10) * 10;
+}
+
+/**
+ * Make the tables that stand above each other as wide as the widest of them.
+ * @param {any} graph
+ * @param {Map<string, Box>} boxes
+ */
+function widen(graph, boxes) {
+  /** @type {Map<number, number>} */
+  const widest = new Map();
+  const tables = [...boxes.values()].filter((box) => !box.isJob);
+  const place = (/** @type {Box} */ box) => Math.round(graph.node(box.id).x);
+  for (const box of tables) widest.set(place(box), Math.max(box.w, widest.get(place(box)) || 0));
+  for (const box of tables) box.w = widest.get(place(box)) || box.w;
+}
+
+/**
+ * Return where links pass boxes that stand between their ends: beside them, as the library has left room.
+ * @param {any} graph
+ * @param {Link[]} links
+ * @param {Map<string, Box>} boxes
+ * @returns {Bends}
+ */
+function bendsOf(graph, links, boxes) {
+  /** @type {Map<number, number>} */
+  const ranks = new Map();
+  for (const box of boxes.values()) {
+    const middle = Math.round(graph.node(box.id).x);
+    ranks.set(middle, Math.max(box.w, ranks.get(middle) || 0));
+  }
+  /** @type {Bends} */
+  const found = new Map();
+  for (const { ends } of links) {
+    if (ends[0] === ends[1] || graph.node(ends[0]).x > graph.node(ends[1]).x) continue;
+    /** @type {{x: number, y: number}[]} */
+    const points = graph.edge(ends[0], ends[1]).points.slice(1, -1);
+    const bends = points.flatMap(({ x, y }) => {
+      const half = (ranks.get(Math.round(x)) || 0) / 2;
+      return half ? [[x - half, y], [x + half, y]] : [];
+    });
+    if (bends.length) found.set(ends.join("\n"), bends);
+  }
+  return found;
+}
+
+/**
+ * @param {Bends} bends
+ * @param {string} from
+ * @param {string} to
+ * @param {number} [shift] How far from the middle of the link, so that lines of one link lie side by side.
+ */
+function passing(bends, from, to, shift = 0) {
+  return (bends.get(`${from}\n${to}`) || []).map(([x, y]) => [x, y + shift]);
 }
 
 /**
@@ -234,18 +373,20 @@ function jobLinks(lineage, kept) {
  * @param {Lineage} lineage
  * @param {Asked} asked
  * @param {Map<string, Box>} boxes
+ * @param {Bends} bends
  * @returns {Route[]}
  */
-function routesOf(lineage, asked, boxes) {
+function routesOf(lineage, asked, boxes, bends) {
   /** @type {Map<string, number[]>} */
   const places = new Map();
   for (const box of boxes.values()) {
     const dataset = lineage.datasets.get(box.id);
     if (!dataset) continue;
     const inner = box.y + HEAD + box.rows.length * ROW + (box.more ? ROW / 2 : 0);
-    for (const column of dataset.columns) places.set(column.id, [box.x, box.rows.length ? inner : box.y + HEAD / 2]);
-    box.rows.forEach((column, place) => places.set(column.id, [box.x, box.y + HEAD + (place + 0.5) * ROW]));
-    places.set(box.id, [box.x, box.y + HEAD / 2]);
+    const end = box.x + box.w;
+    for (const column of dataset.columns) places.set(column.id, [box.x, box.rows.length || box.more ? inner : box.y + HEAD / 2, end]);
+    box.rows.forEach((column, place) => places.set(column.id, [box.x, box.y + HEAD + (place + 0.5) * ROW, end]));
+    places.set(box.id, [box.x, box.y + HEAD / 2, end]);
   }
   const routes = [];
   for (const edge of lineage.edges) {
@@ -254,9 +395,17 @@ function routesOf(lineage, asked, boxes) {
     if (!from || !to) continue;
     const job = boxes.get(edge.job || "");
     if (edge.job && !job) continue;
-    const parts = asked.parts ? lineage.partsOf(edge).map((id) => boxes.get(id)) : [];
-    const through = [...parts, ...(job ? [job] : [])].flatMap((box) => (box ? [left(box), right(box)] : []));
-    routes.push({ edge, curve: curveOf([[from[0] + BOX_WIDTH, from[1]], ...through, to]) });
+    const parts = asked.parts ? lineage.partsOf(edge).flatMap((id) => boxes.get(id) || []) : [];
+    let last = lineage.datasetOf(edge.from);
+    const middle = boxes.get(last);
+    const shift = middle ? ((from[1] - middle.y) / middle.h - 0.5) * 10 : 0;
+    const points = [[from[2], from[1]]];
+    for (const box of [...parts, ...(job ? [job] : [])]) {
+      points.push(...passing(bends, last, box.id, shift), left(box), right(box));
+      last = box.id;
+    }
+    points.push(...passing(bends, last, lineage.datasetOf(edge.to), shift), to);
+    routes.push({ edge, curve: curveOf(points) });
   }
   return routes;
 }

@@ -14,7 +14,7 @@ class Page {
     this.waiting = 0;
     this.drag = { id: -1, x: 0, y: 0, moved: false };
     /** @type {Picture} */
-    this.picture = { boxes: new Map(), routes: [], flows: [], width: 0, height: 0, hidden: 0 };
+    this.picture = { boxes: new Map(), bends: new Map(), routes: [], flows: [], width: 0, height: 0, hidden: 0 };
     /** @type {Lit} */
     this.lit = { edges: new Set(), ids: new Set(), start: "" };
     const canvas = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (byId("canvas")));

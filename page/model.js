@@ -36,6 +36,16 @@ function shown(text, most) {
 }
 
 /**
+ * Return the end of a foreign text as it can be shown.
+ * @param {string} text
+ * @param {number} most
+ */
+function shownEnd(text, most) {
+  const signs = Array.from(text.slice(-most * 2).replace(UNSEEN, "\ufffd"));
+  return signs.length > most || text.length > most * 2 ? `…${signs.slice(1 - most).join("")}` : signs.join("");
+}
+
+/**
  * Return a longer text, which may have line ends.
  * @param {string} text
  * @param {number} most
@@ -238,6 +248,17 @@ class Lineage {
   }
 
   /**
+   * Return the text in the head of a box: the end of a table's name or of a job's, which tells it from the others.
+   * @param {string} id
+   */
+  headOf(id) {
+    const job = this.jobs.get(id);
+    if (job) return shown(shortName(job.name), LONGEST_NAME);
+    const part = this.parts.get(id);
+    return part ? shown(`${PARTS[part.role] || ""} ${this.label(id)}`, LONGEST_NAME) : shownEnd(this.label(id), LONGEST_NAME);
+  }
+
+  /**
    * Return the node that a text names: by its id, by its whole name, or by the end of one that no other has.
    * @param {string} text
    */
@@ -426,4 +447,12 @@ function push(map, key, value) {
   const found = map.get(key);
   if (found) found.push(value);
   else map.set(key, [value]);
+}
+
+/**
+ * Return the end of a job's name, which tells it from the other jobs of its application.
+ * @param {string} name
+ */
+function shortName(name) {
+  return name.slice(name.lastIndexOf(".") + 1) || name;
 }

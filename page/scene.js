@@ -38,8 +38,9 @@ class Scene {
     this.lineage = lineage;
     this.isShown = isShown;
     canvas.replaceChildren();
-    const clip = svg("clipPath", { id: `${canvas.id}-clip` }, svg("defs", {}, canvas));
-    svg("rect", { width: BOX_WIDTH - 8, height: HEAD }, clip);
+    this.defs = svg("defs", {}, canvas);
+    /** @type {Set<number>} */
+    this.clips = new Set();
     this.root = svg("g", { class: "scene" }, canvas);
     this.lines = svg("g", {}, this.root);
     this.litLines = svg("g", {}, this.root);
@@ -49,7 +50,7 @@ class Scene {
     /** @type {Map<Route | Flow, SVGElement>} */
     this.paths = new Map();
     /** @type {Picture} */
-    this.picture = { boxes: new Map(), routes: [], flows: [], width: 0, height: 0, hidden: 0 };
+    this.picture = { boxes: new Map(), bends: new Map(), routes: [], flows: [], width: 0, height: 0, hidden: 0 };
     /** @type {Lit} */
     this.lit = { edges: new Set(), ids: new Set(), start: "" };
     this.current = "";
@@ -93,6 +94,17 @@ class Scene {
     this.drawLines(frame, view, Boolean(all));
   }
 
+  /**
+   * Return what cuts a text at the end of its box, should this browser's font be wider than was reckoned.
+   * @param {number} width Of the box.
+   */
+  clip(width) {
+    const id = `${this.canvas.id}-clip-${width}`;
+    if (!this.clips.has(width)) svg("rect", { width: width - 8, height: HEAD }, svg("clipPath", { id }, this.defs));
+    this.clips.add(width);
+    return `url(#${id})`;
+  }
+
   /** @param {string} id */
   takeOff(id) {
     this.drawn.get(id)?.g.remove();
@@ -117,8 +129,8 @@ class Scene {
     const thing = job || dataset;
     if (!part && (!thing || !this.isShown(thing.change))) return;
     const g = svg("g", { transform: `translate(${box.x},${box.y})` });
-    if (job) this.drawJob(g, job);
-    else if (part) this.drawPart(g, part);
+    if (job) this.drawJob(g, box, job);
+    else if (part) this.drawPart(g, box, part);
     else if (dataset) this.drawDataset(g, box, dataset, box.rows.length <= 60 ? 0 : first, box.rows.length <= 60 ? box.rows.length : last);
     this.boxes.appendChild(g);
     this.drawn.set(box.id, { g, first, last });
@@ -126,35 +138,38 @@ class Scene {
 
   /**
    * @param {SVGElement} g
+   * @param {Box} box
    * @param {Job} job
    */
-  drawJob(g, job) {
+  drawJob(g, box, job) {
     const state = this.lineage.state(job);
     const said = state ? `, its last run: ${STATES[state]}` : "";
     const warned = job.warnings.length ? `, ${job.warnings.length} not understood` : "";
     g.setAttribute("class", this.classes("job", job.id, job.change, state));
     this.nameIt(g, job.id, `Job ${shown(job.name, 200)}${said}${warned}`);
-    svg("rect", { width: JOB_WIDTH, height: HEAD, rx: 13 }, g);
+    svg("rect", { width: box.w, height: HEAD, rx: 13 }, g);
     if (state) svg("text", { x: 9, y: 17, class: `mark ${state}` }, g, MARKS[state]);
-    svg("text", { x: 24, y: 17, "clip-path": `url(#${this.canvas.id}-clip)` }, g, shown(shortName(job.name), 21));
-    if (job.warnings.length) svg("text", { x: JOB_WIDTH - 14, y: 17, class: "doubt" }, g, "!");
+    const room = box.w - (job.warnings.length ? 46 : 32);
+    svg("text", { x: 24, y: 17, "clip-path": this.clip(box.w) }, g, fitted(this.lineage.headOf(job.id), room, FONT));
+    if (job.warnings.length) svg("text", { x: box.w - 14, y: 17, class: "doubt" }, g, "!");
     svg("title", {}, g, shown(job.name, 300) + said + warned);
   }
 
   /**
    * @param {SVGElement} g
+   * @param {Box} box
    * @param {Part} part
    */
-  drawPart(g, part) {
+  drawPart(g, box, part) {
     const what = PARTS[part.role] || "";
     const name = `${what} ${shown(this.lineage.label(part.id), 200)}`;
     g.setAttribute("class", this.classes("part", part.id, ""));
     g.setAttribute("role", "img");
     g.setAttribute("aria-label", name);
-    svg("rect", { width: JOB_WIDTH, height: HEAD, rx: 4 }, g);
-    const text = svg("text", { x: 8, y: 17, "clip-path": `url(#${this.canvas.id}-clip)` }, g);
+    svg("rect", { width: box.w, height: HEAD, rx: 4 }, g);
+    const text = svg("text", { x: 8, y: 17, "clip-path": this.clip(box.w) }, g);
     svg("tspan", { class: "type" }, text, `${what} `);
-    svg("tspan", {}, text, shown(this.lineage.label(part.id), 20));
+    svg("tspan", {}, text, fitted(shown(this.lineage.label(part.id), LONGEST_NAME), box.w - 20 - widthOf(`${what} `, FONT), FONT));
     svg("title", {}, g, name);
   }
 
@@ -166,7 +181,6 @@ class Scene {
    * @param {number} last
    */
   drawDataset(g, box, dataset, first, last) {
-    const clip = `url(#${this.canvas.id}-clip)`;
     g.setAttribute("class", this.classes("box", dataset.id, dataset.change) + (this.focus === dataset.id ? " focus" : ""));
     g.setAttribute("role", "group");
     g.setAttribute("aria-label", `Table ${shown(dataset.label, 200)}`);
@@ -174,15 +188,15 @@ class Scene {
     const head = svg("g", { class: this.classes("head-row", dataset.id, "") }, g);
     this.nameIt(head, dataset.id, `Table ${shown(dataset.label, 200)}, ${dataset.columns.length} columns`);
     svg("rect", { width: box.w, height: HEAD, rx: 4 }, head);
-    svg("text", { class: "name", x: 8, y: 17, "clip-path": clip }, head, shown(dataset.label, 29));
+    const room = box.w - (dataset.columns.length ? 32 : 16);
+    svg("text", { class: "name", x: 8, y: 17, "clip-path": this.clip(box.w) }, head, fitted(this.lineage.headOf(dataset.id), room, BOLD, true));
     svg("title", {}, head, shown(dataset.label, 300));
     if (dataset.columns.length) {
-      const sign = box.rows.length ? "▾" : "▸";
+      const sign = box.rows.length || box.more ? "▾" : "▸";
       svg("text", { class: "fold", x: box.w - 16, y: 17, "data-fold": dataset.id }, g, sign);
     }
-    for (let place = first; place < last; place++) this.drawRow(g, box.rows[place], HEAD + place * ROW);
-    const opened = box.rows.length > FEW_ROWS && !box.more;
-    if (box.more || (opened && box.h > HEAD + box.rows.length * ROW + 10)) {
+    for (let place = first; place < last; place++) this.drawRow(g, box, box.rows[place], HEAD + place * ROW);
+    if (box.more || box.fewer) {
       const text = box.more ? `… ${box.more} more` : "fewer";
       svg("text", { class: "type fold", x: 14, y: HEAD + box.rows.length * ROW + 13, "data-more": dataset.id }, g, text);
     }
@@ -190,18 +204,20 @@ class Scene {
 
   /**
    * @param {SVGElement} g
+   * @param {Box} box
    * @param {Column} column
    * @param {number} y
    */
-  drawRow(g, column, y) {
+  drawRow(g, box, column, y) {
     if (!this.isShown(column.change)) return;
     const row = svg("g", { class: this.classes("row", column.id, column.change), transform: `translate(0,${y})` }, g);
     this.nameIt(row, column.id, `Column ${shown(this.lineage.label(column.id), 200)} ${shown(column.dataType, 60)}`);
-    svg("rect", { x: 1, width: BOX_WIDTH - 2, height: ROW }, row);
-    svg("text", { x: 14, y: 13, "clip-path": `url(#${this.canvas.id}-clip)` }, row, shown(column.name, 22));
-    const type = shown(column.dataType, 12);
-    svg("text", { class: "type", x: BOX_WIDTH - 8, y: 13, "text-anchor": "end" }, row, type);
-    if (column.name.length > 22) svg("title", {}, row, shown(column.name, 300));
+    svg("rect", { x: 1, width: box.w - 2, height: ROW }, row);
+    const type = shown(column.dataType, LONGEST_TYPE);
+    const name = fitted(shown(column.name, LONGEST_NAME), box.w - 14 - 8 - (type ? widthOf(type, SMALL) + 10 : 0), BOLD);
+    svg("text", { x: 14, y: 13, "clip-path": this.clip(box.w) }, row, name);
+    if (type) svg("text", { class: "type", x: box.w - 8, y: 13, "text-anchor": "end" }, row, type);
+    if (name !== column.name) svg("title", {}, row, shown(column.name, 300));
   }
 
   /**
@@ -302,14 +318,6 @@ class Scene {
     const row = box.rows.findIndex((column) => column.id === id);
     return { x: box.x + box.w / 2, y: box.y + (row < 0 ? HEAD / 2 : HEAD + (row + 0.5) * ROW), box, row };
   }
-}
-
-/**
- * Return the end of a job's name, which tells it from the other jobs of its application.
- * @param {string} name
- */
-function shortName(name) {
-  return name.slice(name.lastIndexOf(".") + 1) || name;
 }
 
 /**

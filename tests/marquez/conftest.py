@@ -14,6 +14,7 @@ from urllib.parse import quote
 import attrs
 import pytest
 import requests
+from support.marquez_graph import DEPTH, Edges, columns_told, flows_told
 from support.spark_jobs import Jobs
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ HERE = Path(__file__).parent
 SCRIPTS = HERE.parents[2] / "shared" / "marquez"
 SECONDS = 180
 START_SECONDS = 600
-Edges = set[tuple[str, str]]
 
 
 @attrs.frozen
@@ -109,19 +109,11 @@ class Marquez:
 
     def lineage(self, node: str) -> Edges:
         """Give the edges of the graph around a job or dataset, as pairs of node ids."""
-        graph = self.get("lineage", nodeId=node, depth=20)["graph"]
-        edges = [edge for found in graph for edge in (*found["inEdges"], *found["outEdges"])]
-        return {(edge["origin"], edge["destination"]) for edge in edges}
+        return flows_told(self.get("lineage", nodeId=node, depth=DEPTH))
 
     def column_lineage(self, node: str) -> Edges:
         """Give the edges of the graph behind a dataset's columns, as pairs of `dataset column`."""
-        graph = self.get("column-lineage", nodeId=node, depth=20)["graph"]
-        return {
-            (f"{source['dataset']} {source['field']}", f"{found['data']['dataset']} {found['data']['field']}")
-            for found in graph
-            if found["data"] is not None
-            for source in found["data"]["inputFields"]
-        }
+        return columns_told(self.get("column-lineage", nodeId=node, depth=DEPTH))
 
     def events(self, *namespaces: str) -> list[Any]:
         """Give the events of these job namespaces as it has them, oldest first, without what it added."""

@@ -17,12 +17,12 @@ import attrs
 import pytest
 from openlineage_pyspark.store.answers import Store
 from support.lineage_events import dataset, lineage, run_event, taken
+from support.marquez_graph import Edges, columns_told
 
 pytestmark = pytest.mark.marquez
 
 COLUMNS = ("a", "b", "c")
 TABLES = 12
-Edges = set[tuple[str, str]]
 
 
 @attrs.frozen
@@ -98,16 +98,6 @@ def reached(edges: Edges, start: str) -> set[str]:
     return found - {start}
 
 
-def column_edges(answer: Any) -> Edges:
-    """Return the edges of an answer about columns."""
-    return {
-        (f"{source['dataset']} {source['field']}", f"{found['data']['dataset']} {found['data']['field']}")
-        for found in answer["graph"]
-        if found["data"] is not None
-        for source in found["data"]["inputFields"]
-    }
-
-
 def test_the_datasets_up_and_down_of_each_dataset_are_the_same(both: Both) -> None:
     for table in both.tables:
         node = f"dataset:lake:{table}"
@@ -139,4 +129,4 @@ def test_the_columns_that_are_made_from_each_column_are_the_same(both: Both) -> 
             part = both.marquez.get(
                 "column-lineage", nodeId=f"datasetField:lake:{table}:{column}", depth=20, withDownstream="true"
             )
-            assert reached(column_edges(part), f"{table} {column}") <= found
+            assert reached(columns_told(part), f"{table} {column}") <= found

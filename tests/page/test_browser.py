@@ -22,6 +22,7 @@ from openlineage_pyspark.graph.model import (
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from support.large_graph import large_graph
+from support.page_speed import ACTIONS, frames, opened
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -215,6 +216,60 @@ def test_a_lit_column_of_a_wide_table_comes_forward(seen, first):
     assert "wide.measure_150" in seen.lit
 
 
+def test_around_a_column_tables_show_the_columns_on_its_way_and_the_others_on_demand(seen, first):
+    seen.open(first, "#focus=daily.total&depth=all")
+    assert seen.columns == WAY_OF_TOTAL
+    more = "return [...document.querySelectorAll('[data-more]')].map((each) => each.textContent).sort()"
+    assert seen.script(more) == ["… 1 more", "… 2 more"]
+
+    seen.click("[data-more='dataset|lake|daily']")
+    assert [name for name in seen.columns if name.startswith("daily")] == ["daily.day", "daily.total"]
+    assert seen.script(more) == ["fewer", "… 2 more"]
+    seen.click("[data-more='dataset|lake|daily']").click_on("Column", "clean.day")
+    assert seen.columns == [name.replace("daily.total", "daily.day") for name in WAY_OF_TOTAL]
+    seen.go("#focus=daily&depth=all")
+    assert "shop.orders.customer" in seen.columns
+
+
+def test_a_box_is_as_wide_as_its_name_and_of_one_that_is_too_long_the_end_is_left(seen):
+    source, target = DatasetNode("lake", "s", "far/" * 60 + "orders.parquet"), DatasetNode("lake", "t", "totals")
+    columns = ColumnNode(source.id, "x" * 50, "decimal(38,18)"), ColumnNode(target.id, "n", "int")
+    job = JobNode("n", "app.command.default_daily_operations_by_airport")
+    edge = GraphEdge(columns[0].id, columns[1].id, Kind.DIRECT, READ_FROM_PLAN, job=job.id)
+    seen.open(Graph((source, target, *columns, job), (edge,)))
+
+    far, near = seen.script("return [...document.querySelectorAll('#canvas .name')].map((each) => each.textContent)")
+    assert (far[:1], far[-19:], near) == ("…", "/far/orders.parquet", "totals")
+    assert seen.script("return document.querySelector('#canvas .job text').textContent") == job.name.split(".")[-1]
+    inside = """
+    return [...document.querySelectorAll('#canvas .box, #canvas .job')].every((box) => {
+      const end = box.querySelector('rect').getBoundingClientRect().right;
+      return [...box.querySelectorAll('text')].every((text) => text.getBoundingClientRect().right <= end);
+    })
+    """
+    assert seen.script(inside) is True
+    rows = "return [...document.querySelectorAll('#canvas .row')].map((row) => [...row.querySelectorAll('text')]"
+    rows += ".map((text) => text.getBoundingClientRect()).map((each) => [each.left, each.right]))"
+    assert all(name[1] < type_[0] for name, type_ in seen.script(rows))
+
+
+def test_a_line_passes_beside_the_boxes_that_stand_between_its_ends(seen):
+    tables = [DatasetNode("lake", name, name) for name in "abc"]
+    columns = [ColumnNode(table.id, "n", "int") for table in tables]
+    ways = [(0, 1), (1, 2), (0, 2)]
+    edges = [GraphEdge(columns[a].id, columns[b].id, Kind.DIRECT, READ_FROM_PLAN) for a, b in ways]
+    seen.open(Graph((*tables, *columns), tuple(edges)))
+    crossing = """
+    const box = document.querySelector('#canvas [aria-label="Table b"] rect').getBoundingClientRect();
+    return [...document.querySelectorAll('#canvas .edge')].filter((path) => [...Array(101).keys()].some((part) => {
+      const at = path.getPointAtLength((path.getTotalLength() * part) / 100).matrixTransform(path.getScreenCTM());
+      return at.x > box.left + 2 && at.x < box.right - 2 && at.y > box.top + 2 && at.y < box.bottom - 2;
+    })).length;
+    """
+    assert seen.script("return document.querySelectorAll('#canvas .edge').length") == 3
+    assert seen.script(crossing) == 0
+
+
 def test_two_times_are_compared(seen, first, second):
     seen.open(second, before=first)
 
@@ -379,8 +434,11 @@ def test_hostile_names_do_no_harm(seen):
     assert not [name for name in names if set(name) & set("\u202e\u202c\n\x00")]
 
 
-def test_two_thousand_tables_open_with_what_is_near_and_say_so(seen):
+def test_two_thousand_tables_open_with_what_is_near_and_say_so(seen, record_property):
     seen.open(large_graph(2000))
+    told = [f"opened in {opened(seen.chrome):.0f} ms"]
+    told += [f"95 % of the frames while it is {each} in {frames(seen.chrome, each, 45)[1]:.0f} ms" for each in ACTIONS]
+    record_property("a page of 2,000 tables with 20,000 columns", "; ".join(told))
     shown = seen.script("return page.picture.boxes.size")
     assert 10 < shown <= 100
     assert f"{shown} boxes are shown, the closest ones; {3980 - shown} more are not" in seen.script(
