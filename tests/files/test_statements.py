@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from openlineage_pyspark.files.headers import without_storage
+from openlineage_pyspark.files.session import before_default
 from openlineage_pyspark.files.statements import Statement, statements_of
 
 SCRIPT = """\
@@ -100,3 +101,15 @@ def test_how_a_table_is_stored_is_blanked_and_every_position_stays(text: str, ke
 @pytest.mark.parametrize("text", ["CREATE TABLE t (a INT) USING delta", "SELECT 1 AS a", "INSERT INTO t SELECT 1", ""])
 def test_a_statement_that_fills_no_new_table_stays(text: str) -> None:
     assert without_storage(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [
+        ("DECLARE VARIABLE x STRING DEFAULT f('=')", "DECLARE VARIABLE x STRING"),
+        ("DECLARE `default` = 1", "DECLARE `default`"),
+        ("DECLARE x /* = */ INT", "DECLARE x /* = */ INT"),
+    ],
+)
+def test_a_variable_is_declared_without_its_value(text: str, declared: str) -> None:
+    assert before_default(text) == declared
