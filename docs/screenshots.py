@@ -25,8 +25,6 @@ from openlineage_pyspark.listener.analyses import session_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.events.ingest import lines_of, take
-from openlineage_pyspark.store.sqlite import Database
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 

@@ -4,6 +4,10 @@ The throw-away Spark session that analyzes the statements of scripts: local, wit
 Nothing is run. The tables are declared in catalogs that hold names and schemas alone (`DeclaredTables.java`), so no
 connector, metastore or file is needed; what a statement would make is declared after it. Views, settings, variables and
 SQL functions live in the session itself.
+
+Whoever wrote the scripts need not be trusted: in a pull request they come from anybody, and what is found goes into a
+comment. So no statement computes a value (Spark's `java_method` calls any method of Java), opens a file or a
+connection, loads a class that it names, or starts Python.
 """
 
 from __future__ import annotations
@@ -50,7 +54,8 @@ rootLogger.appenderRef.none.ref = none
 appender.none.type = Null
 appender.none.name = none
 """
-_SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS")
+_SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME")
+_PYTHON = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 _CONF = {
     "spark.master": "local[1]",
     "spark.ui.enabled": "false",
@@ -70,8 +75,9 @@ _OWN_ORDER = frozenset({"iceberg", "delta", "hudi", "paimon"})
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
 _UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
-# Settings that would load classes, or open files.
-_KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.openlineage.")
+# Settings that would load classes, or open files; Spark takes those of Hadoop from a session, too.
+_KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.openlineage.", "spark.hadoop.", "spark.hive.",
+                  "hadoop.", "fs.", "dfs.", "ipc.", "javax.", "hive.")  # fmt: skip
 
 # The kinds of statements that make a table or a view; their names are those of Spark's parsed plans.
 _CREATES = frozenset({"CreateTable", "ReplaceTable"})
@@ -88,7 +94,7 @@ _ALTERS = frozenset(
 _CARRIED_OUT = frozenset(
     {
         *("SetCatalogAndNamespace", "SetCatalogCommand", "SetNamespaceCommand", "ResetCommand"),
-        *("CreateVariable", "DropVariable", "CreateSQLFunctionCommand", "CreateUserDefinedFunction"),
+        *("DropVariable", "CreateSQLFunctionCommand", "CreateUserDefinedFunction"),
     }
 )
 # Kinds that begin so have no lineage of columns, except those above that take it from a query.
@@ -140,8 +146,8 @@ class ScriptSession:
         # Spark loads the catalogs by their names, with this thread's loader.
         self._jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
         self._methods = {each.getName(): each for each in loader.loadClass(_CLASS).getMethods()}
-        spark.conf.set(f"spark.sql.catalog.{SPARK_CATALOG}", f"{_CLASS}$InFront")
         self._catalogs = {SPARK_CATALOG}
+        self._put_in_front()
         self._databases = {"default"}
         self._put: set[Parts] = set()
 
@@ -309,10 +315,33 @@ class ScriptSession:
         """Do in the session what later statements of the script depend on."""
         if kind == "CreateNamespace":
             self._ensure(self.whole((*_written(parsed.name()), "")))
-        elif kind in _CARRIED_OUT or (kind == "SetCommand" and not _is_kept(text)):
+        elif kind == "CreateVariable":
+            declared = self._without_value(text, parsed)
+            self._retried(lambda: self._spark.sql(declared))
+        elif kind in _CARRIED_OUT or (kind == "SetCommand" and not _is_kept(parsed)):
             if kind == "SetCatalogCommand":
                 self._register(names_after(text, "CATALOG")[:1])
             self._retried(lambda: self._spark.sql(text))
+            if kind == "ResetCommand":
+                self._put_in_front()
+
+    def _without_value(self, text: str, parsed: Any) -> str:
+        """Return a DECLARE that gives the variable its type alone, unless its value is a literal."""
+        if _is_literal(parsed.defaultExpr().child()):
+            return text
+        declared = before_default(text)
+        try:
+            self._spark._jsparkSession.sessionState().sqlParser().parsePlan(declared)
+        except analysis_errors():
+            type_ = self._retried(lambda: analyzed_plan(self._spark, text)).defaultExpr().dataType().sql()
+            return f"{declared} {type_}"
+        return declared
+
+    def _put_in_front(self) -> None:
+        """Have Spark use the catalogs that hold what is declared here, whatever a script has reset."""
+        for name in self._catalogs:
+            of_catalog = "InFront" if name == SPARK_CATALOG else "Named"
+            self._spark.conf.set(f"spark.sql.catalog.{name}", f"{_CLASS}${of_catalog}")
 
     def _is_foreign_view(self, kind: str, parsed: Any) -> bool:
         """Return whether a statement makes a view in a catalog that is not Spark's: it becomes a table here."""
@@ -449,13 +478,17 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
     """
     try:
         from pyspark import SparkContext
+        from pyspark.find_spark_home import _find_spark_home
         from pyspark.sql import SparkSession
     except ImportError:
         raise FilesError("the lineage of files needs PySpark, from 3.5 on") from None
     if SparkContext._active_spark_context is not None:
         raise FilesError("a Spark runs in this process already; the lineage of files needs one of its own")
-    kept = {name: os.environ.pop(name, None) for name in _SEARCHED}
+    home = _find_spark_home()
+    kept = {name: os.environ.pop(name, None) for name in (*_SEARCHED, *_PYTHON)}
     folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-"))
+    # For a provider that it does not know, Spark imports all modules called `pyspark_...`, also from here.
+    os.environ.update(dict.fromkeys(_PYTHON, str(folder / "no-python")), SPARK_HOME=home)
     (folder / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
     os.environ["SPARK_CONF_DIR"] = str(folder)
     os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-java-options '-XX:TieredStopAtLevel=1' pyspark-shell"
@@ -569,10 +602,27 @@ def _sets(text: str) -> bool:
     return next((token.text.upper() for token in tokens(text)), "") == "SET"
 
 
-def _is_kept(text: str) -> bool:
+def before_default(text: str) -> str:
+    """Return a DECLARE up to its default value."""
+    at = 0
+    for token in tokens(text):
+        if token.text == "=" or (token.kind is TokenKind.WORD and token.text.upper() == "DEFAULT"):
+            return text[:at].rstrip()
+        at += len(token.text)
+    return text
+
+
+def _is_literal(expression: Any) -> bool:
+    """Return whether an expression is a literal, perhaps with a sign or a cast around it."""
+    while str(expression.nodeName()) in ("Cast", "UnaryMinus", "UnaryPositive"):
+        expression = expression.children().apply(0)
+    return str(expression.nodeName()) == "Literal"
+
+
+def _is_kept(parsed: Any) -> bool:
     """Return whether a SET would change what the session must keep."""
-    setting = text[len("SET") :].strip().strip("`").lower()
-    return setting.startswith(_KEPT_SETTINGS)
+    setting = parsed.kv()
+    return bool(setting.isDefined()) and str(setting.get()._1()).lower().startswith(_KEPT_SETTINGS)
 
 
 def _silence_pyspark() -> None:

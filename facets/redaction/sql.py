@@ -132,8 +132,8 @@ class _SqlRedactor:
             elif word in _LISTS and self._text(at + 1) == "(":
                 at = self._options(at + 2)
             else:
-                # No word is a literal.
-                if not word:
+                # No word is a literal, but numbers of other languages, which Spark reads as words.
+                if not word or word[0].isdigit():
                     self._literal(at)
                 at += 1
             begins = word in _BEGIN_STATEMENT

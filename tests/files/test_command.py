@@ -182,6 +182,40 @@ def test_what_was_told_once_needs_no_spark(files: Path, answer: Answer) -> None:
     ]
 
 
+HOSTILE = """\
+DECLARE leak = java_method('java.lang.System', 'getenv', 'SECRET_OF_CI');
+CREATE TABLE stolen AS SELECT * FROM IDENTIFIER(leak);
+SET /* a comment */ spark.sql.runSQLOnFiles = true;
+CREATE TABLE read AS SELECT * FROM csv.`data.csv`;
+INSERT OVERWRITE DIRECTORY 'written' USING nobody SELECT id FROM orders;
+CREATE FUNCTION f AS 'a.B' USING JAR 'http://127.0.0.1:9/b.jar';
+ADD JAR 'http://127.0.0.1:9/b.jar';
+DECLARE known STRING DEFAULT 'orders';
+DECLARE number = CAST(-1 AS BIGINT);
+DECLARE today = current_date() - 1;
+CREATE TABLE kept AS SELECT id, date_add(today, 1) AS day, number + 1 AS n FROM IDENTIFIER(known);
+RESET;
+CREATE TABLE after AS SELECT id FROM orders;
+"""
+
+
+def test_a_script_of_anybody_computes_nothing_and_opens_nothing(tmp_path: Path) -> None:
+    evil = "open('imported', 'w').close()\nclass DefaultSource: pass\n"
+    given = {"hostile.sql": HOSTILE, "ddl.sql": DDL, "data.csv": "a,b\n1,2\n", "pyspark_evil.py": evil}
+    for name, text in given.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    environment = {"SECRET_OF_CI": "s3cr3t-of-ci"}
+    answer = called(tmp_path, "hostile.sql", "--ddl", "ddl.sql", "--format", "json", environment=environment)
+    assert "s3cr3t-of-ci" not in answer.stdout + answer.stderr
+    assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == set(given)
+    made = {
+        each["line"]: [edge["column"] for edge in each["lineage"]["edges"]]
+        for each in json.loads(answer.stdout)["statements"]
+        if each["lineage"] and each["problem"] is None
+    }
+    assert {line: made.get(line) for line in (4, 11, 13)} == {4: None, 11: ["id"], 13: ["id"]}
+
+
 def example(name: str) -> dict[str, Any]:
     """Return a worked example of the document."""
     block = re.search(rf"<!-- {name} -->\n```yaml\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)

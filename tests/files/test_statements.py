@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from openlineage_pyspark.files.headers import plainly_created
+from openlineage_pyspark.files.session import before_default
 from openlineage_pyspark.files.statements import Statement, statements_of
 
 SCRIPT = """\
@@ -119,3 +120,15 @@ END; SELECT 4"""
     found = statements_of(script, "f.sql")
     assert [each.text for each in found] == ["SELECT 1", "INSERT INTO t SELECT 2", "SELECT 3", "SELECT 4"]
     assert [each.in_script for each in found] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [
+        ("DECLARE VARIABLE x STRING DEFAULT f('=')", "DECLARE VARIABLE x STRING"),
+        ("DECLARE `default` = 1", "DECLARE `default`"),
+        ("DECLARE x /* = */ INT", "DECLARE x /* = */ INT"),
+    ],
+)
+def test_a_variable_is_declared_without_its_value(text: str, declared: str) -> None:
+    assert before_default(text) == declared
