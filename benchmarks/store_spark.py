@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from openlineage_pyspark.store.spark.ingest import Origin, take_once
+from openlineage_pyspark.store.spark.ingest import EventOrigin, take_once
 from openlineage_pyspark.store.spark.session import session_of
 from openlineage_pyspark.store.spark.sql import Format
 from openlineage_pyspark.store.spark.tables import SparkTables
@@ -55,7 +55,7 @@ def seconds_of(session: Any, name: str, folder: Path) -> float:
     """Return how long it takes to take the events of a folder into a new store."""
     tables = SparkTables.make(session, name, Format.PARQUET)
     begin = time.perf_counter()
-    taken = take_once(tables, Origin(str(folder)))
+    taken = take_once(tables, EventOrigin(str(folder)))
     seconds = time.perf_counter() - begin
     if taken.rejected:
         raise RuntimeError(f"{taken.rejected} made-up events were refused: {taken.reasons}")

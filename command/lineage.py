@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from openlineage_pyspark.facets.report import LineageEdge
-    from openlineage_pyspark.files.scripts import Answer, Script
+    from openlineage_pyspark.files.scripts import Script, StatementAnswer
     from openlineage_pyspark.graph.model import Graph
 
 _DESCRIPTION = """\
@@ -141,7 +141,7 @@ def _told_already(found: Iterable[StatementLineage]) -> int:
 
 def _answers(
     scripts: Sequence[Script], tables: Sequence[DeclaredTable], options: argparse.Namespace
-) -> tuple[Answer, ...]:
+) -> tuple[StatementAnswer, ...]:
     """Return what Spark tells of scripts, from the cache if it is there."""
     conf = pairs(options.conf)
     if options.cache is None:

@@ -16,10 +16,10 @@ from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
     ColumnNode,
     DatasetNode,
+    EdgeStep,
     GraphEdge,
     GraphWarning,
     OperatorNode,
-    Step,
     column_id,
     kind_of,
     node_id,
@@ -167,7 +167,7 @@ def _made(edge: Edge, target: str) -> Iterator[GraphEdge]:
     for each in edge.transformations:
         certainty = each.way.certainty.word
         steps = tuple(
-            Step(step.operator, step.expression, step.certainty.word, step.call_site) for step in each.way.steps
+            EdgeStep(step.operator, step.expression, step.certainty.word, step.call_site) for step in each.way.steps
         )
         yield GraphEdge(
             column_id(_id(edge.dataset), edge.field),

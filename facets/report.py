@@ -15,7 +15,7 @@ from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, E
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
-from openlineage_pyspark.graph.figure import Table, figure
+from openlineage_pyspark.graph.figure import FigureTable, figure
 from openlineage_pyspark.graph.model import Graph, OperatorNode
 
 HEADINGS = ("column", "from", "how")
@@ -253,7 +253,7 @@ def html_of(lineage: Lineage, graph: Graph, title: str = "") -> str:
     """
     names = Names.of_datasets([*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)])
     tables = [
-        Table(
+        FigureTable(
             (*HEADINGS, "expression"),
             [_cells(row) for row in rows_of(columns, names)],
             names.of(dataset.identifier) if dataset is not None else QUERY,

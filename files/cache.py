@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.files.scripts import Answer
+from openlineage_pyspark.files.scripts import StatementAnswer
 from openlineage_pyspark.files.session import Analyzed
 from openlineage_pyspark.files.statements import Statement
 from openlineage_pyspark.listener.probe.client import Refusal
@@ -36,7 +36,7 @@ def key_of(scripts: Sequence[Script], tables: Sequence[DeclaredTable], conf: Map
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def read(folder: Path, key: str) -> tuple[Answer, ...] | None:
+def read(folder: Path, key: str) -> tuple[StatementAnswer, ...] | None:
     """Return what is kept under a key; None if there is nothing, or it can't be read."""
     try:
         document = json.loads((folder / f"{key}{_ENDING}").read_text(encoding="utf-8"))
@@ -45,7 +45,7 @@ def read(folder: Path, key: str) -> tuple[Answer, ...] | None:
         return None
 
 
-def write(folder: Path, key: str, answers: Sequence[Answer]) -> None:
+def write(folder: Path, key: str, answers: Sequence[StatementAnswer]) -> None:
     """
     Keep answers under a key, and drop the oldest ones of earlier keys.
 
@@ -63,7 +63,7 @@ def write(folder: Path, key: str, answers: Sequence[Answer]) -> None:
         path.unlink(missing_ok=True)
 
 
-def _document(answer: Answer) -> dict[str, Any]:
+def _document(answer: StatementAnswer) -> dict[str, Any]:
     analyzed = answer.analyzed
     refusal = analyzed.refusal
     return {
@@ -78,7 +78,7 @@ def _document(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _answer(document: Mapping[str, Any]) -> Answer:
+def _answer(document: Mapping[str, Any]) -> StatementAnswer:
     refusal, plan = document["refusal"], document["plan"]
     analyzed = Analyzed(
         document["kind"],
@@ -88,4 +88,4 @@ def _answer(document: Mapping[str, Any]) -> Answer:
         document["database"],
         {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
     )
-    return Answer(Statement(**document["statement"]), analyzed, document["isDdl"])
+    return StatementAnswer(Statement(**document["statement"]), analyzed, document["isDdl"])

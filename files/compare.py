@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.report import table_of
-from openlineage_pyspark.store.diff import Diff, State, differences
+from openlineage_pyspark.store.diff import Diff, LineageState, differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ Column = tuple[str, str]
 """A dataset's name and a column; the column is empty for all rows."""
 
 
-def state_of(found: Iterable[StatementLineage]) -> State:
+def state_of(found: Iterable[StatementLineage]) -> LineageState:
     """Return the columns that scripts write, and the edges that lead to them, by the names of the datasets."""
     columns: dict[Column, str] = {}
     edges: dict[tuple[Column, Column], set[str]] = {}
@@ -45,10 +45,10 @@ def state_of(found: Iterable[StatementLineage]) -> State:
                 ends = ((source, edge.source_column), (target, edge.column or ""))
                 doubt = "" if edge.certainty == "exact" else f", {edge.certainty}"
                 edges.setdefault(ends, set()).add(f"{edge.subtype}{doubt} {edge.expression}".strip())
-    return State(columns, {ends: "; ".join(sorted(texts)) for ends, texts in edges.items()}, tables)
+    return LineageState(columns, {ends: "; ".join(sorted(texts)) for ends, texts in edges.items()}, tables)
 
 
-def compared(before: State, after: State, store: Store | None) -> tuple[Diff, tuple[str, ...]]:
+def compared(before: LineageState, after: LineageState, store: Store | None) -> tuple[Diff, tuple[str, ...]]:
     """
     Return what is different, with what is downstream of it in the scripts and in a store.
 
@@ -90,7 +90,7 @@ def _types(fields: Iterable[Field], above: str = "") -> Iterable[tuple[str, str]
             yield from _types(field.fields, f"{above}{field.name}.")
 
 
-def _reached(starts: Iterable[Column], states: Iterable[State]) -> dict[Column, int]:
+def _reached(starts: Iterable[Column], states: Iterable[LineageState]) -> dict[Column, int]:
     """Return what the scripts make from some columns -> how many statements lie between. All rows mean each column."""
     below: dict[Column, set[Column]] = {}
     columns: dict[str, set[Column]] = {}

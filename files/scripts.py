@@ -50,7 +50,7 @@ class Script:
 
 
 @attrs.frozen
-class Answer:
+class StatementAnswer:
     """
     What Spark told of a statement.
 
@@ -107,7 +107,7 @@ class StatementLineage:
 
 def answers_of(
     scripts: Sequence[Script], tables: Iterable[DeclaredTable], conf: Mapping[str, str]
-) -> tuple[Answer, ...]:
+) -> tuple[StatementAnswer, ...]:
     """
     Return what Spark tells of the statements of scripts, in one session of its own.
 
@@ -124,10 +124,14 @@ def answers_of(
         return ()
     with throw_away_session(conf) as spark:
         session = ScriptSession(spark, DeclaredTables(tables))
-        return tuple(Answer(statement, analyzed(session, statement), is_ddl) for statement, is_ddl in statements)
+        return tuple(
+            StatementAnswer(statement, analyzed(session, statement), is_ddl) for statement, is_ddl in statements
+        )
 
 
-def lineage_of_answers(answers: Iterable[Answer], tables: Iterable[DeclaredTable]) -> tuple[StatementLineage, ...]:
+def lineage_of_answers(
+    answers: Iterable[StatementAnswer], tables: Iterable[DeclaredTable]
+) -> tuple[StatementLineage, ...]:
     """
     Return the lineage of each statement that has one or a problem.
 
@@ -158,7 +162,7 @@ def analyzed(session: ScriptSession, statement: Statement) -> Analyzed:
     return attrs.evolve(found, tables={name: query for name, query in known.items() if query is not None})
 
 
-def _told(answer: Answer, known: DeclaredTables) -> StatementLineage:
+def _told(answer: StatementAnswer, known: DeclaredTables) -> StatementLineage:
     statement, told = answer.statement, answer.analyzed
     if told.refusal is not None:
         problem = _problem(statement, told, told.refusal)

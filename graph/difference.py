@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.graph.model import ColumnNode, Graph, Kind
+from openlineage_pyspark.graph.model import ColumnNode, EdgeKind, Graph
 
 if TYPE_CHECKING:
     from openlineage_pyspark.graph.model import GraphEdge, Node
 
-_Key = tuple[str, str, str, Kind, str, str]
+_Key = tuple[str, str, str, EdgeKind, str, str]
 
 
 def difference(before: Graph, after: Graph) -> Graph:

@@ -24,7 +24,7 @@ _CELL = "text-align:left;vertical-align:top;overflow-wrap:anywhere"
 
 
 @attrs.frozen
-class Table:
+class FigureTable:
     """
     A table beneath a picture.
 
@@ -42,7 +42,7 @@ class Table:
 
 
 def figure(
-    graph: Graph, tables: Iterable[Table] = (), *, title: str = "", around: str = "", remarks: Iterable[str] = ()
+    graph: Graph, tables: Iterable[FigureTable] = (), *, title: str = "", around: str = "", remarks: Iterable[str] = ()
 ) -> str:
     """
     Return a graph and tables as a part of an HTML page.
@@ -70,7 +70,7 @@ class ShownGraph(Graph):
         return figure(self)
 
 
-def _table(table: Table) -> str:
+def _table(table: FigureTable) -> str:
     head = "".join(f'<th scope="col" style="{_CELL}">{_text(name)}</th>' for name in table.headings)
     code = [name == "expression" for name in table.headings]
     body = "".join(

@@ -9,9 +9,9 @@ from openlineage_pyspark.graph.model import (
     STATED,
     ColumnNode,
     DatasetNode,
+    EdgeKind,
     Graph,
     GraphEdge,
-    Kind,
     OperatorNode,
 )
 
@@ -86,8 +86,8 @@ def _of_job(part: Part) -> Graph:
     writes = dict.fromkeys([renamed[each] for each in part.writes])
     writes |= dict.fromkeys(owner.get(edge.target, edge.target) for edge in edges)
     flows = [
-        *(GraphEdge(each, job.id, Kind.READ, STATED, job=job.id) for each in reads),
-        *(GraphEdge(job.id, each, Kind.WRITE, STATED, job=job.id) for each in writes),
+        *(GraphEdge(each, job.id, EdgeKind.READ, STATED, job=job.id) for each in reads),
+        *(GraphEdge(job.id, each, EdgeKind.WRITE, STATED, job=job.id) for each in writes),
     ]
     warnings = (attrs.evolve(warning, job=job.id) for warning in graph.warnings)
     return Graph(tuple(nodes), (*flows, *edges), tuple(warnings))

@@ -23,7 +23,7 @@ VERSION = "1-0-0"
 _SCHEMA = "lineage-graph.schema.json"
 
 
-class Kind(enum.Enum):
+class EdgeKind(enum.Enum):
     """
     How an edge makes its target from its source, in plain words; in the order in which they are preferred.
 
@@ -53,13 +53,15 @@ class Kind(enum.Enum):
     WRITE = "WRITE"
 
 
-PREFERENCE = {kind: place for place, kind in enumerate(Kind)}
+PREFERENCE = {kind: place for place, kind in enumerate(EdgeKind)}
 """The place of each kind where one target has edges of several: the first is shown first."""
 
-_OF_VALUES = {"IDENTITY": Kind.DIRECT, "TRANSFORMATION": Kind.DERIVED, "AGGREGATION": Kind.AGG}
-_OF_DOUBT = {"opaque": Kind.EXTERNAL, "guessed": Kind.UNKNOWN}
+_OF_VALUES = {"IDENTITY": EdgeKind.DIRECT, "TRANSFORMATION": EdgeKind.DERIVED, "AGGREGATION": EdgeKind.AGG}
+_OF_DOUBT = {"opaque": EdgeKind.EXTERNAL, "guessed": EdgeKind.UNKNOWN}
 _OF_ROWS = {
-    kind.value: kind for kind in Kind if PREFERENCE[Kind.CONDITIONAL] <= PREFERENCE[kind] < PREFERENCE[Kind.READ]
+    kind.value: kind
+    for kind in EdgeKind
+    if PREFERENCE[EdgeKind.CONDITIONAL] <= PREFERENCE[kind] < PREFERENCE[EdgeKind.READ]
 }
 
 
@@ -70,7 +72,7 @@ def type_of(subtype: str) -> str:
     return "INDIRECT" if subtype in _OF_ROWS else "DIRECT"
 
 
-def kind_of(type_: str, subtype: str, certainty: str = "") -> Kind:
+def kind_of(type_: str, subtype: str, certainty: str = "") -> EdgeKind:
     """
     Return the plain word for a transformation of OpenLineage.
 
@@ -80,8 +82,8 @@ def kind_of(type_: str, subtype: str, certainty: str = "") -> Kind:
         certainty: how sure its way is, such as `opaque`; empty if nothing says so.
     """
     if type_ == "INDIRECT":
-        return _OF_ROWS.get(subtype, Kind.INFLUENCE)
-    return _OF_DOUBT.get(certainty) or _OF_VALUES.get(subtype, Kind.UNKNOWN)
+        return _OF_ROWS.get(subtype, EdgeKind.INFLUENCE)
+    return _OF_DOUBT.get(certainty) or _OF_VALUES.get(subtype, EdgeKind.UNKNOWN)
 
 
 @attrs.frozen
@@ -115,7 +117,7 @@ _OF_CERTAINTY = {
 }
 
 
-def sure(certainty: str, steps: Iterable[Step] = ()) -> Confidence:
+def sure(certainty: str, steps: Iterable[EdgeStep] = ()) -> Confidence:
     """
     Return the confidence of an edge whose way is known.
 
@@ -131,7 +133,7 @@ def sure(certainty: str, steps: Iterable[Step] = ()) -> Confidence:
 
 
 @attrs.frozen
-class Step:
+class EdgeStep:
     """
     What one operator does to a value on its way.
 
@@ -370,7 +372,7 @@ class GraphEdge:
 
     source: str
     target: str
-    kind: Kind
+    kind: EdgeKind
     confidence: Confidence
     type: str = ""
     subtype: str = ""
@@ -379,7 +381,7 @@ class GraphEdge:
     operator_path: tuple[str, ...] = ()
     job: str = ""
     last_run: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[EdgeStep, ...] = ()
     change: str = ""
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.graph.model import PREFERENCE, ColumnNode, DatasetNode, JobNode, Kind, preferred
+from openlineage_pyspark.graph.model import PREFERENCE, ColumnNode, DatasetNode, EdgeKind, JobNode, preferred
 from openlineage_pyspark.graph.plain import plain
 
 if TYPE_CHECKING:
@@ -119,9 +119,9 @@ def picture_of(graph: Graph) -> Picture:
 
     Of a dataset that is only read, it has the columns that are used.
     """
-    values = [edge for edge in graph.edges if edge.kind not in (Kind.READ, Kind.WRITE)]
+    values = [edge for edge in graph.edges if edge.kind not in (EdgeKind.READ, EdgeKind.WRITE)]
     told = {edge.job for edge in values}
-    flows = [edge for edge in graph.edges if edge.kind in (Kind.READ, Kind.WRITE) and edge.job not in told]
+    flows = [edge for edge in graph.edges if edge.kind in (EdgeKind.READ, EdgeKind.WRITE) and edge.job not in told]
     arrows = (*_arrows(values), *(Arrow(edge.source, edge.target, _SIGNS.get(edge.change, "")) for edge in flows))
     used = {key for arrow in arrows for key in (arrow.source, arrow.target)}
     columns: dict[str, list[ColumnNode]] = {}
@@ -152,7 +152,7 @@ def _arrows(edges: Iterable[GraphEdge]) -> tuple[Arrow, ...]:
             source,
             target,
             ", ".join(dict.fromkeys(map(_label, sorted(same, key=preferred)))),
-            any(PREFERENCE[edge.kind] < PREFERENCE[Kind.EXTERNAL] and edge.confidence.value == 1 for edge in same),
+            any(PREFERENCE[edge.kind] < PREFERENCE[EdgeKind.EXTERNAL] and edge.confidence.value == 1 for edge in same),
         )
         for (source, target), same in between.items()
     )
@@ -164,7 +164,9 @@ def _label(edge: GraphEdge) -> str:
     doubt = f"({edge.confidence.value:g})" if edge.confidence.value < 1 else ""
     masked = "masked" if edge.masking else ""
     sign = _SIGNS.get(edge.change, "")
-    return " ".join(filter(None, (sign, edge.kind.value, masked, doubt, short if edge.kind is not Kind.DIRECT else "")))
+    return " ".join(
+        filter(None, (sign, edge.kind.value, masked, doubt, short if edge.kind is not EdgeKind.DIRECT else ""))
+    )
 
 
 def _mermaid_text(text: str) -> str:

@@ -22,11 +22,11 @@ from openlineage_pyspark.graph.model import (
     PREFERENCE,
     ColumnNode,
     DatasetNode,
+    EdgeKind,
     Graph,
     GraphEdge,
     GraphWarning,
     JobNode,
-    Kind,
     Node,
     OperatorNode,
     RunNode,
@@ -49,7 +49,7 @@ _MOST_NOTES = 3
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 _STATES = {"COMPLETE": ("good", "✓", "complete"), "FAIL": ("bad", "✕", "failed"), "ABORT": ("bad", "✕", "aborted")}
 _OPEN = ("open", "…", "not finished")
-_FLOWS = (Kind.READ, Kind.WRITE)
+_FLOWS = (EdgeKind.READ, EdgeKind.WRITE)
 _VALUE, _INFLUENCE, _DOUBT, _FLOW = "value", "influence", "doubt", "flow"
 _LOOKS = (_FLOW, _DOUBT, _INFLUENCE, _VALUE)
 """How lines look; the last lie above."""
@@ -357,11 +357,11 @@ def _surest(edge: GraphEdge) -> tuple[bool, float, int, str, str]:
 
 
 def _look(edge: GraphEdge) -> str:
-    if edge.confidence.value < 1 or edge.kind in (Kind.UNKNOWN, Kind.EXTERNAL):
+    if edge.confidence.value < 1 or edge.kind in (EdgeKind.UNKNOWN, EdgeKind.EXTERNAL):
         return _DOUBT
     if edge.kind in _FLOWS:
         return _FLOW
-    return _INFLUENCE if PREFERENCE[edge.kind] >= PREFERENCE[Kind.CONDITIONAL] else _VALUE
+    return _INFLUENCE if PREFERENCE[edge.kind] >= PREFERENCE[EdgeKind.CONDITIONAL] else _VALUE
 
 
 def _near(boxes: list[str], links: Iterable[tuple[str, str]], start: str, most: int) -> set[str]:

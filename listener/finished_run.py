@@ -11,9 +11,9 @@ from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
     STATED,
     DatasetNode,
+    EdgeKind,
     GraphEdge,
     JobNode,
-    Kind,
     RunNode,
     node_id,
 )
@@ -62,9 +62,9 @@ class FinishedRun:
         for node in of_lineage.nodes:
             if isinstance(node, DatasetNode):
                 if node.id in read or node.id not in written:
-                    edges.append(GraphEdge(node.id, job.id, Kind.READ, STATED, job=job.id, last_run=run.id))
+                    edges.append(GraphEdge(node.id, job.id, EdgeKind.READ, STATED, job=job.id, last_run=run.id))
                 if node.id in written:
-                    edges.append(GraphEdge(job.id, node.id, Kind.WRITE, STATED, job=job.id, last_run=run.id))
+                    edges.append(GraphEdge(job.id, node.id, EdgeKind.WRITE, STATED, job=job.id, last_run=run.id))
         warnings = tuple(attrs.evolve(each, job=job.id, run=run.id) for each in of_lineage.warnings)
         return ShownGraph((*of_lineage.nodes, job, run), tuple(edges), warnings)
 

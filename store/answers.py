@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.questions.reached import Answer
     from openlineage_pyspark.store.questions.table_schemas import TableSchema
     from openlineage_pyspark.store.recovery.facts import Facts
-    from openlineage_pyspark.store.recovery.plan import Plan
+    from openlineage_pyspark.store.recovery.plan import RecoveryPlan
     from pyspark.sql import SparkSession
 
 
@@ -327,7 +327,7 @@ class Store:
         column: str = "",
         expired: Iterable[str] = (),
         correction: Iterable[str] = (),
-    ) -> Plan:
+    ) -> RecoveryPlan:
         """
         Return what must be done again after a dataset got a wrong version. Nothing is done.
 

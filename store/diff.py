@@ -75,7 +75,7 @@ class Diff:
 
 
 @attrs.frozen
-class State:
+class LineageState:
     """
     Lineage at one time. Datasets stand by a key: in a store by their ids.
 
@@ -106,7 +106,7 @@ class Differences:
     datasets: frozenset[Any]
 
 
-def differences(old: State, new: State, label: Callable[[Any], str]) -> Differences:
+def differences(old: LineageState, new: LineageState, label: Callable[[Any], str]) -> Differences:
     """
     Return what is different between two states.
 
@@ -254,7 +254,7 @@ def _changes(old: dict[Any, str], new: dict[Any, str]) -> Iterator[tuple[Any, st
             yield key, "changed", old[key], new[key]
 
 
-def _state(tables: Tables, texts: Iterable[str]) -> State:
+def _state(tables: Tables, texts: Iterable[str]) -> LineageState:
     """Return what events say, with the datasets as the store knows them."""
     rows: Rows = {}
     for part in rows_of_events(texts):
@@ -287,7 +287,7 @@ def _state(tables: Tables, texts: Iterable[str]) -> State:
         for row in _typed(rows.get("sink_job_lineage", ()))
         for source in reads.get(row[0], ())
     }
-    return State(columns, {ends: "; ".join(sorted(texts)) for ends, texts in made.items()}, between)
+    return LineageState(columns, {ends: "; ".join(sorted(texts)) for ends, texts in made.items()}, between)
 
 
 def _typed(rows: Iterable[Any]) -> Iterator[Any]:

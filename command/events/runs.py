@@ -64,7 +64,7 @@ class ReportedDataset:
 
 
 @attrs.frozen
-class State:
+class ReportedState:
     """
     The state of a run, as reported by one event.
 
@@ -88,11 +88,11 @@ class State:
 
 
 @attrs.frozen
-class Run:
+class RunEvents:
     """One run: its first event, and its last one, which says how the run ended or how far it got."""
 
-    first: State
-    last: State
+    first: ReportedState
+    last: ReportedState
 
     @property
     def state(self) -> str:
@@ -112,7 +112,7 @@ class Run:
         return None if begin is None or end is None or self.state == NO_END else (end - begin).total_seconds()
 
 
-def state_of(event: EventJson) -> State:
+def state_of(event: EventJson) -> ReportedState:
     """
     Return the state that a run event reports.
 
@@ -125,7 +125,7 @@ def state_of(event: EventJson) -> State:
     """
     run, job = _group(event, "run"), _group(event, "job")
     message = _text(_group(_facets(run), "errorMessage", optional=True), "message", default="")
-    return State(
+    return ReportedState(
         run_id=_text(run, "runId"),
         job=_text(job, "name"),
         type=_text(event, "eventType", default="OTHER"),
@@ -136,22 +136,22 @@ def state_of(event: EventJson) -> State:
     )
 
 
-def runs_of(states: Iterable[State]) -> list[Run]:
+def runs_of(states: Iterable[ReportedState]) -> list[RunEvents]:
     """Group states into runs, in the order in which the runs began."""
-    runs: dict[str, Run] = {}
+    runs: dict[str, RunEvents] = {}
     for state in states:
         before = runs.get(state.run_id)
         if before is None:
-            runs[state.run_id] = Run(state, state)
+            runs[state.run_id] = RunEvents(state, state)
         # An event may be sent again: what was an end stays one.
         elif before.state == NO_END or state.type in TERMINAL_TYPES:
-            runs[state.run_id] = Run(before.first, state)
+            runs[state.run_id] = RunEvents(before.first, state)
     return list(runs.values())
 
 
-def latest_outputs(runs: Iterable[Run]) -> list[tuple[Run, ReportedDataset]]:
+def latest_outputs(runs: Iterable[RunEvents]) -> list[tuple[RunEvents, ReportedDataset]]:
     """Return each dataset with column lineage once, from its last run that completed or, if none did, its last run."""
-    chosen: dict[Identifier, tuple[Run, ReportedDataset]] = {}
+    chosen: dict[Identifier, tuple[RunEvents, ReportedDataset]] = {}
     for run in runs:
         for output in run.last.outputs:
             before = chosen.get(output.dataset)
@@ -161,7 +161,7 @@ def latest_outputs(runs: Iterable[Run]) -> list[tuple[Run, ReportedDataset]]:
     return list(chosen.values())
 
 
-def names_of(runs: Iterable[Run]) -> Names:
+def names_of(runs: Iterable[RunEvents]) -> Names:
     """Return the names for the datasets of some runs."""
     tables: dict[Identifier, str | None] = {}
     for run in runs:

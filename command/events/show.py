@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
-    from openlineage_pyspark.command.events.runs import ReportedDataset, Run, SourceColumn, State
+    from openlineage_pyspark.command.events.runs import ReportedDataset, ReportedState, RunEvents, SourceColumn
     from openlineage_pyspark.command.screen import Screen
     from openlineage_pyspark.facets.model.dataset import Identifier
     from openlineage_pyspark.facets.report import Names
@@ -112,7 +112,7 @@ def _draw(options: argparse.Namespace) -> int:
     return int(bool(problems))
 
 
-def _states(files: Sequence[str], problems: list[str]) -> Iterator[State]:
+def _states(files: Sequence[str], problems: list[str]) -> Iterator[ReportedState]:
     """Yield the states that run events report; dataset events and job events are skipped."""
     for line in read_lines(files):
         if line.event is None:
@@ -144,7 +144,9 @@ def _has_column(output: ReportedDataset, wanted: str | None) -> bool:
     return wanted is None or any(fnmatchcase(column, wanted) for column, _ in output.columns or ())
 
 
-def _nothing_found(outputs: Sequence[tuple[Run, ReportedDataset]], names: Names, options: argparse.Namespace) -> str:
+def _nothing_found(
+    outputs: Sequence[tuple[RunEvents, ReportedDataset]], names: Names, options: argparse.Namespace
+) -> str:
     named = [output for _, output in outputs if _is_named(output, names, options.output)]
     if named and options.column is not None:
         columns = (column for output in named for column, _ in output.columns or () if column != EVERY_ROW)
@@ -155,8 +157,8 @@ def _nothing_found(outputs: Sequence[tuple[Run, ReportedDataset]], names: Names,
 
 def _show(
     screen: Screen,
-    outputs: Sequence[tuple[Run, ReportedDataset]],
-    runs: Sequence[Run],
+    outputs: Sequence[tuple[RunEvents, ReportedDataset]],
+    runs: Sequence[RunEvents],
     names: Names,
     column: str | None,
 ) -> None:
@@ -177,11 +179,11 @@ def _show(
     _show_runs(screen, runs)
 
 
-def _views(run: Run) -> Iterator[ReportedDataset]:
+def _views(run: RunEvents) -> Iterator[ReportedDataset]:
     return (read for read in run.last.inputs if read.is_view)
 
 
-def _without_edges(run: Run, output: ReportedDataset) -> Iterator[Identifier]:
+def _without_edges(run: RunEvents, output: ReportedDataset) -> Iterator[Identifier]:
     """Yield what a run reads, views aside, from which no edge leads to what it writes."""
     used = {edge.dataset for written in run.last.outputs for _, edges in written.columns or () for edge in edges}
     for read in run.last.inputs:
@@ -189,7 +191,7 @@ def _without_edges(run: Run, output: ReportedDataset) -> Iterator[Identifier]:
             yield read.dataset
 
 
-def _shown_datasets(outputs: Iterable[tuple[Run, ReportedDataset]]) -> Iterator[Identifier]:
+def _shown_datasets(outputs: Iterable[tuple[RunEvents, ReportedDataset]]) -> Iterator[Identifier]:
     for run, output in outputs:
         yield output.dataset
         yield from (edge.dataset for _, edges in output.columns or () for edge in edges)
@@ -213,7 +215,7 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: Names, wanted:
     screen.table(columns, rows)
 
 
-def _show_runs(screen: Screen, runs: Sequence[Run]) -> None:
+def _show_runs(screen: Screen, runs: Sequence[RunEvents]) -> None:
     from openlineage_pyspark.command.screen import TableColumn
 
     days = {each.first.time.date() for each in runs if each.first.time is not None}
@@ -241,7 +243,7 @@ def _end_of(run_id: str) -> str:
 
 
 def _document(
-    outputs: Iterable[tuple[Run, ReportedDataset]], runs: Iterable[Run], wanted: str | None
+    outputs: Iterable[tuple[RunEvents, ReportedDataset]], runs: Iterable[RunEvents], wanted: str | None
 ) -> dict[str, Any]:
     """Return what is shown, for programs: all names and ids in full."""
     return {

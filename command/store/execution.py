@@ -13,7 +13,7 @@ from openlineage_pyspark.store.recovery.formats import as_text, in_folder
 from openlineage_pyspark.store.spark.session import session_of, told
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.recovery.plan import Plan, Step
+    from openlineage_pyspark.store.recovery.plan import RecoveryPlan, RecoveryStep
     from pyspark.sql import SparkSession
 
 _FAILED = 1
@@ -21,7 +21,7 @@ _FAILED = 1
 _OWN = {"spark.app.name": "recovery", "spark.openlineage.disabled": "false"}
 
 
-def execute(plan: Plan, conf: Mapping[str, str], *, ask: bool, begin: int = 1) -> int:
+def execute(plan: RecoveryPlan, conf: Mapping[str, str], *, ask: bool, begin: int = 1) -> int:
     """
     Carry a plan out, and stop at the first step that fails.
 
@@ -59,7 +59,7 @@ def execute(plan: Plan, conf: Mapping[str, str], *, ask: bool, begin: int = 1) -
     return 0
 
 
-def _do(step: Step, session: _Session, *, ask: bool) -> str:
+def _do(step: RecoveryStep, session: _Session, *, ask: bool) -> str:
     """Do a step, and return why it failed; empty if it did not."""
     if not step.language:
         if step.action == "stop" and not ask:
@@ -76,7 +76,7 @@ def _do(step: Step, session: _Session, *, ask: bool) -> str:
     return ""
 
 
-def _shell(step: Step, code: str, session: _Session) -> str:
+def _shell(step: RecoveryStep, code: str, session: _Session) -> str:
     if step.action == "run":
         # Another Spark may need what this one holds, such as a metastore in a folder.
         session.stop()

@@ -9,7 +9,7 @@ from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_spark, pairs, schema_of, session_for
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.spark.functions import FUNCTIONS
-from openlineage_pyspark.store.spark.ingest import Origin, take_once, take_stream
+from openlineage_pyspark.store.spark.ingest import EventOrigin, take_once, take_stream
 from openlineage_pyspark.store.spark.sql import Format
 from openlineage_pyspark.store.spark.tables import SparkTables
 
@@ -139,7 +139,7 @@ def run_compact(options: argparse.Namespace) -> int:
     return 0
 
 
-def _asked(options: argparse.Namespace) -> tuple[str, list[Origin]]:
+def _asked(options: argparse.Namespace) -> tuple[str, list[EventOrigin]]:
     """
     Return the schema of the store, and where events come from.
 
@@ -152,10 +152,10 @@ def _asked(options: argparse.Namespace) -> tuple[str, list[Origin]]:
         raise StoreError("name the schema and the events: --into CATALOG.SCHEMA --from PATH")
     if len(addresses) > 1 and (options.stream or options.every):
         raise StoreError("a stream takes events from one place: name one --from")
-    return name, [Origin(address, pairs(options.source_option)) for address in addresses]
+    return name, [EventOrigin(address, pairs(options.source_option)) for address in addresses]
 
 
-def _take(tables: SparkTables, origin: Origin, options: argparse.Namespace) -> Taken:
+def _take(tables: SparkTables, origin: EventOrigin, options: argparse.Namespace) -> Taken:
     if options.stream or options.every:
         return take_stream(tables, origin, checkpoint=options.checkpoint, every=options.every)
     return take_once(tables, origin)

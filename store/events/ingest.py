@@ -14,7 +14,7 @@ from openlineage_pyspark.store.events.parts import PartParser
 from openlineage_pyspark.store.events.rows import InvalidEventError, mentioned_rows, parse_event, read_event, rejected
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.events.rows import JobMention, Mention, Read, Rows, Span
+    from openlineage_pyspark.store.events.rows import DatasetMention, EventRows, JobMention, Rows, Span
 
 _SUFFIXES = (".ndjson", ".jsonl", ".json")
 _BATCH_EVENTS = 5000
@@ -175,7 +175,7 @@ class _Part:
     def __init__(self, parser: PartParser) -> None:
         self._parser = parser
         self._rows: Rows = {}
-        self._mentions: dict[JobMention | Mention, Span] = {}
+        self._mentions: dict[JobMention | DatasetMention, Span] = {}
         self._lines = 0
         self._characters = 0
 
@@ -205,7 +205,7 @@ class _Part:
         self._add(mentioned_rows(self._mentions))
         return self._rows
 
-    def _mention(self, found: Read) -> None:
+    def _mention(self, found: EventRows) -> None:
         # What the START of a run mentions, its end mentions too: then all of it was said at the same times.
         before: Span | None = None
         both = found.span

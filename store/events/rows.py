@@ -108,7 +108,7 @@ class _Told:
         self._facets: dict[str, Any] | None = facets
         self._lines: _Lines | None = None
 
-    def lines(self, mention: Mention) -> _Lines:
+    def lines(self, mention: DatasetMention) -> _Lines:
         """Return the rows of the mention that this belongs to."""
         if self._lines is None:
             self._lines, self._facets = _lines(mention, self._facets or {}), None
@@ -116,7 +116,7 @@ class _Told:
 
 
 @attrs.frozen(cache_hash=True)
-class Mention:
+class DatasetMention:
     """
     What an event says of a dataset apart from its counts and its versions: the same in each run of an unchanged job.
 
@@ -156,7 +156,7 @@ class JobMention:
 
 
 @attrs.frozen
-class Read:
+class EventRows:
     """
     What was read from one event.
 
@@ -167,7 +167,7 @@ class Read:
     """
 
     rows: Rows
-    mentions: tuple[JobMention | Mention, ...]
+    mentions: tuple[JobMention | DatasetMention, ...]
     span: Span
 
 
@@ -184,7 +184,7 @@ class _DatasetSaid:
     """
 
     text: str
-    mention: Mention
+    mention: DatasetMention
     versions: tuple[tuple[str, int, str, Row], ...]
 
 
@@ -204,7 +204,7 @@ class _SideSaid:
     role: Role
     job_id: int | None
     text: str = ""
-    mentions: tuple[Mention, ...] = ()
+    mentions: tuple[DatasetMention, ...] = ()
     versions: tuple[tuple[str, int, str, Row], ...] = ()
 
 
@@ -268,7 +268,7 @@ def rejected(text: str, reason: str, source: str) -> Rows:
     return {"rejected": [(_digest(text), reason, source, text[:_LONGEST_TEXT])]}
 
 
-def read_event(event: dict[str, Any]) -> Read:
+def read_event(event: dict[str, Any]) -> EventRows:
     """
     Return what an event says.
 
@@ -290,7 +290,7 @@ def read_event(event: dict[str, Any]) -> Read:
             where: _side_said(role, said.job_id, _list(event, where), where)
             for role, where in ((Role.INPUT, "inputs"), (Role.OUTPUT, "outputs"))
         }
-    mentions: list[JobMention | Mention] = [] if job is None else [job]
+    mentions: list[JobMention | DatasetMention] = [] if job is None else [job]
     has_batches = _micro_batches(event, said, rows)
     for side in sides.values():
         mentions += side.mentions
@@ -304,7 +304,7 @@ def read_event(event: dict[str, Any]) -> Read:
         # Half a surrogate pair, which no database takes as text, becomes a question mark.
         return read_event(json.loads(canonical(event).encode(errors="replace")))
     rows["event"] = [(digest, said.run_id, said.type, time, producer, whole)]
-    return Read(rows, tuple(mentions), Span(time, said.run_id, time, said.run_id))
+    return EventRows(rows, tuple(mentions), Span(time, said.run_id, time, said.run_id))
 
 
 def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
@@ -321,7 +321,7 @@ def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
     return [(operator, message) for operator, message in named if message]
 
 
-def mentioned_rows(mentions: Mapping[JobMention | Mention, Span]) -> Rows:
+def mentioned_rows(mentions: Mapping[JobMention | DatasetMention, Span]) -> Rows:
     """
     Return the rows of what events say of jobs and datasets, by table.
 
@@ -392,7 +392,7 @@ def _dataset_said(role: Role, job_id: int | None, dataset: object, where: str) -
     return said
 
 
-def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[str, Mention]:
+def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[str, DatasetMention]:
     """Return the JSON of a dataset, the same whatever the order of its keys, and what it says."""
     facets = _facets(dataset)
     text = facets_text({key: value for key, value in facets.items() if key not in _OF_VERSIONS})
@@ -403,7 +403,7 @@ def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[s
         comma = "," if versions and text != "{}" else ""
         whole = f'{whole[:-1]},"facets":{text[:-1]}{comma}{versions}}}}}'
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
-    return whole, Mention(role, job_id, dataset["namespace"], dataset["name"], digest, _Told(facets))
+    return whole, DatasetMention(role, job_id, dataset["namespace"], dataset["name"], digest, _Told(facets))
 
 
 def _whole(event: dict[str, Any], texts: Mapping[str, str]) -> str:
@@ -564,7 +564,7 @@ def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: Span)
     return (name_id, namespace, title, *facts, span.first_time, last)
 
 
-def _lines(mention: Mention, facets: dict[str, Any]) -> _Lines:
+def _lines(mention: DatasetMention, facets: dict[str, Any]) -> _Lines:
     """Return the rows of a mention without their times, of its facets."""
     name_id = _identity("dataset", mention.namespace, mention.name)
     names = _Names()

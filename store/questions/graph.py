@@ -12,9 +12,9 @@ from openlineage_pyspark.graph.model import (
     STATED,
     ColumnNode,
     DatasetNode,
+    EdgeKind,
     GraphEdge,
     JobNode,
-    Kind,
     RunNode,
     column_id,
     kind_of,
@@ -265,7 +265,7 @@ class _Builder:
         for job, dataset, writes in flows:
             ends = _dataset_id(named[dataset]), jobs[job].id
             source, target = reversed(ends) if writes else ends
-            yield GraphEdge(source, target, Kind.WRITE if writes else Kind.READ, STATED, job=jobs[job].id)
+            yield GraphEdge(source, target, EdgeKind.WRITE if writes else EdgeKind.READ, STATED, job=jobs[job].id)
 
 
 def _related(

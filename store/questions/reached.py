@@ -8,16 +8,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.graph.figure import ShownGraph, Table, figure
+from openlineage_pyspark.graph.figure import FigureTable, ShownGraph, figure
 from openlineage_pyspark.graph.model import (
     NOT_SAID_HOW,
     STATED,
     ColumnNode,
     Confidence,
     DatasetNode,
+    EdgeKind,
     GraphEdge,
     JobNode,
-    Kind,
     column_id,
     kind_of,
     node_id,
@@ -177,7 +177,10 @@ class Answer:
         caption = f"{self.question} of {self.start.label}" if self.question != "between" else "from one to the other"
         remarks = () if rows else (f"nothing in the store is {self.question} of {self.start.label}",)
         return figure(
-            self.graph(), [Table(headings, cells, caption)] if rows else [], around=id_of(self.start), remarks=remarks
+            self.graph(),
+            [FigureTable(headings, cells, caption)] if rows else [],
+            around=id_of(self.start),
+            remarks=remarks,
         )
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str | int | bool | None, ...]]]:
@@ -368,16 +371,16 @@ def _edges(link: Link) -> Iterator[GraphEdge]:
     run = node_id("run", link.last_run) if link.last_run else ""
     confidence = _INFERRED if link.inferred else STATED
     if link.kept:
-        yield GraphEdge(source, target, Kind.DIRECT, confidence, job=job, last_run=run)
+        yield GraphEdge(source, target, EdgeKind.DIRECT, confidence, job=job, last_run=run)
     elif link.kinds:
         for subtype, text in zip(link.kinds, link.expressions, strict=True):
             type_ = type_of(subtype)
             kind = kind_of(type_, subtype)
-            sure = NOT_SAID_HOW if kind is Kind.UNKNOWN else confidence
+            sure = NOT_SAID_HOW if kind is EdgeKind.UNKNOWN else confidence
             yield GraphEdge(source, target, kind, sure, type_, subtype, expression=text, job=job, last_run=run)
     else:
         ends = [(source, False), (target, link.target.kind in ("job", "run"))]
         if job not in ("", source, target):
             ends.insert(1, (job, True))
         for (begin, _), (end, is_job) in pairwise(ends):
-            yield GraphEdge(begin, end, Kind.READ if is_job else Kind.WRITE, confidence, job=job, last_run=run)
+            yield GraphEdge(begin, end, EdgeKind.READ if is_job else EdgeKind.WRITE, confidence, job=job, last_run=run)

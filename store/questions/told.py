@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 from openlineage_pyspark.graph.model import (
     NOT_SAID_HOW,
+    EdgeKind,
+    EdgeStep,
     GraphEdge,
     GraphWarning,
-    Kind,
     OperatorNode,
-    Step,
     column_id,
     in_part,
     kind_of,
@@ -40,7 +40,7 @@ _LONGEST_TEXT = 10_000
 # A way of ours has fewer operators and steps. In a facet, a number stands for each of them.
 _MOST_TOLD = 200
 _ROLES = {"CTERelationDef": "CTE", "View": "VIEW"}
-_FLOWS = (Kind.READ, Kind.WRITE)
+_FLOWS = (EdgeKind.READ, EdgeKind.WRITE)
 
 _End: TypeAlias = "tuple[str, str, str]"
 """The namespace and the name of a dataset, and a column; the column is empty for all rows."""
@@ -49,7 +49,7 @@ _Key: TypeAlias = "tuple[str, str, str, str, bool]"
 
 
 @attrs.frozen
-class Way:
+class ToldWay:
     """
     How a value gets to its target, as an event tells it.
 
@@ -61,7 +61,7 @@ class Way:
 
     certainty: str
     operators: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[EdgeStep, ...]
 
 
 @attrs.frozen
@@ -75,7 +75,7 @@ class Told:
     """
 
     remarks: tuple[tuple[str, str], ...] = ()
-    ways: dict[_Key, Way] = attrs.Factory(dict)
+    ways: dict[_Key, ToldWay] = attrs.Factory(dict)
 
 
 _NOTHING = Told()
@@ -91,7 +91,7 @@ def told_by(tables: Tables, runs: Iterable[str], time: int) -> dict[str, Told]:
         time: until when, microseconds since 1970.
     """
     remarks: dict[str, dict[tuple[str, str], None]] = {}
-    ways: dict[str, list[tuple[_End, _End, tuple[str, str, bool], Way]]] = {}
+    ways: dict[str, list[tuple[_End, _End, tuple[str, str, bool], ToldWay]]] = {}
     for run, event in _events(tables, sorted(set(runs)), time):
         remarks.setdefault(run, {}).update(dict.fromkeys(remarks_of(event)))
         ways.setdefault(run, []).extend(_ways(event))
@@ -191,7 +191,7 @@ def _explained(edge: GraphEdge, told: Told) -> GraphEdge:
         )
         if way.certainty != "exact":
             return attrs.evolve(edge, confidence=sure(way.certainty, way.steps))
-    if edge.kind is Kind.UNKNOWN:
+    if edge.kind is EdgeKind.UNKNOWN:
         return attrs.evolve(edge, confidence=NOT_SAID_HOW)
     if told.remarks and edge.confidence.value == 1:
         operators = dict.fromkeys(operator or message for operator, message in told.remarks)
@@ -234,14 +234,14 @@ def _ids(tables: Tables, names: Iterable[tuple[str, str]]) -> dict[tuple[str, st
     }
 
 
-def _ways(event: dict[str, Any]) -> Iterator[tuple[_End, _End, tuple[str, str, bool], Way]]:
+def _ways(event: dict[str, Any]) -> Iterator[tuple[_End, _End, tuple[str, str, bool], ToldWay]]:
     """Yield the ways that an event tells: both ends, the words of the edge, and its way. Another shape is left out."""
     outputs = event.get("outputs")
     for output in outputs if isinstance(outputs, list) else ():
         yield from _ways_of(output)
 
 
-def _ways_of(output: Any) -> list[tuple[_End, _End, tuple[str, str, bool], Way]]:
+def _ways_of(output: Any) -> list[tuple[_End, _End, tuple[str, str, bool], ToldWay]]:
     try:
         facet = output["facets"][_STEPS]
         lists = [("", facet["rows"]), *facet["columns"].items()]
@@ -251,9 +251,11 @@ def _ways_of(output: Any) -> list[tuple[_End, _End, tuple[str, str, bool], Way]]
         return []
 
 
-def _way(told: dict[str, Any], target: _End, facet: dict[str, Any]) -> tuple[_End, _End, tuple[str, str, bool], Way]:
+def _way(
+    told: dict[str, Any], target: _End, facet: dict[str, Any]
+) -> tuple[_End, _End, tuple[str, str, bool], ToldWay]:
     steps = tuple(
-        Step(
+        EdgeStep(
             _text(facet["operators"][step["operator"]]),
             _text(facet["expressions"][step["expression"]]) if "expression" in step else "",
             _text(step.get("certainty", "exact")),
@@ -264,7 +266,7 @@ def _way(told: dict[str, Any], target: _End, facet: dict[str, Any]) -> tuple[_En
     operators = tuple(_text(facet["operators"][each]) for each in told["operators"][:_MOST_TOLD])
     source = (_text(told["namespace"]), _text(told["name"]), _text(told["field"]))
     how = (_text(told["type"]), _text(told["subtype"]), told["masking"] is True)
-    return source, target, how, Way(_text(told["certainty"]), operators, steps)
+    return source, target, how, ToldWay(_text(told["certainty"]), operators, steps)
 
 
 def _text(value: object) -> str:

@@ -10,7 +10,7 @@ import attrs
 from openlineage_pyspark.store.recovery.facts import NO_BATCH
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.recovery.facts import Facts, Key, Made, Read, Unit
+    from openlineage_pyspark.store.recovery.facts import Facts, Key, Made, ReadFacts, Unit
 
 Passes: TypeAlias = "Callable[[int, int, int], bool]"
 """Whether what a job (the first) reads of a dataset (the second) reaches another one that it writes."""
@@ -31,7 +31,7 @@ class Placed:
         key: the version; None if none is recorded.
     """
 
-    read: Read
+    read: ReadFacts
     key: Key | None
 
 

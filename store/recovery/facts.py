@@ -31,7 +31,7 @@ _VERSIONED = frozenset({"iceberg", "delta"})
 
 
 @attrs.frozen
-class Dataset:
+class DatasetFacts:
     """
     A dataset.
 
@@ -96,7 +96,7 @@ class Made:
 
 
 @attrs.frozen
-class Read:
+class ReadFacts:
     """
     What a run or a micro-batch read.
 
@@ -118,7 +118,7 @@ class Read:
 
 
 @attrs.frozen
-class Run:
+class RunFacts:
     """
     A run.
 
@@ -153,7 +153,7 @@ class Run:
 
 
 @attrs.frozen
-class Application:
+class ApplicationFacts:
     """
     What is known of how an application was started.
 
@@ -192,20 +192,20 @@ class Facts:
         beside: an application -> other datasets that its runs write, with whether these writes append.
     """
 
-    datasets: Mapping[int, Dataset]
+    datasets: Mapping[int, DatasetFacts]
     histories: Mapping[int, tuple[Made, ...]]
-    reads: tuple[Read, ...]
-    runs: Mapping[str, Run]
-    applications: Mapping[str, Application] = attrs.Factory(dict)
+    reads: tuple[ReadFacts, ...]
+    runs: Mapping[str, RunFacts]
+    applications: Mapping[str, ApplicationFacts] = attrs.Factory(dict)
     unfinished: Mapping[int, tuple[str, ...]] = attrs.Factory(dict)
     beside: Mapping[str, tuple[int, ...]] = attrs.Factory(dict)
 
     @functools.cached_property
-    def nothing(self) -> Run:
+    def nothing(self) -> RunFacts:
         """Return what stands for a run of which nothing is known."""
-        return Run("", "an unknown job", state="")
+        return RunFacts("", "an unknown job", state="")
 
-    def run(self, run_id: str) -> Run:
+    def run(self, run_id: str) -> RunFacts:
         """Return a run; one of which nothing is known if it is not recorded."""
         return self.runs.get(run_id, self.nothing)
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.graph.plain import plain
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.recovery.plan import Pin, Plan, Step
+    from openlineage_pyspark.store.recovery.plan import Pin, RecoveryPlan, RecoveryStep
 
 _WIDTH = 80
 _SHOWN = 5
 
 
-def as_text(plan: Plan) -> str:
+def as_text(plan: RecoveryPlan) -> str:
     """Return a plan for people, in lines of at most 80 characters; commands are not broken."""
     lines = [*_folded(f"Recovery of {plan.dataset} from its version {plan.version} ({plan.mode.value})"), ""]
     lines += _touched(plan)
@@ -32,7 +32,7 @@ def as_text(plan: Plan) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def as_sql(plan: Plan) -> str:
+def as_sql(plan: RecoveryPlan) -> str:
     """Return a plan as an SQL script. What is no SQL stands in comments, at its place."""
     lines = _head(plan, "-- ")
     for number, step in enumerate(plan.steps, 1):
@@ -44,7 +44,7 @@ def as_sql(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_shell(plan: Plan, sql: str = "spark-sql") -> str:
+def as_shell(plan: RecoveryPlan, sql: str = "spark-sql") -> str:
     """
     Return a plan as a shell script, which stops where something fails or a person must act.
 
@@ -64,28 +64,28 @@ def as_shell(plan: Plan, sql: str = "spark-sql") -> str:
     return "\n".join(lines) + "\n"
 
 
-FORMATS: dict[str, Callable[[Plan], str]] = {"text": as_text, "sql": as_sql, "shell": as_shell}
+FORMATS: dict[str, Callable[[RecoveryPlan], str]] = {"text": as_text, "sql": as_sql, "shell": as_shell}
 """The formats by name, apart from JSON."""
 
 
-def in_folder(step: Step, command: str) -> str:
+def in_folder(step: RecoveryStep, command: str) -> str:
     """Return a command of a step as a shell runs it in its folder."""
     return f"(cd {shlex.quote(step.folder)} && {command})" if step.folder else command
 
 
-def _head(plan: Plan, mark: str) -> list[str]:
+def _head(plan: RecoveryPlan, mark: str) -> list[str]:
     head = [f"Recovery of {plan.dataset} from its version {plan.version} ({plan.mode.value})."]
     head += [_cycle(cycle) for cycle in plan.cycles]
     head += [f"Not sure: {doubt}" for doubt in plan.doubts]
     return [line for text in head for line in _marked(text, mark)]
 
 
-def _commented(number: int, step: Step, mark: str) -> list[str]:
+def _commented(number: int, step: RecoveryStep, mark: str) -> list[str]:
     texts = [f"{number}. {step.title}", *_about(step)]
     return [line for text in texts for line in _marked(text, mark)]
 
 
-def _by_hand(step: Step, mark: str) -> list[str]:
+def _by_hand(step: RecoveryStep, mark: str) -> list[str]:
     if step.language:
         return [f"{mark}  $ {plain(line)}" for command in step.code for line in in_folder(step, command).splitlines()]
     return [f"{mark}>>> A person does this. <<<"]
@@ -95,7 +95,7 @@ def _marked(text: str, mark: str) -> list[str]:
     return [f"{mark}{plain(line)}" for line in text.splitlines()]
 
 
-def _step(number: int, step: Step) -> list[str]:
+def _step(number: int, step: RecoveryStep) -> list[str]:
     lines = _folded(step.title, f"{number}. ")
     for text in _about(step):
         lines += _folded(text, "   - ")
@@ -103,7 +103,7 @@ def _step(number: int, step: Step) -> list[str]:
     return [*lines, ""]
 
 
-def _about(step: Step) -> Iterator[str]:
+def _about(step: RecoveryStep) -> Iterator[str]:
     """Yield what a person should know of a step."""
     for again in step.again[:_SHOWN]:
         batches = _batches(again.batches)
@@ -130,7 +130,7 @@ def _pin(pin: Pin) -> str:
     return f"{pin.dataset}@{pin.version}" if pin.version else pin.dataset
 
 
-def _touched(plan: Plan) -> list[str]:
+def _touched(plan: RecoveryPlan) -> list[str]:
     lines = ["These hold or held its data, the first one first:", ""]
     for each in plan.datasets:
         what = "version" if len(each.bad) == 1 else "versions"

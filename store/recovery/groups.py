@@ -11,7 +11,7 @@ from openlineage_pyspark.store.recovery.facts import NO_BATCH
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.affected import Flow
-    from openlineage_pyspark.store.recovery.facts import Application, Key, Unit
+    from openlineage_pyspark.store.recovery.facts import ApplicationFacts, Key, Unit
 
 
 @attrs.frozen
@@ -26,7 +26,7 @@ class Group:
     """
 
     units: tuple[Unit, ...]
-    application: Application | None = None
+    application: ApplicationFacts | None = None
     in_circle: bool = False
 
 

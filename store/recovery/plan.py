@@ -51,7 +51,7 @@ class Again:
 
 
 @attrs.frozen
-class Step:
+class RecoveryStep:
     """
     One step.
 
@@ -99,7 +99,7 @@ class Touched:
 
 
 @attrs.frozen
-class Plan:
+class RecoveryPlan:
     """
     What must be done after a dataset got a wrong version.
 
@@ -117,7 +117,7 @@ class Plan:
     dataset: str
     version: str
     datasets: tuple[Touched, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[RecoveryStep, ...]
     cycles: tuple[tuple[str, ...], ...] = ()
     doubts: tuple[str, ...] = ()
 

@@ -13,11 +13,11 @@ from openlineage_pyspark.store.recovery import statements
 from openlineage_pyspark.store.recovery.affected import Flow, Passes, everything, live, spread, to_repeat
 from openlineage_pyspark.store.recovery.facts import NO_BATCH
 from openlineage_pyspark.store.recovery.groups import circles, groups
-from openlineage_pyspark.store.recovery.plan import Again, Mode, Pin, Plan, Step, Touched
+from openlineage_pyspark.store.recovery.plan import Again, Mode, Pin, RecoveryPlan, RecoveryStep, Touched
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.affected import Placed, Spread
-    from openlineage_pyspark.store.recovery.facts import Application, Dataset, Facts, Key, Run, Unit
+    from openlineage_pyspark.store.recovery.facts import ApplicationFacts, DatasetFacts, Facts, Key, RunFacts, Unit
     from openlineage_pyspark.store.recovery.groups import Group
 
 PROGRAM = "openlineage-pyspark"
@@ -54,7 +54,7 @@ class Wish:
     correction: tuple[str, ...] = ()
 
 
-def plan(facts: Facts, wish: Wish) -> Plan:
+def plan(facts: Facts, wish: Wish) -> RecoveryPlan:
     """
     Return the plan for a bad version.
 
@@ -94,7 +94,7 @@ class _Planning:
         self._expired: dict[int, str] = {}
         self._needed = self._settle()
 
-    def plan(self) -> Plan:
+    def plan(self) -> RecoveryPlan:
         """Return the plan."""
         if self._wish.mode is Mode.SIDE_BY_SIDE:
             steps = [*self._stops(), *self._copies(), *self._correction(), *self._runs(), *self._switches()]
@@ -107,7 +107,7 @@ class _Planning:
                 *self._runs(),
             ]
         start = self._flow.made(self._wish.start)
-        return Plan(
+        return RecoveryPlan(
             self._wish.mode,
             self._label(self._root),
             start.version or "?",
@@ -268,14 +268,14 @@ class _Planning:
             units.sort(key=lambda unit: self._flow.places[unit])
         return found
 
-    def _stops(self) -> Iterator[Step]:
+    def _stops(self) -> Iterator[RecoveryStep]:
         for units in self._queries.values():
             run = self._facts.run(units[-1][0])
             if not run.ended:
                 note = f"Its run {run.id} has not reported an end."
-                yield Step("stop", f"Stop the streaming query of {run.job}, if it still runs.", notes=(note,))
+                yield RecoveryStep("stop", f"Stop the streaming query of {run.job}, if it still runs.", notes=(note,))
 
-    def _preparations(self) -> Iterator[Step]:
+    def _preparations(self) -> Iterator[RecoveryStep]:
         for dataset, base in self._bases.items():
             known = self._facts.datasets[dataset]
             if dataset in self._dropped:
@@ -286,14 +286,14 @@ class _Planning:
             notes = _expired_note(base, self._expired.get(dataset, ""))
             if base.version:
                 title = f"Roll {known.label} back to version {base.version}."
-                yield Step("roll back", title, "sql", (statements.roll_back(known, base.version),), notes=notes)
+                yield RecoveryStep("roll back", title, "sql", (statements.roll_back(known, base.version),), notes=notes)
             elif dataset == self._root:
                 continue
             elif code := statements.empty(known):
-                yield Step("empty", f"Empty {known.label}.", "sql", code, notes=(*notes, *_why_emptied(known)))
+                yield RecoveryStep("empty", f"Empty {known.label}.", "sql", code, notes=(*notes, *_why_emptied(known)))
             else:
                 where = known.location or known.label
-                yield Step("empty", f"Remove the files of {where}.", notes=(*notes, *_why_emptied(known)))
+                yield RecoveryStep("empty", f"Remove the files of {where}.", notes=(*notes, *_why_emptied(known)))
 
     @functools.cached_property
     def _created(self) -> dict[int, tuple[str, str]]:
@@ -320,7 +320,7 @@ class _Planning:
             if dataset != self._root and not self._facts.datasets[dataset].has_versions
         }
 
-    def _correction(self) -> Iterator[Step]:
+    def _correction(self) -> Iterator[RecoveryStep]:
         if not self._flow.counts(self._wish.start):
             # It was rolled back already.
             return
@@ -341,11 +341,11 @@ class _Planning:
             notes.append(f"Its statement was: {run.sql}")
         text = f"Put the right data of version {made.version} into {name}." if made.version else f"Correct {name}."
         if self._wish.correction:
-            yield Step("correct", text, "sql", self._wish.correction, notes=tuple(notes), doubts=tuple(doubts))
+            yield RecoveryStep("correct", text, "sql", self._wish.correction, notes=tuple(notes), doubts=tuple(doubts))
         else:
-            yield Step("correct", text, notes=tuple(notes), doubts=tuple(doubts))
+            yield RecoveryStep("correct", text, notes=tuple(notes), doubts=tuple(doubts))
 
-    def _checkpoints(self) -> Iterator[Step]:
+    def _checkpoints(self) -> Iterator[RecoveryStep]:
         for query, units in self._queries.items():
             yield _checkpoint(
                 _Restart.of(self._flow, query, units, self._is_fresh(query, units)), self._restored(units)
@@ -355,9 +355,9 @@ class _Planning:
         """Return whether a query begins anew: nothing of what it did before stays."""
         return self._flow.batches[query][0] == units[0]
 
-    def _restored(self, units: Sequence[Unit]) -> list[Dataset]:
+    def _restored(self, units: Sequence[Unit]) -> list[DatasetFacts]:
         """Return the tables that a query reads and that are rolled back or emptied."""
-        found: dict[int, Dataset] = {}
+        found: dict[int, DatasetFacts] = {}
         for unit in units:
             for placed in self._flow.reads.get(unit, ()):
                 dataset = self._facts.datasets[placed.read.dataset]
@@ -366,7 +366,7 @@ class _Planning:
                     found[dataset.id] = dataset
         return list(found.values())
 
-    def _runs(self) -> Iterator[Step]:
+    def _runs(self) -> Iterator[RecoveryStep]:
         for group in self._groups:
             runs = {unit[0]: self._facts.run(unit[0]) for unit in group.units}
             if self._is_statement(group):
@@ -384,13 +384,13 @@ class _Planning:
             and not (group.application and group.application.run_id != only.application)
         )
 
-    def _statement(self, group: Group, run: Run) -> Step:
+    def _statement(self, group: Group, run: RunFacts) -> RecoveryStep:
         from openlineage_pyspark.store.recovery.rewriting import rewritten
 
         unit = group.units[0]
         writes = {key[0] for key in self._flow.writes.get(unit, ())}
         pins: list[Pin] = []
-        reads: list[tuple[Dataset, str]] = []
+        reads: list[tuple[DatasetFacts, str]] = []
         doubts = list(self._doubts_of(group))
         corrected: set[int] = set()
         for placed in self._flow.reads.get(unit, ()):
@@ -414,7 +414,7 @@ class _Planning:
         title = f"Run the statement of {run.job} again."
         if not text.text:
             doubts.append(f"it ran this: {run.sql}")
-        return Step(
+        return RecoveryStep(
             "run",
             title,
             "sql" if text.text else "",
@@ -424,7 +424,7 @@ class _Planning:
             doubts=tuple(dict.fromkeys(doubts)),
         )
 
-    def _application(self, group: Group, runs: dict[str, Run]) -> Step:
+    def _application(self, group: Group, runs: dict[str, RunFacts]) -> RecoveryStep:
         """Return the step that starts an application again."""
         application = group.application
         pins: dict[tuple[str, str], Pin] = {}
@@ -457,7 +457,7 @@ class _Planning:
         verb = "Start" if streams else "Run"
         again = f"{verb} {application.job if application and application.job else names} again."
         doubts += self._doubts_of_application(group, application)
-        return Step(
+        return RecoveryStep(
             "run",
             again,
             "shell" if command and not side else "",
@@ -469,7 +469,7 @@ class _Planning:
             tuple(dict.fromkeys(doubts)),
         )
 
-    def _doubts_of_application(self, group: Group, application: Application | None) -> Iterator[str]:
+    def _doubts_of_application(self, group: Group, application: ApplicationFacts | None) -> Iterator[str]:
         if application is None:
             yield "it is not known how it was started"
             return
@@ -538,7 +538,7 @@ class _Planning:
     def _changed_since(self, placed: Placed) -> bool:
         return placed.key is None or bool(self._flow.after(placed.key))
 
-    def _pinned(self, placed: Placed, dataset: Dataset) -> tuple[str, str]:
+    def _pinned(self, placed: Placed, dataset: DatasetFacts) -> tuple[str, str]:
         """Return the version to which a clean input is pinned, and what is not certain about that."""
         version = self._flow.made(placed.key).snapshot if placed.key else ""
         if version and dataset.has_versions:
@@ -574,19 +574,19 @@ class _Planning:
             if self._facts.datasets[dataset].sql
         }
 
-    def _copies(self) -> Iterator[Step]:
+    def _copies(self) -> Iterator[RecoveryStep]:
         for dataset in dict.fromkeys((self._root, *self._bases)):
             known, base = self._facts.datasets[dataset], self._bases.get(dataset, _Base(0))
             name = self._copy_names.get(dataset)
             if name is None:
-                yield Step("copy", f"Make a copy of {known.label}.", doubts=("it has no name in SQL",))
+                yield RecoveryStep("copy", f"Make a copy of {known.label}.", doubts=("it has no name in SQL",))
                 continue
             what = f"version {base.version}" if base.version else "no rows"
             expired = _expired_note(base, self._expired.get(dataset, ""))
             text = statements.copied(known, name, base.version)
             if dataset not in self._bases:
                 what, text = "all of its rows", text.removesuffix(" WHERE false")
-            yield Step(
+            yield RecoveryStep(
                 "copy",
                 f"Make {name}, a copy of {known.label} with {what}.",
                 "sql",
@@ -594,14 +594,14 @@ class _Planning:
                 notes=expired,
             )
 
-    def _switches(self) -> Iterator[Step]:
+    def _switches(self) -> Iterator[RecoveryStep]:
         for dataset, name in self._copy_names.items():
             known = self._facts.datasets[dataset]
             notes = ["Look at the copy first. Streams that read the table need a new checkpoint after this."]
             if statements.is_path(name):
                 notes.append("No statement drops a table that has only a path: remove the copy's files at the end.")
             title = f"Give {known.label} the rows of {name}."
-            yield Step("switch", title, "sql", statements.switched(known, name), notes=tuple(notes))
+            yield RecoveryStep("switch", title, "sql", statements.switched(known, name), notes=tuple(notes))
 
 
 @attrs.frozen
@@ -638,15 +638,17 @@ class _Restart:
         return cls(runs[-1].job, checkpoint, after, batches[-1][1], tuple(offsets.values()))
 
 
-def _drop(known: Dataset, job: str) -> Step:
+def _drop(known: DatasetFacts, job: str) -> RecoveryStep:
     """Return the step that drops a table, or removes files, that an application creates again."""
     notes = (f"{job} creates it again.",)
     if known.sql and not known.format:
         # A table of a database, whose name Spark's catalog may give to another one.
-        return Step("empty", f"Drop {known.label}.", notes=(*notes, "No event says that it is a table of Spark."))
+        return RecoveryStep(
+            "empty", f"Drop {known.label}.", notes=(*notes, "No event says that it is a table of Spark.")
+        )
     if known.sql:
-        return Step("empty", f"Drop {known.label}.", "sql", (statements.drop(known),), notes=notes)
-    return Step("empty", f"Remove the files of {known.location or known.label}.", notes=notes)
+        return RecoveryStep("empty", f"Drop {known.label}.", "sql", (statements.drop(known),), notes=notes)
+    return RecoveryStep("empty", f"Remove the files of {known.location or known.label}.", notes=notes)
 
 
 def _restart_notes(restart: _Restart) -> list[str]:
@@ -657,7 +659,7 @@ def _restart_notes(restart: _Restart) -> list[str]:
     return found
 
 
-def _checkpoint(restart: _Restart, restored: Sequence[Dataset]) -> Step:
+def _checkpoint(restart: _Restart, restored: Sequence[DatasetFacts]) -> RecoveryStep:
     """Return the step that sets a checkpoint back."""
     parts = urlsplit(restart.checkpoint)
     path = unquote(parts.path) if parts.scheme == "file" else restart.checkpoint
@@ -665,28 +667,30 @@ def _checkpoint(restart: _Restart, restored: Sequence[Dataset]) -> Step:
         title = f"Set the checkpoint of {restart.job} back" + (
             f" to micro-batch {restart.after}." if restart.after is not None else ": start with an empty one."
         )
-        return Step("checkpoint", title, doubts=("no event tells where its checkpoint is",))
+        return RecoveryStep("checkpoint", title, doubts=("no event tells where its checkpoint is",))
     kept = f"{path.rstrip('/')}.before-recovery"
     words: tuple[str, ...]
     if restart.after is None:
         words = ("mv", path, kept) if parts.scheme in _LOCAL else ("hadoop", "fs", "-mv", path, kept)
         title = f"Put the checkpoint of {restart.job} away: it begins anew."
-        return Step("checkpoint", title, "shell", (statements.shell(words),), notes=_fresh_notes(restored))
+        return RecoveryStep("checkpoint", title, "shell", (statements.shell(words),), notes=_fresh_notes(restored))
     title = f"Set the checkpoint of {restart.job} back to micro-batch {restart.after}. The old one is kept."
     notes = _cut_notes(restart, restored)
     if parts.scheme in _LOCAL:
         words = (PROGRAM, "checkpoint", path, "--back-to", str(restart.after))
         for dataset in restored:
             words += ("--restored", unquote(urlsplit(dataset.location).path))
-        return Step("checkpoint", title, "shell", (statements.shell(words),), notes=notes)
+        return RecoveryStep("checkpoint", title, "shell", (statements.shell(words),), notes=notes)
     doubts = ("the checkpoint is not on this machine: copy it here, run the command on the copy, and copy that back",)
     local = shell_name(path)
     words = (PROGRAM, "checkpoint", local, "--back-to", str(restart.after))
     moves = [("hadoop", "fs", "-get", path, local), words, ("hadoop", "fs", "-mv", path, kept)]
     moves.append(("hadoop", "fs", "-put", local, path))
     if restored:
-        return Step("checkpoint", title, notes=notes, doubts=(*doubts, "the log of its Delta source must be here too"))
-    return Step("checkpoint", title, "shell", tuple(statements.shell(each) for each in moves), notes=notes)
+        return RecoveryStep(
+            "checkpoint", title, notes=notes, doubts=(*doubts, "the log of its Delta source must be here too")
+        )
+    return RecoveryStep("checkpoint", title, "shell", tuple(statements.shell(each) for each in moves), notes=notes)
 
 
 def shell_name(path: str) -> str:
@@ -694,7 +698,7 @@ def shell_name(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2] or "checkpoint"
 
 
-def _cut_notes(restart: _Restart, restored: Sequence[Dataset]) -> tuple[str, ...]:
+def _cut_notes(restart: _Restart, restored: Sequence[DatasetFacts]) -> tuple[str, ...]:
     notes = [
         f"Its copy loses offsets/N and commits/N above {restart.after}, and the state that is newer.",
         "It gets a new query id: a Delta table skips a micro-batch that the old id has committed.",
@@ -713,7 +717,7 @@ def _cut_notes(restart: _Restart, restored: Sequence[Dataset]) -> tuple[str, ...
     return tuple(notes)
 
 
-def _fresh_notes(restored: Iterable[Dataset]) -> tuple[str, ...]:
+def _fresh_notes(restored: Iterable[DatasetFacts]) -> tuple[str, ...]:
     names = ", ".join(dataset.label for dataset in restored)
     notes = ["If its code gives a place to start, such as startingVersion or startingOffsets, look at it again."]
     if names:
@@ -721,7 +725,7 @@ def _fresh_notes(restored: Iterable[Dataset]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _command(application: Application | None) -> tuple[str, tuple[str, ...]]:
+def _command(application: ApplicationFacts | None) -> tuple[str, tuple[str, ...]]:
     """Return the command that starts an application, and what a person should know of it."""
     if application is None:
         return "", ()
@@ -741,7 +745,7 @@ def _expired_note(base: _Base, expired: str) -> tuple[str, ...]:
     return (f"Version {expired} expired; {near}.",)
 
 
-def _why_emptied(known: Dataset) -> tuple[str, ...]:
+def _why_emptied(known: DatasetFacts) -> tuple[str, ...]:
     why = (
         "It is made again from its first recorded run."
         if known.has_versions

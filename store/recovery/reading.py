@@ -15,7 +15,16 @@ from openlineage_pyspark.store.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.store.questions.things import is_called, version_called
 from openlineage_pyspark.store.questions.versions import VersionKind, Versions
 from openlineage_pyspark.store.recovery.affected import Passes, everything
-from openlineage_pyspark.store.recovery.facts import NO_BATCH, Application, Dataset, Facts, Made, Read, Run, whole
+from openlineage_pyspark.store.recovery.facts import (
+    NO_BATCH,
+    ApplicationFacts,
+    DatasetFacts,
+    Facts,
+    Made,
+    ReadFacts,
+    RunFacts,
+    whole,
+)
 from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.store.times import time_of_micros
 
@@ -124,7 +133,7 @@ class _Reader:
         touched = self._downstream(root, begin)
         parts = {part for each in touched for version in self.versions.of(each) for part in version.parts}
         reads = [
-            Read(read.version[0], *read.part, *self._met(read), read.offset_from)
+            ReadFacts(read.version[0], *read.part, *self._met(read), read.offset_from)
             for found in self.versions.read_by(parts).values()
             for read in found
             # Of what no recorded run wrote, what was read before is not bad.
@@ -181,7 +190,7 @@ class _Reader:
             seen |= frontier
         return seen
 
-    def _made(self, dataset: int, runs: Mapping[str, Run]) -> Iterator[Made]:
+    def _made(self, dataset: int, runs: Mapping[str, RunFacts]) -> Iterator[Made]:
         for version in self.versions.of(dataset):
             run = runs.get(version.run_id)
             is_whole, empties = whole(version.change, run.sql if run else "", run.job if run else "")
@@ -197,7 +206,7 @@ class _Reader:
                 empties,
             )
 
-    def _runs(self, ids: Collection[str]) -> tuple[dict[str, Run], dict[int, dict[str, Any]]]:
+    def _runs(self, ids: Collection[str]) -> tuple[dict[str, RunFacts], dict[int, dict[str, Any]]]:
         """Return runs, and what their events say of each name of a dataset."""
         texts: dict[str, list[dict[str, Any]]] = {}
         about: dict[int, dict[str, Any]] = {}
@@ -217,10 +226,10 @@ class _Reader:
             events = texts.get(run_id, [])
             about_query = (application, query, checkpoint, _statement(events))
             gaps = tuple(dict.fromkeys(_gaps(events)))
-            found[run_id] = Run(run_id, job, job_id, state, started, *about_query, gaps)
+            found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps)
         return found, about
 
-    def _applications(self, ids: Collection[str]) -> dict[str, Application]:
+    def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:
         return {run_id: _application(run_id, event) for run_id, event in self._events(ids, ("START",))}
 
     def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -237,7 +246,7 @@ class _Reader:
             part = every[begin : begin + MOST_IN_A_LIST]
             yield from self._tables.query(f"{sql}({', '.join('?' * len(part))}){end}", part)
 
-    def _datasets(self, ids: Iterable[int], about: Mapping[int, dict[str, Any]]) -> Iterator[Dataset]:
+    def _datasets(self, ids: Iterable[int], about: Mapping[int, dict[str, Any]]) -> Iterator[DatasetFacts]:
         for found in datasets(self._tables, ids).values():
             names = ((found.namespace, found.name), *found.others)
             facets: dict[str, Any] = {}
@@ -271,7 +280,7 @@ class _Reader:
         return {application: tuple(sorted(each)) for application, each in found.items()}
 
 
-def _dataset(found: DatasetName, facets: Mapping[str, Any]) -> Dataset:
+def _dataset(found: DatasetName, facets: Mapping[str, Any]) -> DatasetFacts:
     storage = _mapping(facets.get("storage"))
     layer, file_format = (str(storage.get(key) or "").lower() for key in ("storageLayer", "fileFormat"))
     format_ = layer if layer in _LAKES else file_format
@@ -285,7 +294,7 @@ def _dataset(found: DatasetName, facets: Mapping[str, Any]) -> Dataset:
     location = whole_name(found.namespace, found.name) if is_path else ""
     if not name and is_path and format_ == "delta":
         name = f"delta.`{found.name if found.namespace == 'file' else location}`"
-    return Dataset(found.id, found.label, name, format_, location)
+    return DatasetFacts(found.id, found.label, name, format_, location)
 
 
 def _statement(events: Iterable[dict[str, Any]]) -> str:
@@ -306,13 +315,13 @@ def _gaps(events: Iterable[dict[str, Any]]) -> Iterator[str]:
                 yield message
 
 
-def _application(run_id: str, event: Mapping[str, Any]) -> Application:
+def _application(run_id: str, event: Mapping[str, Any]) -> ApplicationFacts:
     facets, job = _mapping(event["run"].get("facets")), event["job"]
     submitted, details = (_mapping(facets.get(name)) for name in ("pyspark_submission", "spark_applicationDetails"))
     script = _mapping(_mapping(job.get("facets")).get("sourceCodeLocation")).get("url")
     command = submitted.get("command")
     words = command if isinstance(command, list) else []
-    return Application(
+    return ApplicationFacts(
         run_id,
         str(job.get("name", "")),
         str(script or ""),

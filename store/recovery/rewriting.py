@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.recovery.facts import Dataset
+    from openlineage_pyspark.store.recovery.facts import DatasetFacts
 
 _DIALECT = "spark"
 
@@ -41,8 +41,8 @@ class Rewritten:
 
 def rewritten(
     sql: str,
-    reads: Sequence[tuple[Dataset, str]],
-    known: Sequence[Dataset],
+    reads: Sequence[tuple[DatasetFacts, str]],
+    known: Sequence[DatasetFacts],
     copies: Mapping[int, str],
     read_copies: Mapping[int, str],
 ) -> Rewritten:
@@ -96,7 +96,7 @@ def rewritten(
 
 
 def _over_what_is_there(
-    tree: exp.Create, dataset: Dataset, name: str, doubts: list[str], *, is_copy: bool
+    tree: exp.Create, dataset: DatasetFacts, name: str, doubts: list[str], *, is_copy: bool
 ) -> tuple[str, ...]:
     """
     Make a CREATE ... AS one that runs where its target is there.
@@ -139,7 +139,7 @@ def _targets(tree: Any) -> list[exp.Table]:
     return [target] if isinstance(target, exp.Table) else []
 
 
-def _names(dataset: Dataset, parts: Sequence[str]) -> bool:
+def _names(dataset: DatasetFacts, parts: Sequence[str]) -> bool:
     """Return whether parts of a name, the last of which is always there, are those of a dataset."""
     path = urlsplit(parts[-1]).path.rstrip("/")
     if "/" in path and path == urlsplit(dataset.location).path.rstrip("/"):

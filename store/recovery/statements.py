@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.recovery.facts import Dataset
+    from openlineage_pyspark.store.recovery.facts import DatasetFacts
 
 OVERWRITTEN_FORMATS = frozenset({"parquet", "orc", "avro", "csv", "json", "text"})
 """The formats of files without versions. A table of these may be external, which TRUNCATE TABLE refuses."""
@@ -39,7 +39,7 @@ def name_parts(name: str) -> list[str]:
     return parts
 
 
-def roll_back(dataset: Dataset, version: str) -> str:
+def roll_back(dataset: DatasetFacts, version: str) -> str:
     """Return the statement that makes a table what it was at a version."""
     name = quoted(dataset.sql)
     if dataset.format == "delta":
@@ -49,7 +49,7 @@ def roll_back(dataset: Dataset, version: str) -> str:
     return f"CALL {quoted(catalog)}.system.rollback_to_snapshot('{table}', {version})"
 
 
-def empty(dataset: Dataset) -> tuple[str, ...]:
+def empty(dataset: DatasetFacts) -> tuple[str, ...]:
     """Return the statements that remove all rows of a table; none if it has no name in SQL."""
     if not dataset.sql:
         return ()
@@ -61,23 +61,23 @@ def empty(dataset: Dataset) -> tuple[str, ...]:
     return (f"{verb} {quoted(dataset.sql)}",)
 
 
-def is_overwritten(dataset: Dataset) -> bool:
+def is_overwritten(dataset: DatasetFacts) -> bool:
     """Return whether a table is emptied by overwriting it with no rows."""
     return dataset.format in OVERWRITTEN_FORMATS and not is_path(dataset.sql)
 
 
-def drop(dataset: Dataset) -> str:
+def drop(dataset: DatasetFacts) -> str:
     """Return the statement that drops a table."""
     return f"DROP TABLE IF EXISTS {quoted(dataset.sql)}"
 
 
-def copy_name(dataset: Dataset, suffix: str) -> str:
+def copy_name(dataset: DatasetFacts, suffix: str) -> str:
     """Return the name of a table's copy, as statements have it."""
     *above, last = name_parts(dataset.sql)
     return quoted(".".join(f"`{part}`" for part in (*above, f"{last.rstrip('/')}{suffix}")))
 
 
-def copied(dataset: Dataset, copy: str, version: str) -> str:
+def copied(dataset: DatasetFacts, copy: str, version: str) -> str:
     """
     Return the statement that copies a table.
 
@@ -91,7 +91,7 @@ def copied(dataset: Dataset, copy: str, version: str) -> str:
     return f"CREATE TABLE {quoted(copy)}{using} AS SELECT * FROM {what}"  # noqa: S608 (it is shown to a person first)
 
 
-def switched(dataset: Dataset, copy: str) -> tuple[str, ...]:
+def switched(dataset: DatasetFacts, copy: str) -> tuple[str, ...]:
     """Return the statements that give a table the rows of its corrected copy, and drop that if a statement can."""
     text = f"INSERT OVERWRITE {quoted(dataset.sql)} SELECT * FROM {quoted(copy)}"  # noqa: S608 (as above)
     return (text,) if is_path(copy) else (text, f"DROP TABLE {quoted(copy)}")

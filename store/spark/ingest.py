@@ -33,7 +33,7 @@ _CHECKPOINT_KEY = "spark.sql.streaming.checkpointLocation"
 
 
 @attrs.frozen
-class Origin:
+class EventOrigin:
     """
     Where events come from.
 
@@ -58,7 +58,7 @@ class Origin:
         return self.address[len(_STORE) :] if self.address.startswith(_STORE) else ""
 
 
-def take_once(tables: SparkTables, origin: Origin) -> Taken:
+def take_once(tables: SparkTables, origin: EventOrigin) -> Taken:
     """
     Take all events of an origin into a store.
 
@@ -81,7 +81,7 @@ def take_once(tables: SparkTables, origin: Origin) -> Taken:
 
 def take_stream(
     tables: SparkTables,
-    origin: Origin,
+    origin: EventOrigin,
     *,
     checkpoint: str = "",
     every: str = "",
@@ -138,7 +138,7 @@ def _query_name(tables: SparkTables) -> str:
     return f"openlineage ingest {tables.schema_name}".replace(" ", "_").replace(".", "_")
 
 
-def _lines(reader: Any, origin: Origin) -> DataFrame:
+def _lines(reader: Any, origin: EventOrigin) -> DataFrame:
     """Return the lines of an origin: their texts, and where each one stands."""
     if origin.store:
         # Each version has these two columns.

@@ -11,7 +11,7 @@ from openlineage_pyspark.files import cache
 from openlineage_pyspark.files.declared import DeclaredTable
 from openlineage_pyspark.files.errors import FilesError
 from openlineage_pyspark.files.revisions import scripts_at, scripts_now
-from openlineage_pyspark.files.scripts import Answer, Script
+from openlineage_pyspark.files.scripts import Script, StatementAnswer
 from openlineage_pyspark.files.session import Analyzed
 from openlineage_pyspark.files.statements import Statement
 from openlineage_pyspark.listener.probe.client import Refusal
@@ -80,8 +80,8 @@ def test_a_file_that_is_not_there_is_named(repository: Path) -> None:
 
 REFUSED = Analyzed("", None, Refusal("X", "no", {"a": "b"}, 1, 0))
 ANSWERS = (
-    Answer(Statement("SELECT 1", "a.sql", 1, 1), Analyzed("Project", EncodedQuery("{}"))),
-    Answer(Statement("SELEC", "a.sql", 2, 1, in_script=True), REFUSED, is_ddl=True),
+    StatementAnswer(Statement("SELECT 1", "a.sql", 1, 1), Analyzed("Project", EncodedQuery("{}"))),
+    StatementAnswer(Statement("SELEC", "a.sql", 2, 1, in_script=True), REFUSED, is_ddl=True),
 )
 
 

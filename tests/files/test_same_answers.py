@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from openlineage_pyspark.files.declared import DeclaredTables
-from openlineage_pyspark.files.scripts import Answer, StatementLineage, analyzed, lineage_of_answers
+from openlineage_pyspark.files.scripts import StatementAnswer, StatementLineage, analyzed, lineage_of_answers
 from openlineage_pyspark.files.session import ScriptSession, throw_away_session
 from openlineage_pyspark.files.statements import statements_of
 
@@ -115,7 +115,7 @@ def answers(real_spark: None) -> dict[str, tuple[dict[str, Any], list[StatementL
             lineages: list[StatementLineage] = []
             for place, text in enumerate(texts):
                 statements = statements_of(text.replace("{tmp}", FOLDER), case["id"])
-                told = lineage_of_answers([Answer(each, analyzed(session, each)) for each in statements], ())
+                told = lineage_of_answers([StatementAnswer(each, analyzed(session, each)) for each in statements], ())
                 lineages += told if place >= asked else [each for each in told if each.problem is not None]
             found[case["id"]] = (case, lineages)
     _forget_properties()

@@ -11,10 +11,10 @@ import pytest
 from openlineage_pyspark.graph.model import (
     ColumnNode,
     DatasetNode,
+    EdgeKind,
     Graph,
     GraphEdge,
     JobNode,
-    Kind,
     OperatorNode,
     RunNode,
     column_id,
@@ -74,7 +74,7 @@ def test_edges_say_how_a_column_is_made_in_plain_words_and_in_openlineages(first
     assert total == GraphEdge(
         column_id(CLEAN, "amount"),
         column_id(DAILY, "total"),
-        Kind.AGG,
+        EdgeKind.AGG,
         total.confidence,
         "DIRECT",
         "AGGREGATION",
@@ -145,11 +145,11 @@ def test_around_a_thing_stands_what_is_upstream_and_downstream_and_nothing_else(
 
 def test_direct_leaves_out_what_decides_about_rows(store: Store) -> None:
     assert {edge.kind for edge in store.graph(direct=True).edges} == {
-        Kind.DIRECT,
-        Kind.DERIVED,
-        Kind.AGG,
-        Kind.READ,
-        Kind.WRITE,
+        EdgeKind.DIRECT,
+        EdgeKind.DERIVED,
+        EdgeKind.AGG,
+        EdgeKind.READ,
+        EdgeKind.WRITE,
     }
 
 
@@ -183,20 +183,20 @@ def test_any_company_gives_a_graph_with_the_edges_of_its_events(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("type_", "subtype", "kind"),
     [
-        ("DIRECT", "IDENTITY", Kind.DIRECT),
-        ("DIRECT", "TRANSFORMATION", Kind.DERIVED),
-        ("DIRECT", "AGGREGATION", Kind.AGG),
-        ("DIRECT", "", Kind.UNKNOWN),
-        ("", "", Kind.UNKNOWN),
-        ("DIRECT", "MAGIC", Kind.UNKNOWN),
-        ("INDIRECT", "JOIN", Kind.JOIN),
-        ("INDIRECT", "GROUP_BY", Kind.GROUP_BY),
-        ("INDIRECT", "CONDITIONAL", Kind.CONDITIONAL),
-        ("INDIRECT", "READ", Kind.INFLUENCE),
-        ("INDIRECT", "", Kind.INFLUENCE),
+        ("DIRECT", "IDENTITY", EdgeKind.DIRECT),
+        ("DIRECT", "TRANSFORMATION", EdgeKind.DERIVED),
+        ("DIRECT", "AGGREGATION", EdgeKind.AGG),
+        ("DIRECT", "", EdgeKind.UNKNOWN),
+        ("", "", EdgeKind.UNKNOWN),
+        ("DIRECT", "MAGIC", EdgeKind.UNKNOWN),
+        ("INDIRECT", "JOIN", EdgeKind.JOIN),
+        ("INDIRECT", "GROUP_BY", EdgeKind.GROUP_BY),
+        ("INDIRECT", "CONDITIONAL", EdgeKind.CONDITIONAL),
+        ("INDIRECT", "READ", EdgeKind.INFLUENCE),
+        ("INDIRECT", "", EdgeKind.INFLUENCE),
     ],
 )
-def test_each_pair_of_openlineages_words_has_a_plain_one(type_: str, subtype: str, kind: Kind) -> None:
+def test_each_pair_of_openlineages_words_has_a_plain_one(type_: str, subtype: str, kind: EdgeKind) -> None:
     assert kind_of(type_, subtype) is kind
 
 
@@ -211,7 +211,7 @@ def test_names_with_the_sign_between_names_never_give_the_same_id() -> None:
 def test_an_operator_and_a_path_of_operators_have_their_place_in_the_json() -> None:
     operator = OperatorNode("", 3, "Aggregate")
     source, target = DatasetNode("n", "a", "a"), DatasetNode("n", "b", "b")
-    edge = GraphEdge(source.id, target.id, Kind.DIRECT, in_part("X"), operator_path=("Relation#4", "Aggregate#3"))
+    edge = GraphEdge(source.id, target.id, EdgeKind.DIRECT, in_part("X"), operator_path=("Relation#4", "Aggregate#3"))
     document = Graph((source, target, operator), (edge,)).to_dict()
 
     jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)

@@ -9,11 +9,11 @@ from openlineage_pyspark.graph.model import (
     STATED,
     ColumnNode,
     DatasetNode,
+    EdgeKind,
     Graph,
     GraphEdge,
     GraphWarning,
     JobNode,
-    Kind,
     OperatorNode,
     schema,
     sure,
@@ -27,7 +27,7 @@ SOURCE, QUERY = DatasetNode("n", "s", "s"), DatasetNode("", "(query)", "(query)"
 def statement(expression: str, data_type: str = "") -> Graph:
     """Return the graph of a query that makes x of s.a."""
     columns = ColumnNode(SOURCE.id, "a", data_type), ColumnNode(QUERY.id, "x")
-    edge = GraphEdge(columns[0].id, columns[1].id, Kind.DERIVED, sure("exact"), expression=expression)
+    edge = GraphEdge(columns[0].id, columns[1].id, EdgeKind.DERIVED, sure("exact"), expression=expression)
     return Graph((SOURCE, QUERY, *columns, OperatorNode("", 0, "Project")), (edge,), (GraphWarning(expression),))
 
 
@@ -40,9 +40,9 @@ def test_each_statement_is_a_job_and_what_queries_give_is_told_apart() -> None:
     assert [node.job for node in graph.nodes if isinstance(node, OperatorNode)] == [job.id for job in JOBS]
     assert [warning.job for warning in graph.warnings] == [job.id for job in JOBS]
     assert [(edge.source, edge.target, edge.kind) for edge in graph.edges if edge.job == JOBS[0].id] == [
-        (SOURCE.id, JOBS[0].id, Kind.READ),
-        (JOBS[0].id, first.id, Kind.WRITE),
-        (ColumnNode(SOURCE.id, "a").id, ColumnNode(first.id, "x").id, Kind.DERIVED),
+        (SOURCE.id, JOBS[0].id, EdgeKind.READ),
+        (JOBS[0].id, first.id, EdgeKind.WRITE),
+        (ColumnNode(SOURCE.id, "a").id, ColumnNode(first.id, "x").id, EdgeKind.DERIVED),
     ]
     jsonschema.validate(graph.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
 
@@ -55,15 +55,15 @@ def test_a_statement_reads_and_writes_tables_from_which_no_edge_leads() -> None:
     )
 
     assert [(edge.source, edge.target, edge.kind) for edge in graph.edges] == [
-        (SOURCE.id, JOBS[0].id, Kind.READ),
-        (JOBS[0].id, target.id, Kind.WRITE),
-        (JOBS[1].id, DatasetNode("", f"(query) {JOBS[1].name}", "").id, Kind.WRITE),
+        (SOURCE.id, JOBS[0].id, EdgeKind.READ),
+        (JOBS[0].id, target.id, EdgeKind.WRITE),
+        (JOBS[1].id, DatasetNode("", f"(query) {JOBS[1].name}", "").id, EdgeKind.WRITE),
     ]
     assert mermaid(picture_of(graph)).count("-->") == 3
 
 
 def test_the_difference_is_the_edges_that_came_went_or_changed() -> None:
-    same = GraphEdge(SOURCE.id, JOBS[0].id, Kind.READ, STATED, job=JOBS[0].id)
+    same = GraphEdge(SOURCE.id, JOBS[0].id, EdgeKind.READ, STATED, job=JOBS[0].id)
     before, after = statement("f(a)"), statement("g(a)")
     kept = Graph((*before.nodes, JOBS[0]), (*before.edges, same))
     new = Graph((*after.nodes, JOBS[0]), (*after.edges, same))

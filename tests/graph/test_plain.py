@@ -9,7 +9,7 @@ import pytest
 from openlineage_pyspark.graph.plain import csv_of, plain
 from openlineage_pyspark.store.diff import Change, Diff, code_of, text_of
 from openlineage_pyspark.store.recovery.formats import FORMATS
-from openlineage_pyspark.store.recovery.plan import Mode, Plan, Step
+from openlineage_pyspark.store.recovery.plan import Mode, RecoveryPlan, RecoveryStep
 
 
 def test_a_text_stays_on_its_line_and_loses_what_a_terminal_acts_on() -> None:
@@ -46,8 +46,8 @@ def test_no_text_ends_its_cell_in_markdown(text: str, shown: str) -> None:
 
 def test_a_plan_of_recovery_shows_its_commands_as_they_are() -> None:
     hidden = "rm -rf x\x1b[1A\x1b[2K"
-    step = Step("run", "run \x1b[8m it", language="shell", code=(hidden,))
-    made = Plan(next(iter(Mode)), "t\x1b[31m", "1", (), (step,))
+    step = RecoveryStep("run", "run \x1b[8m it", language="shell", code=(hidden,))
+    made = RecoveryPlan(next(iter(Mode)), "t\x1b[31m", "1", (), (step,))
     assert "\x1b" not in FORMATS["text"](made)
     assert "rm -rf x [1A [2K" in FORMATS["text"](made)
     assert "\x1b" not in FORMATS["sql"](made)

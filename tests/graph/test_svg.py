@@ -8,18 +8,18 @@ from xml.etree import ElementTree
 
 import attrs
 import pytest
-from openlineage_pyspark.graph.figure import ShownGraph, Table, figure
+from openlineage_pyspark.graph.figure import FigureTable, ShownGraph, figure
 from openlineage_pyspark.graph.model import (
     READ_FROM_PLAN,
     STATED,
     ColumnNode,
     Confidence,
     DatasetNode,
+    EdgeKind,
     Graph,
     GraphEdge,
     GraphWarning,
     JobNode,
-    Kind,
     RunNode,
     column_id,
 )
@@ -33,7 +33,7 @@ HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&]]>"
 RIGHT_TO_LEFT = "\u05e9\u05dc\u05d5\u05dd\u202eevil\u202c"
 
 
-def edge(read: str, written: str, kind: Kind, confidence: Confidence = READ_FROM_PLAN, job: str = "") -> GraphEdge:
+def edge(read: str, written: str, kind: EdgeKind, confidence: Confidence = READ_FROM_PLAN, job: str = "") -> GraphEdge:
     text = f"{kind.value.lower()}({read})"
     return GraphEdge(
         column_id(ORDERS.id, read), column_id(TOTALS.id, written), kind, confidence, expression=text, job=job
@@ -48,13 +48,16 @@ def small(*, job: bool) -> Graph:
     daily = JobNode("jobs", JOB)
     by = daily.id if job else ""
     edges = [
-        edge("amount", "total", Kind.AGG, job=by),
-        edge("amount", "score", Kind.EXTERNAL, opaque, job=by),
-        edge("day", "", Kind.FILTER, job=by),
+        edge("amount", "total", EdgeKind.AGG, job=by),
+        edge("amount", "score", EdgeKind.EXTERNAL, opaque, job=by),
+        edge("day", "", EdgeKind.FILTER, job=by),
     ]
     if not job:
         return Graph((ORDERS, TOTALS, *columns), tuple(edges))
-    edges += [GraphEdge(ORDERS.id, by, Kind.READ, STATED, job=by), GraphEdge(by, TOTALS.id, Kind.WRITE, STATED, job=by)]
+    edges += [
+        GraphEdge(ORDERS.id, by, EdgeKind.READ, STATED, job=by),
+        GraphEdge(by, TOTALS.id, EdgeKind.WRITE, STATED, job=by),
+    ]
     warning = GraphWarning("no rule for this operator", "MapInPandas#2", by)
     return Graph((ORDERS, TOTALS, *columns, daily, RunNode("r1", by, "FAIL")), tuple(edges), (warning,))
 
@@ -133,7 +136,7 @@ def test_lines_lead_through_the_job_and_what_was_not_understood_stands_below() -
 
 def test_a_table_that_is_made_from_itself_has_a_line_to_itself() -> None:
     columns = (ColumnNode(ORDERS.id, "id"), ColumnNode(ORDERS.id, "amount"))
-    back = GraphEdge(columns[0].id, columns[1].id, Kind.DIRECT, STATED)
+    back = GraphEdge(columns[0].id, columns[1].id, EdgeKind.DIRECT, STATED)
     picture = seen(Graph((ORDERS, *columns), (back,)))
     (path,) = [each for each in picture.iter(f"{NAMESPACE}path") if each.find(f"{NAMESPACE}title") is not None]
     start, end = re.findall(r"(\d+),\d+", path.attrib["d"])[:1], re.findall(r"(\d+),\d+$", path.attrib["d"])
@@ -146,8 +149,8 @@ def test_a_hostile_name_is_shown_as_text_and_cut(name: str) -> None:
     table = DatasetNode("lake", "t", name)
     job, columns = JobNode("j", name), (ColumnNode(table.id, name, name), ColumnNode(table.id, "plain"))
     edges = (
-        GraphEdge(columns[0].id, columns[1].id, Kind.DERIVED, Confidence(0.5, name), expression=name, job=job.id),
-        GraphEdge(job.id, table.id, Kind.WRITE, STATED, job=job.id),
+        GraphEdge(columns[0].id, columns[1].id, EdgeKind.DERIVED, Confidence(0.5, name), expression=name, job=job.id),
+        GraphEdge(job.id, table.id, EdgeKind.WRITE, STATED, job=job.id),
     )
     text = svg(Graph((table, *columns, job), edges, (GraphWarning(name, name, job.id),)))
     picture = ElementTree.fromstring(text)  # noqa: S314 (our own text)
@@ -204,7 +207,7 @@ def test_several_pictures_can_stand_in_one_page() -> None:
 
 def test_a_figure_has_its_tables_beneath_it_with_all_texts_escaped() -> None:
     rows = [["total", HOSTILE, "sum(a)"]]
-    table = Table(("column", "from", "expression"), rows, "totals", ("reads the view v",))
+    table = FigureTable(("column", "from", "expression"), rows, "totals", ("reads the view v",))
     text = figure(small(job=False), [table], title="daily completed", remarks=["paths are relative"])
 
     assert text.index("<p>daily completed</p>") < text.index("<svg") < text.index("<table>")
@@ -215,7 +218,7 @@ def test_a_figure_has_its_tables_beneath_it_with_all_texts_escaped() -> None:
 
 
 def test_a_figure_shows_the_first_rows_of_a_long_table() -> None:
-    text = figure(Graph((), ()), [Table(("n",), [[str(number)] for number in range(600)])])
+    text = figure(Graph((), ()), [FigureTable(("n",), [[str(number)] for number in range(600)])])
 
     assert text.count("<tr>") == 501
     assert "<p>100 more rows are not shown</p>" in text

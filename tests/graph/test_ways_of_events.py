@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from openlineage_pyspark.graph.model import Graph, GraphEdge, Kind, OperatorNode, RunNode, Step, in_part, schema, sure
+from openlineage_pyspark.graph.model import (
+    EdgeKind,
+    EdgeStep,
+    Graph,
+    GraphEdge,
+    OperatorNode,
+    RunNode,
+    in_part,
+    schema,
+    sure,
+)
 from openlineage_pyspark.store.answers import Store
 from support.lineage_events import dataset, lineage, run_event, symlink, taken
 
@@ -60,11 +70,11 @@ def test_edges_name_their_operators_and_steps_and_the_preferred_kind_comes_first
     graph = graph_of(tmp_path, facet(told("a", "opaque"), told("b", "exact")))
 
     shown = [(edge.source[-1], edge.kind, edge.operator_path, edge.steps, edge.confidence) for edge in to_x(graph)]
-    opaque, exact = Step("Project#1", "f(a)", "opaque", "etl/load.py:12"), Step("Project#1")
+    opaque, exact = EdgeStep("Project#1", "f(a)", "opaque", "etl/load.py:12"), EdgeStep("Project#1")
     assert shown == [
-        ("c", Kind.DIRECT, (), (), sure("exact")),
-        ("b", Kind.DERIVED, tuple(OPERATORS), (exact,), sure("exact")),
-        ("a", Kind.EXTERNAL, tuple(OPERATORS), (opaque,), sure("opaque", [opaque])),
+        ("c", EdgeKind.DIRECT, (), (), sure("exact")),
+        ("b", EdgeKind.DERIVED, tuple(OPERATORS), (exact,), sure("exact")),
+        ("a", EdgeKind.EXTERNAL, tuple(OPERATORS), (opaque,), sure("opaque", [opaque])),
     ]
     assert [node for node in graph.nodes if isinstance(node, OperatorNode)] == [
         OperatorNode(JOB, 3, "LogicalRelation"),
@@ -78,16 +88,16 @@ def test_edges_name_their_operators_and_steps_and_the_preferred_kind_comes_first
 @pytest.mark.parametrize(
     ("certainty", "kind", "value", "reason"),
     [
-        ("opaque", Kind.EXTERNAL, 0.7, "It passes code that can't be read: Project#1."),
-        ("guessed", Kind.UNKNOWN, 0.5, "It passes an operator that is not understood: Project#1."),
+        ("opaque", EdgeKind.EXTERNAL, 0.7, "It passes code that can't be read: Project#1."),
+        ("guessed", EdgeKind.UNKNOWN, 0.5, "It passes an operator that is not understood: Project#1."),
         (
-            *("unknown", Kind.DERIVED, 0.1),
+            *("unknown", EdgeKind.DERIVED, 0.1),
             "It was taken from the text of the statement, which was not analyzed: Project#1.",
         ),
     ],
 )
 def test_each_certainty_has_its_confidence_and_reason(
-    tmp_path: Path, certainty: str, kind: Kind, value: float, reason: str
+    tmp_path: Path, certainty: str, kind: EdgeKind, value: float, reason: str
 ) -> None:
     (edge,) = [each for each in to_x(graph_of(tmp_path, facet(told("a", certainty)))) if each.source[-1] == "a"]
 
@@ -99,7 +109,7 @@ def test_a_run_with_a_remark_makes_its_other_edges_doubtful(tmp_path: Path) -> N
     graph = graph_of(tmp_path, facet(told("a", "guessed"), told("b", "exact")), extractionError=gap)
 
     assert {edge.source[-1]: edge.confidence for edge in to_x(graph)} == {
-        "a": sure("guessed", [Step("Project#1", certainty="guessed")]),
+        "a": sure("guessed", [EdgeStep("Project#1", certainty="guessed")]),
         "b": in_part("Their"),
         "c": in_part("Their"),
     }

@@ -6,7 +6,7 @@ import re
 
 import attrs
 from openlineage_pyspark.facets.model.run import RunInput, RunState
-from openlineage_pyspark.graph.model import GraphEdge, JobNode, Kind, RunNode
+from openlineage_pyspark.graph.model import EdgeKind, GraphEdge, JobNode, RunNode
 from openlineage_pyspark.listener.finished_run import finished_run
 
 NAME = "nightly.insert_into_hadoop_fs_relation_command.data_totals"
@@ -14,7 +14,7 @@ TITLE = f"{NAME} failed at 2026-01-02T03:04:07.678000Z: no space left"
 
 
 def flows(edges: tuple[GraphEdge, ...]) -> list[tuple[str, str]]:
-    return [(edge.source, edge.target) for edge in edges if edge.kind in (Kind.READ, Kind.WRITE)]
+    return [(edge.source, edge.target) for edge in edges if edge.kind in (EdgeKind.READ, EdgeKind.WRITE)]
 
 
 def test_it_says_how_it_ended_and_what_it_read_and_wrote(full_run: tuple[RunState, RunState]) -> None:

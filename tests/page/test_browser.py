@@ -12,12 +12,12 @@ from openlineage_pyspark.graph.model import (
     STATED,
     ColumnNode,
     DatasetNode,
+    EdgeKind,
+    EdgeStep,
     Graph,
     GraphEdge,
     JobNode,
-    Kind,
     OperatorNode,
-    Step,
 )
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -235,7 +235,7 @@ def test_a_box_is_as_wide_as_its_name_and_of_one_that_is_too_long_the_end_is_lef
     source, target = DatasetNode("lake", "s", "far/" * 60 + "orders.parquet"), DatasetNode("lake", "t", "totals")
     columns = ColumnNode(source.id, "x" * 50, "decimal(38,18)"), ColumnNode(target.id, "n", "int")
     job = JobNode("n", "app.command.default_daily_operations_by_airport")
-    edge = GraphEdge(columns[0].id, columns[1].id, Kind.DIRECT, READ_FROM_PLAN, job=job.id)
+    edge = GraphEdge(columns[0].id, columns[1].id, EdgeKind.DIRECT, READ_FROM_PLAN, job=job.id)
     seen.open(Graph((source, target, *columns, job), (edge,)))
 
     far, near = seen.script("return [...document.querySelectorAll('#canvas .name')].map((each) => each.textContent)")
@@ -257,7 +257,7 @@ def test_a_line_passes_beside_the_boxes_that_stand_between_its_ends(seen):
     tables = [DatasetNode("lake", name, name) for name in "abc"]
     columns = [ColumnNode(table.id, "n", "int") for table in tables]
     ways = [(0, 1), (1, 2), (0, 2)]
-    edges = [GraphEdge(columns[a].id, columns[b].id, Kind.DIRECT, READ_FROM_PLAN) for a, b in ways]
+    edges = [GraphEdge(columns[a].id, columns[b].id, EdgeKind.DIRECT, READ_FROM_PLAN) for a, b in ways]
     seen.open(Graph((*tables, *columns), tuple(edges)))
     crossing = """
     const box = document.querySelector('#canvas [aria-label="Table b"] rect').getBoundingClientRect();
@@ -400,14 +400,14 @@ def hostile() -> Graph:
         part = OperatorNode(job.id, number, name, "CTE", name)
         nodes += [source, target, job, *columns, part]
         edges += [
-            GraphEdge(source.id, job.id, Kind.READ, STATED, job=job.id),
-            GraphEdge(job.id, target.id, Kind.WRITE, STATED, job=job.id),
+            GraphEdge(source.id, job.id, EdgeKind.READ, STATED, job=job.id),
+            GraphEdge(job.id, target.id, EdgeKind.WRITE, STATED, job=job.id),
             GraphEdge(
-                *(columns[0].id, columns[1].id, Kind.DERIVED, READ_FROM_PLAN, name, name),
+                *(columns[0].id, columns[1].id, EdgeKind.DERIVED, READ_FROM_PLAN, name, name),
                 expression=name,
                 operator_path=(name, part.text),
                 job=job.id,
-                steps=(Step(name, name, name, name),),
+                steps=(EdgeStep(name, name, name, name),),
             ),
         ]
     return Graph(tuple(nodes), tuple(edges))

@@ -6,11 +6,11 @@ import pytest
 from openlineage_pyspark.graph.model import (
     ColumnNode,
     DatasetNode,
+    EdgeKind,
+    EdgeStep,
     Graph,
     GraphEdge,
-    Kind,
     OperatorNode,
-    Step,
     sure,
 )
 
@@ -19,16 +19,21 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SOURCE, TARGET = DatasetNode("n", "orders", "orders"), DatasetNode("", "(query)", "(query)")
 AMOUNT, TOTAL, NAME = ColumnNode(SOURCE.id, "amount"), ColumnNode(TARGET.id, "total"), ColumnNode(TARGET.id, "name")
 PATH = ("LogicalRelation#4", "View#3", "SubqueryAlias#2", "Aggregate#1", "Project#0")
-SUMMED = (Step("Aggregate#1", "sum(amount)", call_site="jobs/daily.py:12"), Step("Project#0", "f(x.s)", "opaque"))
+SUMMED = (
+    EdgeStep("Aggregate#1", "sum(amount)", call_site="jobs/daily.py:12"),
+    EdgeStep("Project#0", "f(x.s)", "opaque"),
+)
 
 
 def statement() -> Graph:
     """Return the graph of a query over a view and a CTE. Nothing runs it, so it has no job."""
     opaque, exact = sure("opaque", SUMMED), sure("exact")
     edges = (
-        GraphEdge(AMOUNT.id, TOTAL.id, Kind.AGG, exact, "DIRECT", "AGGREGATION", expression="s", operator_path=PATH),
-        GraphEdge(AMOUNT.id, TOTAL.id, Kind.EXTERNAL, opaque, operator_path=PATH, steps=SUMMED),
-        GraphEdge(AMOUNT.id, NAME.id, Kind.EXTERNAL, opaque, operator_path=PATH[:1]),
+        GraphEdge(
+            AMOUNT.id, TOTAL.id, EdgeKind.AGG, exact, "DIRECT", "AGGREGATION", expression="s", operator_path=PATH
+        ),
+        GraphEdge(AMOUNT.id, TOTAL.id, EdgeKind.EXTERNAL, opaque, operator_path=PATH, steps=SUMMED),
+        GraphEdge(AMOUNT.id, NAME.id, EdgeKind.EXTERNAL, opaque, operator_path=PATH[:1]),
     )
     parts = (OperatorNode("", 3, "View", "VIEW", "v"), OperatorNode("", 2, "SubqueryAlias", "CTE", "x"))
     return Graph((SOURCE, TARGET, AMOUNT, TOTAL, NAME, *parts, OperatorNode("", 1, "Aggregate")), edges)

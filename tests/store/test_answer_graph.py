@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, JobNode, Kind
+from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, EdgeKind, JobNode
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.questions.reached import Answer
 from support.lineage_events import taken
@@ -66,7 +66,7 @@ def test_a_version_is_a_part_of_its_table_and_less_sure_if_no_event_names_it(sto
     assert [node.name for node in graph.nodes if isinstance(node, ColumnNode)] == [
         *("@r2", "@r1", "before the first version"),
     ]
-    assert {edge.kind for edge in graph.edges} == {Kind.READ, Kind.WRITE}
+    assert {edge.kind for edge in graph.edges} == {EdgeKind.READ, EdgeKind.WRITE}
     assert {edge.confidence.value for edge in graph.edges} == {0.7}
 
 

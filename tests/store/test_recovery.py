@@ -12,9 +12,9 @@ from openlineage_pyspark.command.main import main
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.recovery.affected import Flow, spread, to_repeat
-from openlineage_pyspark.store.recovery.facts import Dataset, Facts, Made, Read, Run
+from openlineage_pyspark.store.recovery.facts import DatasetFacts, Facts, Made, ReadFacts, RunFacts
 from openlineage_pyspark.store.recovery.formats import FORMATS
-from openlineage_pyspark.store.recovery.plan import Mode, Plan
+from openlineage_pyspark.store.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.store.recovery.planning import Wish, plan
 from openlineage_pyspark.store.recovery.statements import copy_name, switched
 from support.lineage_events import taken
@@ -23,12 +23,12 @@ from support.recovery_events import application, batch, statement, stream, table
 Fill = Callable[..., Store]
 
 
-def code_of(found: Plan) -> list[str]:
+def code_of(found: RecoveryPlan) -> list[str]:
     """Return all that a plan runs, in order; what a person does is its action."""
     return [each for step in found.steps for each in (step.code or (f"({step.action})",))]
 
 
-def doubts_of(found: Plan) -> list[str]:
+def doubts_of(found: RecoveryPlan) -> list[str]:
     """Return all that is not certain at the steps."""
     return [doubt for step in found.steps for doubt in step.doubts]
 
@@ -567,7 +567,7 @@ def test_side_by_side_works_on_copies_and_switches_at_the_end(filled: Fill) -> N
 
 
 def test_no_statement_drops_a_copy_that_has_only_a_path() -> None:
-    raw = Dataset(1, "raw", "delta.`/lake/raw`", "delta", "file:///lake/raw")
+    raw = DatasetFacts(1, "raw", "delta.`/lake/raw`", "delta", "file:///lake/raw")
 
     assert switched(raw, copy_name(raw, "_s1")) == (
         "INSERT OVERWRITE delta.`/lake/raw` SELECT * FROM delta.`/lake/raw_s1`",
@@ -578,10 +578,13 @@ def chain(length: int, beside: int) -> Facts:
     """Return a chain of tables, each made from the one before, and other tables that have nothing to do with it."""
     every = range(length + beside)
     return Facts(
-        {number: Dataset(number, f"t{number}", f"t{number}", "delta") for number in every},
+        {number: DatasetFacts(number, f"t{number}", f"t{number}", "delta") for number in every},
         {number: (Made(number, "", -1, "0", 0), Made(number, f"r{number}", -1, "1", number)) for number in every},
-        tuple(Read(number - 1, f"r{number}", -1, "1") for number in range(1, length)),
-        {f"r{number}": Run(f"r{number}", f"j{number}", sql=f"INSERT INTO t{number} VALUES (1)") for number in every},
+        tuple(ReadFacts(number - 1, f"r{number}", -1, "1") for number in range(1, length)),
+        {
+            f"r{number}": RunFacts(f"r{number}", f"j{number}", sql=f"INSERT INTO t{number} VALUES (1)")
+            for number in every
+        },
     )
 
 

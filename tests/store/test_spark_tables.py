@@ -23,7 +23,7 @@ from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.ingest import EventLine, take
 from openlineage_pyspark.store.expiry import expire
-from openlineage_pyspark.store.spark.ingest import Origin, take_once, take_stream
+from openlineage_pyspark.store.spark.ingest import EventOrigin, take_once, take_stream
 from openlineage_pyspark.store.spark.sql import Format
 from openlineage_pyspark.store.spark.tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
@@ -144,7 +144,7 @@ def filled(session: SparkSession, folder: Path) -> Callable[[str], SparkTables]:
     def fill(format_: str) -> SparkTables:
         if format_ not in made:
             made[format_] = SparkTables.make(session, SCHEMAS[format_], Format(format_))
-            taken = take_once(made[format_], Origin(str(folder / "events")))
+            taken = take_once(made[format_], EventOrigin(str(folder / "events")))
             assert (taken.events, taken.rejected) == (len(events()), 1)
         return made[format_]
 
@@ -219,7 +219,7 @@ def test_the_rows_are_those_of_sqlite_also_when_events_are_taken_again(
     tables = filled(format_)
     assert differing(tables, lite) == []
     if format_ == LONG:
-        take_once(tables, Origin(str(folder / "events" / "first.ndjson")))
+        take_once(tables, EventOrigin(str(folder / "events" / "first.ndjson")))
         assert differing(tables, lite) == []
 
 
@@ -264,16 +264,16 @@ def test_a_stream_takes_each_file_once_and_goes_on_from_its_checkpoint(
     arriving.mkdir()
     lines = text_of(events()).splitlines(keepends=True)
     (arriving / "a.ndjson").write_text("".join(lines[:30]))
-    assert take_stream(tables, Origin(str(arriving)), checkpoint=checkpoint).events == 30
+    assert take_stream(tables, EventOrigin(str(arriving)), checkpoint=checkpoint).events == 30
     (arriving / "b.ndjson").write_text("".join(lines[30:]) + "no event\n")
-    taken = take_stream(tables, Origin(str(arriving)), checkpoint=checkpoint)
+    taken = take_stream(tables, EventOrigin(str(arriving)), checkpoint=checkpoint)
     assert (taken.events, taken.rejected) == (len(lines) - 30, 1)
     assert differing(tables, lite) == []
     with pytest.raises(StoreError, match="a stream needs a folder for its checkpoint"):
-        take_stream(tables, Origin(str(arriving)))
+        take_stream(tables, EventOrigin(str(arriving)))
 
 
-def take_forever(tables: SparkTables, origin: Origin) -> None:
+def take_forever(tables: SparkTables, origin: EventOrigin) -> None:
     """Take events until something breaks."""
     while True:
         take_once(tables, origin)
@@ -297,11 +297,11 @@ def test_an_ingest_that_is_broken_off_again_and_again_loses_and_doubles_nothing(
         breaker.start()
         try:
             with pytest.raises(StoreError):
-                take_forever(tables, Origin(str(folder / "events")))
+                take_forever(tables, EventOrigin(str(folder / "events")))
         finally:
             ended.set()
             breaker.join()
-    take_once(tables, Origin(str(folder / "events")))
+    take_once(tables, EventOrigin(str(folder / "events")))
     assert differing(tables, lite) == []
 
 
@@ -390,7 +390,7 @@ def test_what_is_old_leaves_the_tables_as_it_leaves_sqlite(
     session: SparkSession, folder: Path, tmp_path: Path, format_: str
 ) -> None:
     tables = SparkTables.make(session, f"{SCHEMAS[format_]}_old", Format(format_))
-    take_once(tables, Origin(str(folder / "events")))
+    take_once(tables, EventOrigin(str(folder / "events")))
     time = microseconds(at(20))
     with Database(tmp_path / "lineage.db") as small:
         take(small, [EventLine("test", line) for line in [*text_of(events()).splitlines(), "no event"]])
@@ -416,7 +416,7 @@ def test_a_store_of_an_older_version_is_refused_and_rebuilt_from_its_events(
     session: SparkSession, folder: Path, lite: Database, format_: str
 ) -> None:
     name = f"{SCHEMAS[format_]}_older"
-    take_once(SparkTables.make(session, name, Format(format_)), Origin(str(folder / "events")))
+    take_once(SparkTables.make(session, name, Format(format_)), EventOrigin(str(folder / "events")))
     make_old(session, name, format_)
     why = rf"of version 1, and this package knows version {schema.VERSION}: `openlineage-pyspark store rebuild --spark"
     for opened in (lambda: SparkTables(session, name), lambda: SparkTables.make(session, name)):
@@ -430,7 +430,7 @@ def test_a_store_of_an_older_version_is_refused_and_rebuilt_from_its_events(
 def test_the_events_of_an_older_version_with_other_columns_make_a_new_store(
     session: SparkSession, folder: Path, lite: Database
 ) -> None:
-    take_once(SparkTables.make(session, "lineage_other", Format.PARQUET), Origin(str(folder / "events")))
+    take_once(SparkTables.make(session, "lineage_other", Format.PARQUET), EventOrigin(str(folder / "events")))
     rows = session.table("lineage_other.event_rows").drop("producer").collect()
     session.sql("DROP TABLE lineage_other.event_rows")
     session.createDataFrame(rows).write.saveAsTable("lineage_other.event_rows")
@@ -439,7 +439,7 @@ def test_the_events_of_an_older_version_with_other_columns_make_a_new_store(
         SparkTables(session, "lineage_other", may_be_old=True).rebuild()
     session.sql("CREATE OR REPLACE VIEW lineage_other.event AS SELECT event_id, json FROM lineage_other.event_rows")
     anew = SparkTables.make(session, "lineage_anew", Format.PARQUET)
-    assert take_once(anew, Origin("store:lineage_other")).rejected == 0
+    assert take_once(anew, EventOrigin("store:lineage_other")).rejected == 0
     assert [name for name in differing(anew, lite) if name != schema.REJECTED.name] == []
 
 
@@ -451,5 +451,5 @@ def test_what_is_no_store_is_refused(session: SparkSession, filled: Callable[[st
     with pytest.raises(StoreError, match="holds no event files"):
         take_once(
             SparkTables.make(session, "lineage", Format.PARQUET),
-            Origin(str(session.conf.get("spark.sql.warehouse.dir"))),
+            EventOrigin(str(session.conf.get("spark.sql.warehouse.dir"))),
         )

@@ -9,10 +9,10 @@ from openlineage_pyspark.graph.model import (
     STATED,
     ColumnNode,
     DatasetNode,
+    EdgeKind,
     Graph,
     GraphEdge,
     JobNode,
-    Kind,
     RunNode,
 )
 
@@ -34,14 +34,14 @@ def large_graph(tables: int, seed: int = 1) -> Graph:
         jobs.append(job)
         runs.append(RunNode(f"run-{number}", job.id, "COMPLETE", "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"))
         sources = chance.sample(datasets[max(0, number - 200) : number], _SOURCES)
-        edges.append(GraphEdge(job.id, target.id, Kind.WRITE, STATED, job=job.id))
-        edges += [GraphEdge(source.id, job.id, Kind.READ, STATED, job=job.id) for source in sources]
+        edges.append(GraphEdge(job.id, target.id, EdgeKind.WRITE, STATED, job=job.id))
+        edges += [GraphEdge(source.id, job.id, EdgeKind.READ, STATED, job=job.id) for source in sources]
         for column in columns[target.id]:
             source = chance.choice(columns[chance.choice(sources).id])
-            kind = chance.choice((Kind.DIRECT, Kind.DERIVED, Kind.AGG))
+            kind = chance.choice((EdgeKind.DIRECT, EdgeKind.DERIVED, EdgeKind.AGG))
             text = f"expression of {source.name} in the statement of job {number}"
             edges.append(GraphEdge(source.id, column.id, kind, READ_FROM_PLAN, expression=text, job=job.id))
         key = chance.choice(columns[sources[0].id])
-        edges.append(GraphEdge(key.id, target.id, Kind.JOIN, READ_FROM_PLAN, "INDIRECT", "JOIN", job=job.id))
+        edges.append(GraphEdge(key.id, target.id, EdgeKind.JOIN, READ_FROM_PLAN, "INDIRECT", "JOIN", job=job.id))
     every = [column for found in columns.values() for column in found]
     return Graph((*datasets, *every, *jobs, *runs), tuple(edges))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, Graph, JobNode, Kind
+from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, EdgeKind, Graph, JobNode
 
 Edges = set[tuple[str, str]]
 DEPTH = 20
@@ -30,7 +30,9 @@ def columns_told(answer: Any) -> Edges:
 def flows_of(graph: Graph) -> Edges:
     """Return the edges between jobs and datasets of a graph, as pairs of Marquez's node ids."""
     names = {node.id: node_id(node) for node in graph.nodes if isinstance(node, (DatasetNode, JobNode))}
-    return {(names[edge.source], names[edge.target]) for edge in graph.edges if edge.kind in (Kind.READ, Kind.WRITE)}
+    return {
+        (names[edge.source], names[edge.target]) for edge in graph.edges if edge.kind in (EdgeKind.READ, EdgeKind.WRITE)
+    }
 
 
 def columns_of(graph: Graph) -> Edges:
