@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Event = dict[str, Any]
 
-SECONDS = 180
+SECONDS = 400
 # For quick starts of small jobs, and for a console without Spark's own warnings.
 QUICK = {
     "spark.master": "local[2]",
