@@ -13,7 +13,7 @@ from openlineage_pyspark.store.spark.rows import write_package
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _NAME = "openlineage-pyspark store"
 _LONGEST_REASON = 2000
@@ -61,6 +61,18 @@ def prepare_executors(session: SparkSession) -> None:
     archive = Path(tempfile.mkdtemp(prefix="openlineage-store-")) / "openlineage_pyspark_store.zip"
     write_package(archive)
     context.addPyFile(str(archive))
+
+
+def keep_on_disk(data: DataFrame) -> None:
+    """
+    Let Spark compute data once, and keep them on the executors' disks.
+
+    Spark's default brings a whole partition back into memory when it is read. The events of one partition may take more
+    than an executor has.
+    """
+    from pyspark import StorageLevel
+
+    data.persist(StorageLevel.DISK_ONLY)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from openlineage_pyspark.store.spark import functions as spark_functions
 from openlineage_pyspark.store.spark import sql as spark_sql
 from openlineage_pyspark.store.spark import views as spark_views
 from openlineage_pyspark.store.spark.rows import coded_rows
-from openlineage_pyspark.store.spark.session import prepare_executors, told
+from openlineage_pyspark.store.spark.session import keep_on_disk, prepare_executors, told
 from openlineage_pyspark.store.spark.sql import Format
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.tables.identity import dataset_ids
@@ -302,7 +302,8 @@ class SparkTables:
             prepare_executors(self.session)
             self._has_executors = True
         coded = lines.select("text", "source").rdd.mapPartitions(coded_rows)
-        rows = lines.sparkSession.createDataFrame(coded, spark_sql.ROWS_COLUMNS, verifySchema=False).persist()
+        rows = lines.sparkSession.createDataFrame(coded, spark_sql.ROWS_COLUMNS, verifySchema=False)
+        keep_on_disk(rows)
         try:
             with _view(rows) as view:
                 yield view
