@@ -27,7 +27,7 @@ from openlineage_pyspark.graph.joined import Part, joined
 from openlineage_pyspark.graph.model import JobNode, node_id
 from openlineage_pyspark.page.formats import text_of as text_of_graph
 from openlineage_pyspark.page.html import page_of
-from openlineage_pyspark.store.diff import code_of, markdown_of, text_of
+from openlineage_pyspark.store.diff import code_of, markdown_of_diff, text_of_diff
 from openlineage_pyspark.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage]
     elif options.format in _PICTURES:
         sys.stdout.write(_drawn_diff(earlier, found, options.format))
     else:
-        sys.stdout.write(markdown_of(diff) if options.format == "markdown" else text_of(diff))
+        sys.stdout.write(markdown_of_diff(diff) if options.format == "markdown" else text_of_diff(diff))
         if problems_now and options.format == "markdown":
             sys.stdout.write(_markdown_problems(problems_now))
     return _DOWNSTREAM if not _told(found) and diff.downstream else _told_already(found)

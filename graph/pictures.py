@@ -1,7 +1,7 @@
 """
 Pictures as text that other programs draw: Mermaid (which GitHub draws in Markdown) and DOT (Graphviz).
 
-A picture is boxes and arrows. `picture_of` makes one of a graph; a store's answers make their own.
+A picture is boxes and arrows. `picture_of_graph` makes one of a graph; a store's answers make their own.
 """
 
 from __future__ import annotations

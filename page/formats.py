@@ -29,7 +29,7 @@ def text_of(graph: Graph, format: str) -> str:  # noqa: A002 (the word of the co
 
     Args:
         graph: the graph.
-        format: one of `FORMATS`.
+        format: one of `GRAPH_FORMATS`.
 
     Raises:
         ValueError: there is no such format.

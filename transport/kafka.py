@@ -72,7 +72,7 @@ class KafkaTransport(Transport):
 
     Args:
         topic: the name of the topic.
-        key: the key of every message; None to use `key_of`.
+        key: the key of every message; None to use `message_key`.
         properties: the properties of librdkafka's producer.
     """
 

@@ -13,7 +13,7 @@ from openlineage_pyspark.command.view import opened_from, reason_of
 from openlineage_pyspark.graph.difference import difference
 from openlineage_pyspark.page.formats import text_of as text_of_graph
 from openlineage_pyspark.page.html import page_of
-from openlineage_pyspark.store.diff import diff_of_files, markdown_of, text_of
+from openlineage_pyspark.store.diff import diff_of_files, markdown_of_diff, text_of_diff
 from openlineage_pyspark.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.format == "json":
         Screen().json(found.to_dict())
     else:
-        sys.stdout.write(markdown_of(found) if options.format == "markdown" else text_of(found))
+        sys.stdout.write(markdown_of_diff(found) if options.format == "markdown" else text_of_diff(found))
     return int(bool(found.changes))
 
 

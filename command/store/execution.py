@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.recovery.formats import as_text, in_folder
-from openlineage_pyspark.store.spark.session import session_of, told
+from openlineage_pyspark.store.spark.session import active_or_new_session, told
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.plan import RecoveryPlan, RecoveryStep
@@ -102,7 +102,7 @@ class _Session:
         """Run a statement, and return why it failed; empty if it did not."""
         try:
             if self._session is None:
-                self._session = session_of({**_OWN, **self._conf})
+                self._session = active_or_new_session({**_OWN, **self._conf})
             with told("Spark refused it"):
                 self._session.sql(sql).collect()
         except StoreError as problem:

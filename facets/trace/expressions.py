@@ -129,7 +129,7 @@ OPAQUE = {
     "ApplyFunctionExpression": Code.CATALOG_FUNCTION,
     "V2Aggregator": Code.CATALOG_FUNCTION,
 }
-"""Calls of code that can't be read. So are all classes outside of Catalyst, such as Hive's functions, but for `OWN`."""
+"""Calls of code that can't be read. So are all classes outside of Catalyst, such as Hive's functions."""
 
 OWN = frozenset(
     [

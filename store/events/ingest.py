@@ -14,7 +14,7 @@ from openlineage_pyspark.store.events.parts import PartParser
 from openlineage_pyspark.store.events.rows import InvalidEventError, mentioned_rows, parse_event, read_event, rejected
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.events.rows import DatasetMention, EventRows, JobMention, Rows, Span
+    from openlineage_pyspark.store.events.rows import DatasetMention, EventRows, JobMention, Rows, TimeSpan
 
 _SUFFIXES = (".ndjson", ".jsonl", ".json")
 _BATCH_EVENTS = 5000
@@ -37,7 +37,7 @@ class EventLine:
 
 
 @attrs.define
-class Taken:
+class Ingested:
     """
     What was taken in so far.
 
@@ -84,7 +84,9 @@ class Sink(Protocol):
         """Merge rows into the tables, all of them or none."""
 
 
-def take(database: Sink, lines: Iterable[EventLine], *, progress: Callable[[Taken], None] = lambda _: None) -> Taken:
+def take(
+    database: Sink, lines: Iterable[EventLine], *, progress: Callable[[Ingested], None] = lambda _: None
+) -> Ingested:
     """
     Take lines into a store. Taking them again changes nothing.
 
@@ -99,9 +101,9 @@ def take(database: Sink, lines: Iterable[EventLine], *, progress: Callable[[Take
     Raises:
         StoreError: the store can't be written.
     """
-    taken = Taken()
+    taken = Ingested()
     parser = PartParser()
-    part = _Part(parser)
+    part = _Portion(parser)
     for line in lines:
         if not line.text.strip():
             continue
@@ -112,14 +114,14 @@ def take(database: Sink, lines: Iterable[EventLine], *, progress: Callable[[Take
             taken.reasons.append(f"{line.source}: {reason}")
         if part.is_full:
             database.add(part.all_rows())
-            part = _Part(parser)
+            part = _Portion(parser)
             progress(taken)
     database.add(part.all_rows())
     progress(taken)
     return taken
 
 
-def parts_of(lines: Iterable[EventLine]) -> Iterator[Rows]:
+def rows_by_portion(lines: Iterable[EventLine]) -> Iterator[Rows]:
     """
     Yield the rows of lines, part by part, for an engine that merges them itself.
 
@@ -127,13 +129,13 @@ def parts_of(lines: Iterable[EventLine]) -> Iterator[Rows]:
         lines: the lines. Empty ones are skipped; of those that are no events come rows of `rejected`.
     """
     parser = PartParser()
-    part = _Part(parser)
+    part = _Portion(parser)
     for line in lines:
         if line.text.strip():
             part.take(line)
         if part.is_full:
             yield part.all_rows()
-            part = _Part(parser)
+            part = _Portion(parser)
     yield part.all_rows()
 
 
@@ -144,7 +146,7 @@ def rows_of_events(texts: Iterable[str]) -> Iterator[Rows]:
     Args:
         texts: their JSON.
     """
-    return parts_of(EventLine("the store", text) for text in texts)
+    return rows_by_portion(EventLine("the store", text) for text in texts)
 
 
 @contextmanager
@@ -164,7 +166,7 @@ def without_cycle_collection() -> Iterator[None]:
             gc.enable()
 
 
-class _Part:
+class _Portion:
     """
     Events that are written in one transaction.
 
@@ -175,7 +177,7 @@ class _Part:
     def __init__(self, parser: PartParser) -> None:
         self._parser = parser
         self._rows: Rows = {}
-        self._mentions: dict[JobMention | DatasetMention, Span] = {}
+        self._mentions: dict[JobMention | DatasetMention, TimeSpan] = {}
         self._lines = 0
         self._characters = 0
 
@@ -207,7 +209,7 @@ class _Part:
 
     def _mention(self, found: EventRows) -> None:
         # What the START of a run mentions, its end mentions too: then all of it was said at the same times.
-        before: Span | None = None
+        before: TimeSpan | None = None
         both = found.span
         for mention in found.mentions:
             known = self._mentions.get(mention)

@@ -49,7 +49,7 @@ class InvalidEventError(ValueError):
 
 
 @attrs.frozen
-class Span:
+class TimeSpan:
     """
     When something was said first and last.
 
@@ -65,10 +65,10 @@ class Span:
     last_time: int
     last_run: str
 
-    def __or__(self, other: Span) -> Span:
+    def __or__(self, other: TimeSpan) -> TimeSpan:
         """Return the span of both."""
         first = min((self.first_time, self.first_run), (other.first_time, other.first_run))
-        return Span(*first, *max((self.last_time, self.last_run), (other.last_time, other.last_run)))
+        return TimeSpan(*first, *max((self.last_time, self.last_run), (other.last_time, other.last_run)))
 
 
 class Role(enum.Enum):
@@ -168,7 +168,7 @@ class EventRows:
 
     rows: Rows
     mentions: tuple[JobMention | DatasetMention, ...]
-    span: Span
+    span: TimeSpan
 
 
 @attrs.frozen
@@ -304,7 +304,7 @@ def read_event(event: dict[str, Any]) -> EventRows:
         # Half a surrogate pair, which no database takes as text, becomes a question mark.
         return read_event(json.loads(canonical(event).encode(errors="replace")))
     rows["event"] = [(digest, said.run_id, said.type, time, producer, whole)]
-    return EventRows(rows, tuple(mentions), Span(time, said.run_id, time, said.run_id))
+    return EventRows(rows, tuple(mentions), TimeSpan(time, said.run_id, time, said.run_id))
 
 
 def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
@@ -321,7 +321,7 @@ def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
     return [(operator, message) for operator, message in named if message]
 
 
-def mentioned_rows(mentions: Mapping[JobMention | DatasetMention, Span]) -> Rows:
+def mentioned_rows(mentions: Mapping[JobMention | DatasetMention, TimeSpan]) -> Rows:
     """
     Return the rows of what events say of jobs and datasets, by table.
 
@@ -329,7 +329,7 @@ def mentioned_rows(mentions: Mapping[JobMention | DatasetMention, Span]) -> Rows
         mentions: what was said -> when.
 
     Returns:
-        The rows as they are stored: their values stand in the order of `Table.stored`. Two of them may have one key.
+        The rows as they are stored, with their values in the order of `StoredTable.stored`. Two of them may have one key.
     """
     rows: Rows = {}
     for mention, span in mentions.items():
@@ -555,7 +555,7 @@ def _run(run_id: str, job_id: int, facets: dict[str, Any], said: _Said, rows: Ro
     _add(rows, "run", row)
 
 
-def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: Span) -> Row:
+def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: TimeSpan) -> Row:
     name_id, namespace, title, same_as, storage = name
     last = span.last_time
     if same_as is None and storage is None:

@@ -12,8 +12,8 @@ from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST
 from openlineage_pyspark.store.times import FOREVER, time_of, time_of_micros
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.questions.names import DatasetName, Tables, Thing
-    from openlineage_pyspark.store.questions.versions import DatasetVersion, Versions
+    from openlineage_pyspark.store.questions.names import DatasetName, QueriedTables, Thing
+    from openlineage_pyspark.store.questions.versions import DatasetVersion, StoredVersions
 
 LATEST = "latest"
 """The version of a dataset that is current."""
@@ -71,7 +71,7 @@ class RunThing:
 Asked: TypeAlias = "Thing | VersionThing | JobThing | RunThing"
 
 
-def find_asked(tables: Tables, versions: Versions, text: str, as_of: int = FOREVER) -> Asked:
+def find_asked(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> Asked:
     """
     Return what a text names.
 
@@ -101,7 +101,7 @@ def find_asked(tables: Tables, versions: Versions, text: str, as_of: int = FOREV
         return _find_other(tables, text, problem)
 
 
-def _find_other(tables: Tables, text: str, problem: NameNotFoundError) -> Asked:
+def _find_other(tables: QueriedTables, text: str, problem: NameNotFoundError) -> Asked:
     """Return the job or the run that is called so, where no dataset is."""
     if _jobs_called(tables, text):
         return find_job(tables, text)
@@ -111,7 +111,7 @@ def _find_other(tables: Tables, text: str, problem: NameNotFoundError) -> Asked:
         raise problem from None
 
 
-def find_version(tables: Tables, versions: Versions, text: str, as_of: int = FOREVER) -> VersionThing:
+def find_version(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> VersionThing:
     """
     Return the version that a text names.
 
@@ -130,7 +130,7 @@ def find_version(tables: Tables, versions: Versions, text: str, as_of: int = FOR
     return VersionThing(dataset, version_called(dataset, versions, wanted, as_of))
 
 
-def version_called(dataset: DatasetName, versions: Versions, wanted: str, as_of: int = FOREVER) -> DatasetVersion:
+def version_called(dataset: DatasetName, versions: StoredVersions, wanted: str, as_of: int = FOREVER) -> DatasetVersion:
     """
     Return the version of a dataset that a text names, as `find_version` takes it behind the `@`.
 
@@ -169,7 +169,7 @@ def is_called(id_: str, text: str) -> bool:
     return id_.startswith(text) or (id_.startswith(begin) and id_.endswith(end))
 
 
-def find_job(tables: Tables, name: str) -> JobThing:
+def find_job(tables: QueriedTables, name: str) -> JobThing:
     """
     Return the job with a name, or with its namespace, a slash and its name.
 
@@ -190,7 +190,7 @@ def find_job(tables: Tables, name: str) -> JobThing:
     return JobThing(*rows[0])
 
 
-def find_run(tables: Tables, id_: str) -> RunThing:
+def find_run(tables: QueriedTables, id_: str) -> RunThing:
     """
     Return the run with an id, or the one whose id begins so, or ends so.
 
@@ -222,7 +222,7 @@ def find_run(tables: Tables, id_: str) -> RunThing:
     return RunThing(rows[0][0], JobThing(*rows[0][1:]))
 
 
-def runs_within(tables: Tables, run_id: str) -> list[str]:
+def runs_within(tables: QueriedTables, run_id: str) -> list[str]:
     """Return a run and those that it started, those that these started, and so on."""
     found = {run_id: None}
     frontier = [run_id]
@@ -238,7 +238,7 @@ def runs_within(tables: Tables, run_id: str) -> list[str]:
     return list(found)
 
 
-def _jobs_called(tables: Tables, name: str) -> list[tuple[Any, ...]]:
+def _jobs_called(tables: QueriedTables, name: str) -> list[tuple[Any, ...]]:
     return tables.query(
         "SELECT job_id, namespace, name FROM job WHERE name = ? OR namespace || '/' || name = ? "
         "ORDER BY namespace, name",
@@ -246,7 +246,7 @@ def _jobs_called(tables: Tables, name: str) -> list[tuple[Any, ...]]:
     )
 
 
-def _current(dataset: DatasetName, versions: Versions, time: int) -> DatasetVersion:
+def _current(dataset: DatasetName, versions: StoredVersions, time: int) -> DatasetVersion:
     found = versions.current(dataset.id, time)
     if found is None:
         raise NameNotFoundError(f"the store knows no version of {dataset.label} at {time_of_micros(time).isoformat()}")

@@ -15,7 +15,7 @@ NO_BATCH = -1
 Unit: TypeAlias = "tuple[str, int]"
 """A run and its micro-batch."""
 
-Key: TypeAlias = "tuple[int, int]"
+VersionPlace: TypeAlias = "tuple[int, int]"
 """A dataset and the place of a version in its history."""
 
 _EMPTYING = frozenset({"DROP", "TRUNCATE"})
@@ -56,7 +56,7 @@ class DatasetFacts:
 
 
 @attrs.frozen
-class Made:
+class MadeVersion:
     """
     A version of a dataset.
 
@@ -193,7 +193,7 @@ class Facts:
     """
 
     datasets: Mapping[int, DatasetFacts]
-    histories: Mapping[int, tuple[Made, ...]]
+    histories: Mapping[int, tuple[MadeVersion, ...]]
     reads: tuple[ReadFacts, ...]
     runs: Mapping[str, RunFacts]
     applications: Mapping[str, ApplicationFacts] = attrs.Factory(dict)

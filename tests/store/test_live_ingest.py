@@ -213,12 +213,12 @@ def test_a_stream_goes_on_where_its_checkpoint_is(taken: dict[str, tuple[int, in
 def test_nothing_is_lost_and_nothing_doubled(
     taken: dict[str, tuple[int, int]], conf: dict[str, str], tmp_path: Path
 ) -> None:
-    from openlineage_pyspark.store.spark.session import session_of
+    from openlineage_pyspark.store.spark.session import active_or_new_session
     from pyspark import SparkContext
 
     if SparkContext._gateway is not None:
         pytest.skip("another test has started this process's JVM, without the jars: run this file by itself")
-    session = session_of(conf, is_session_catalog=True)
+    session = active_or_new_session(conf, is_session_catalog=True)
     try:
         with Database(tmp_path / "lineage.db") as lite:
             take(lite, [EventLine("test", line) for line in [*LINES, "no event"]])

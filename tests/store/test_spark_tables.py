@@ -119,9 +119,9 @@ def conf(folder: Path, real_spark: None) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def session(conf: dict[str, str]) -> Iterator[SparkSession]:
     """Return a session; it stops with the module."""
-    from openlineage_pyspark.store.spark.session import session_of
+    from openlineage_pyspark.store.spark.session import active_or_new_session
 
-    found = session_of(conf)
+    found = active_or_new_session(conf)
     found.sparkContext.setLogLevel("OFF")
     yield found
     found.stop()

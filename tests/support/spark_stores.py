@@ -38,7 +38,7 @@ LAKE_CONF = {
 """The catalogs of both; `spark.sql.catalog.ice.warehouse` is missing."""
 
 
-def rows_of(tables: Any, table: schema.Table) -> list[tuple[Any, ...]]:
+def rows_of(tables: Any, table: schema.StoredTable) -> list[tuple[Any, ...]]:
     """Return all rows of a table, apart from where a text came from: SQLite knows its line."""
     columns = ", ".join(column.name for column in table.stored if column.name != "source")
     return sorted(tables.query(f"SELECT {columns} FROM {table.name}"), key=repr)
