@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.facets.report import Lineage, Names, kind_of
+from openlineage_pyspark.facets.report import Lineage, Names, kind_text
 from openlineage_pyspark.listener.static import lineage
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _sources(edges: Iterable[Edge], names: Names, *, kinds: bool, all_types: boo
     sources: set[str] = set()
     for edge in edges:
         told = [t for t in edge.transformations if kinds or all_types or t.type == _DIRECT]
-        words = [f" {kind_of(t.subtype, masked=t.masking)}" if kinds else "" for t in told]
+        words = [f" {kind_text(t.subtype, masked=t.masking)}" if kinds else "" for t in told]
         sources |= {f"{names.of(edge.dataset)}.{edge.field}{word}" for word in words}
     return sorted(sources)
 

@@ -21,7 +21,7 @@ import attrs
 import requests
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import lineage_of
-from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.answers import Store
@@ -186,7 +186,7 @@ def beside_marquez(url: str, events: Path) -> dict[str, Shot]:
 def statement() -> Graph:
     """Return the graph of a statement with a CTE and a function of Python, from its recorded plan."""
     plan = decode_plan(recorded_plans.read("4.3", "graph")["cte-grouped-function"])
-    return lineage_of(lineage_of_plan(plan, session_of(plan, None), paths=True), plan).graph()
+    return lineage_of(lineage_of_plan(plan, session_settings_of(plan, None), paths=True), plan).graph()
 
 
 def notebook() -> str:

@@ -47,7 +47,7 @@ _NOT_READ = {
 }
 
 
-def graph_of(
+def graph_of_plan(
     inputs: Sequence[Dataset],
     outputs: Outputs,
     gaps: Iterable[Gap],
@@ -80,7 +80,7 @@ def graph_of(
     return ShownGraph((*datasets.values(), *columns.values(), *operators), edges, tuple(warnings))
 
 
-def operators_of(plan: Plan) -> tuple[OperatorNode, ...]:
+def operators_of_plan(plan: Plan) -> tuple[OperatorNode, ...]:
     """Return the operators of a plan; those whose rows are a view, a subquery or a CTE of the statement say so."""
     defined = {at.children[0] for at in plan.operators if at.class_name == CTE_DEFINITION and at.children}
     held = {

@@ -169,7 +169,7 @@ class _Analysis:
     def plan_lineage(self, *, is_command: bool) -> PlanLineage:
         plan = self.plan
         sinks = registry.sinks(plan) or ((plan.root,) if is_command else ())
-        found = [trimmed(registry.write(plan, plan.operators[at], self.session), self.session) for at in sinks]
+        found = [trimmed(registry.write_of(plan, plan.operators[at], self.session), self.session) for at in sinks]
         written = [
             (at, each)
             for at, write in zip(sinks, found, strict=True)
@@ -415,7 +415,7 @@ class _Analysis:
                 what = _namesake("a source", SOURCES.namesake(operator.class_name)) or "a source without a resolver"
                 self._remark(operator, f"{what}: what it reads is not known")
                 for name, error in plugins.BROKEN.items():
-                    said = f"an entry point of {plugins.GROUP} that could not be loaded ({error}, see the log)"
+                    said = f"an entry point of {plugins.SOURCES_GROUP} that could not be loaded ({error}, see the log)"
                     self.remarks[Gap(name, f"{said}: what its sources read is not known")] = None
             found = NO_DATASETS
         if found.opaque:

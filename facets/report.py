@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.lineage_graph import graph_of, operators_of
+from openlineage_pyspark.facets.lineage_graph import graph_of_plan, operators_of_plan
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge
 from openlineage_pyspark.facets.model.plan import Plan
@@ -143,7 +143,7 @@ class Lineage:
     def graph(self) -> Graph:
         """Return the lineage as a graph: datasets, columns and the plan's operators, and the edges between columns."""
         names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
-        return graph_of(self.inputs, self.outputs, self.gaps, self.operators, names.of)
+        return graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of)
 
     def to_text(self, format: str) -> str:  # noqa: A002 (the word of the command line)
         """
@@ -281,7 +281,7 @@ def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
         outputs = ((None, plan_lineage.columns),)
     if plan is None:
         return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps)
-    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan), operators_of(plan))
+    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan), operators_of_plan(plan))
 
 
 def plan_text(plan: Plan) -> str:
@@ -321,7 +321,7 @@ def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, st
         if not edges:
             yield column, "-", NO_SOURCE
         for place, edge in enumerate(edges):
-            kinds = dict.fromkeys(kind_of(t.subtype, masked=t.masking) for t in edge.transformations)
+            kinds = dict.fromkeys(kind_text(t.subtype, masked=t.masking) for t in edge.transformations)
             if edge.certainty is not Certainty.EXACT:
                 kinds[edge.certainty.word] = None
             expressions = (t.description for t in edge.transformations if t.subtype != _IDENTITY)
@@ -351,7 +351,7 @@ def _reads(lineage: Lineage, output: Dataset | None, names: Names) -> list[str]:
     return reads_lines(map(names.of, views), map(names.of, others))
 
 
-def kind_of(subtype: str, *, masked: bool) -> str:
+def kind_text(subtype: str, *, masked: bool) -> str:
     """Return the text for a kind of transformation, such as `AGGREGATION (masked)`."""
     return f"{subtype} (masked)" if masked else subtype
 

@@ -122,7 +122,7 @@ def dotted(text: str, begin: int = 0) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def quoted(value: str) -> str:
+def string_literal(value: str) -> str:
     """Return a value as a SQL string literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
-from openlineage_pyspark.facets.statement_text import is_path, lineage_of_text, read_statement, unknown_table
+from openlineage_pyspark.facets.statement_text import is_format_and_path, lineage_of_text, read_statement, unknown_table
 from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables
 from openlineage_pyspark.files.session import Analyzed, ScriptSession, names_in, throw_away_session
 from openlineage_pyspark.files.statements import Statement, statements_of
@@ -191,7 +191,7 @@ def _problem(statement: Statement, told: Analyzed, refusal: Refusal) -> Problem:
     if refusal.code == _UNKNOWN_TABLE:
         names = names_in(refusal.parameters.get("relationName", ""))
         message = f"the table {'.'.join(names)} is not known: no DDL, no earlier statement and no catalog declares it"
-        if is_path(names):
+        if is_format_and_path(names):
             message = f"the path {names[1]} is not opened: its columns must be declared, as those of a table"
     return Problem(statement.file, line, column, refusal.code, message)
 

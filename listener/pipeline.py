@@ -36,7 +36,7 @@ from openlineage_pyspark.listener.probe.records import (
 )
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.assemble import Runs
-from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, Step
+from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, RecordStep
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
 from openlineage_pyspark.transport.event import TERMINAL_TYPES, dataset_keys
@@ -153,7 +153,7 @@ class Pipeline:
         late = [state for step in self._nested.release_all() for state in self._after(step)]
         return [*late, *self._runs.abandon(time, self.dropped, lost)]
 
-    def _after(self, step: Step) -> list[RunState]:
+    def _after(self, step: RecordStep) -> list[RunState]:
         plan_lineage = self._analyses.of(step, wanted=self._runs.wants_plan(step))
         return self._runs.feed(step, plan_lineage)
 

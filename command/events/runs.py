@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.facets.report import EVERY_ROW, VIEW_TYPE, Names, kind_of
+from openlineage_pyspark.facets.report import EVERY_ROW, VIEW_TYPE, Names, kind_text
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _edge(document: EventJson) -> SourceColumn:
     expression = ""
     for step in _groups(document, "transformations"):
         kind = _text(step, "subtype", default="") or _text(step, "type")
-        kinds[kind_of(kind, masked=bool(step.get("masking")))] = None
+        kinds[kind_text(kind, masked=bool(step.get("masking")))] = None
         if kind != "IDENTITY":
             expression = expression or _text(step, "description", default="")
     dataset = Identifier(_text(document, "namespace"), _text(document, "name"))

@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 from openlineage_pyspark.facets.model.run import Failure, Raised
-from openlineage_pyspark.facets.redaction.frames import FRAME, HEADINGS, SOURCE
+from openlineage_pyspark.facets.redaction.frames import FRAME, SOURCE, TRACEBACK_HEADINGS
 from openlineage_pyspark.facets.urls import REDACTED
 
-KEY = "spark.openlineage.errors.rowValues"
-WITHHELD = f"{REDACTED} (withheld: it may quote rows, {KEY}=true sends it)"
+ROW_VALUES_KEY = "spark.openlineage.errors.rowValues"
+WITHHELD = f"{REDACTED} (withheld: it may quote rows, {ROW_VALUES_KEY}=true sends it)"
 _SHORT = 8
 """A message shorter than this is looked for only where it follows the class of an exception."""
 _MARK = re.compile("\0\\d+\0")
@@ -366,7 +366,7 @@ def _types_and_frames(lines: list[str], *, headed: bool) -> Iterator[str]:
 
 def _is_frame(line: str) -> bool:
     """Return whether a line stands between the messages of a stack trace."""
-    return bool(line.strip(" \t|+-") in HEADINGS or FRAME.fullmatch(line) or _BETWEEN.fullmatch(line))
+    return bool(line.strip(" \t|+-") in TRACEBACK_HEADINGS or FRAME.fullmatch(line) or _BETWEEN.fullmatch(line))
 
 
 def _type_and_message(pattern: re.Pattern[str], line: str) -> str:

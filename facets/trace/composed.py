@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.trace.expressions import uses
 from openlineage_pyspark.facets.trace.operators import Definition, Passed
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name
-from openlineage_pyspark.facets.trace.texts import name_text, plain, without_literals
+from openlineage_pyspark.facets.trace.texts import attribute_text, shown_text, without_literals
 
 LONGEST = 2_000
 MOST_REPLACED = 200_000
@@ -301,7 +301,7 @@ class Composer:
         if expression is None or not expression.sql:
             return None
         sql = (expression.sql,) if isinstance(expression.sql, str) else expression.sql
-        parts = tuple(self._hole(p.id, computation, p.text) if isinstance(p, Mention) else plain(p) for p in sql)
+        parts = tuple(self._hole(p.id, computation, p.text) if isinstance(p, Mention) else shown_text(p) for p in sql)
         return parts if _is_cut(parts) else (*parts, *self._of_generator(computation))
 
     def _hole(self, id_: int, computation: Computation, name: str) -> _Hole:
@@ -339,7 +339,7 @@ class Composer:
     def _plain_name(self, id_: int) -> str:
         known = self._names.get(id_)
         if known is None:
-            known = self._names[id_] = name_text(quoted_name(self._name(id_))) or CUT
+            known = self._names[id_] = attribute_text(quoted_name(self._name(id_))) or CUT
         return known
 
 

@@ -58,8 +58,8 @@ class Use:
     certainty: Certainty = Certainty.EXACT
 
 
-Part = tuple[Value, Kind]
-ExpressionRule = Callable[[Plan, Expression], "list[Part]"]
+Influence = tuple[Value, Kind]
+ExpressionRule = Callable[[Plan, Expression], "list[Influence]"]
 
 READINGS = {
     "org.apache.spark.sql.catalyst.expressions.CommonExpressionId": {"id": "id"},
@@ -131,7 +131,7 @@ OPAQUE = {
 }
 """Calls of code that can't be read. So are all classes outside of Catalyst, such as Hive's functions."""
 
-OWN = frozenset(
+READABLE_CLASSES = frozenset(
     [
         "org.apache.spark.ml.stat.SummaryBuilderImpl$MetricsAggregate",
         "org.apache.spark.sql.avro.AvroDataToCatalyst",
@@ -156,7 +156,7 @@ def called_code(expression: Expression) -> Code | None:
     if name in ("Invoke", "StaticInvoke"):
         # Spark calls methods of its own too, but none of that name.
         return Code.CATALOG_FUNCTION if expression.arguments.get("functionName") == _MAGIC else None
-    if "." not in name or name in OWN:
+    if "." not in name or name in READABLE_CLASSES:
         return None
     return Code.HIVE_FUNCTION if name.startswith("org.apache.spark.sql.hive.") else Code.JVM_FUNCTION
 
@@ -260,13 +260,13 @@ def _checks_length(expression: Expression) -> bool:
     return isinstance(name, str) and name in ("readSidePadding", "charTypeWriteSideCheck", "varcharTypeWriteSideCheck")
 
 
-def _function(_: Plan, expression: Expression) -> list[Part]:
+def _function(_: Plan, expression: Expression) -> list[Influence]:
     """Return the parts of a function: its value is computed from all of its arguments."""
     kind = Kind.MASKED_TRANSFORMATION if expression.name in MASKING else Kind.TRANSFORMATION
     return [(reference, kind) for reference in references(expression.arguments.values())]
 
 
-def _if(_: Plan, expression: Expression) -> list[Part]:
+def _if(_: Plan, expression: Expression) -> list[Influence]:
     """IF: the condition is a CONDITIONAL influence; the two values are transformed."""
     a = expression.arguments
     return [
@@ -276,15 +276,15 @@ def _if(_: Plan, expression: Expression) -> list[Part]:
     ]
 
 
-def _null_if(_: Plan, expression: Expression) -> list[Part]:
+def _null_if(_: Plan, expression: Expression) -> list[Influence]:
     """NULLIF in Spark 4.3: the comparison is a CONDITIONAL influence; the value is transformed."""
     a = expression.arguments
     return [(a.get("predicate"), Kind.CONDITIONAL), (a.get("value"), Kind.TRANSFORMATION)]
 
 
-def _case(_: Plan, expression: Expression) -> list[Part]:
+def _case(_: Plan, expression: Expression) -> list[Influence]:
     """CASE: the conditions are CONDITIONAL influences; the values are transformed."""
-    parts: list[Part] = []
+    parts: list[Influence] = []
     branches = expression.arguments.get("branches")
     for branch in branches if isinstance(branches, tuple) else ():
         if isinstance(branch, tuple):
@@ -293,28 +293,28 @@ def _case(_: Plan, expression: Expression) -> list[Part]:
     return parts
 
 
-def _coalesce(_: Plan, expression: Expression) -> list[Part]:
+def _coalesce(_: Plan, expression: Expression) -> list[Influence]:
     """COALESCE, NVL: each argument may be the result, and is also a CONDITIONAL influence on it."""
     children = references(expression.arguments.values())
     return [(child, kind) for child in children for kind in (Kind.TRANSFORMATION, Kind.CONDITIONAL)]
 
 
-def _aggregate(_: Plan, expression: Expression) -> list[Part]:
+def _aggregate(_: Plan, expression: Expression) -> list[Influence]:
     """Aggregates: the arguments are aggregated; a FILTER clause is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("aggregateFunction"), Kind.AGGREGATION), (a.get("filter"), Kind.CONDITIONAL)]
 
 
-def _python_aggregate(plan: Plan, expression: Expression) -> list[Part]:
+def _python_aggregate(plan: Plan, expression: Expression) -> list[Influence]:
     """Grouped aggregate functions in Python: the arguments are aggregated."""
     return [(value, compose(Kind.AGGREGATION, kind)) for value, kind in _function(plan, expression)]
 
 
-def _window(plan: Plan, expression: Expression) -> list[Part]:
+def _window(plan: Plan, expression: Expression) -> list[Influence]:
     """Window expressions: partition and order are WINDOW influences; the function keeps its own rule."""
     a = expression.arguments
     function = a.get("windowFunction")
-    parts: list[Part] = [(a.get("windowSpec"), Kind.WINDOW)]
+    parts: list[Influence] = [(a.get("windowSpec"), Kind.WINDOW)]
     if isinstance(function, ExpressionRef) and plan.expressions[function.index].name in RANKING:
         return parts
     return [(function, Kind.IDENTITY), *parts]
@@ -324,40 +324,40 @@ RANKING = frozenset(["Rank", "DenseRank", "RowNumber", "PercentRank", "CumeDist"
 """Window functions that read nothing but the order."""
 
 
-def _window_offset(_: Plan, expression: Expression) -> list[Part]:
+def _window_offset(_: Plan, expression: Expression) -> list[Influence]:
     """LAG, LEAD: the input and the default are transformed."""
     a = expression.arguments
     return [(a.get("input"), Kind.TRANSFORMATION), (a.get("default"), Kind.TRANSFORMATION)]
 
 
-def _pivot_first(_: Plan, expression: Expression) -> list[Part]:
+def _pivot_first(_: Plan, expression: Expression) -> list[Influence]:
     """PIVOT: the values are transformed; the pivot column is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("valueColumn"), Kind.TRANSFORMATION), (a.get("pivotColumn"), Kind.CONDITIONAL)]
 
 
-def _chosen_by(_: Plan, expression: Expression) -> list[Part]:
+def _chosen_by(_: Plan, expression: Expression) -> list[Influence]:
     """MAX_BY, MIN_BY: the value is transformed; the ordering is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("valueExpr"), Kind.TRANSFORMATION), (a.get("orderingExpr"), Kind.CONDITIONAL)]
 
 
-def _with(_: Plan, expression: Expression) -> list[Part]:
+def _with(_: Plan, expression: Expression) -> list[Influence]:
     """Common expressions (`With`): each reference reads what its definition reads."""
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
-def _sql_function(_: Plan, expression: Expression) -> list[Part]:
+def _sql_function(_: Plan, expression: Expression) -> list[Influence]:
     """SQL functions: what the body reads, with the arguments in place of the parameters."""
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
-def _transpiled(_: Plan, expression: Expression) -> list[Part]:
+def _transpiled(_: Plan, expression: Expression) -> list[Influence]:
     """Python functions that Spark may replace by expressions: what the Python function reads."""
     return [(expression.arguments.get("pythonUDFExpr"), Kind.IDENTITY)]
 
 
-def _ordered(_: Plan, expression: Expression) -> list[Part]:
+def _ordered(_: Plan, expression: Expression) -> list[Influence]:
     """LISTAGG: the values are transformed; the order within the group is a CONDITIONAL influence."""
     a = expression.arguments
     order = a.get("orderExpressions")

@@ -24,7 +24,7 @@ from openlineage_pyspark.facets.model.plan import (
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.expressions import Reach, Use, uses
 from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage, Passed, operator_lineage
-from openlineage_pyspark.facets.trace.struct_fields import renamed
+from openlineage_pyspark.facets.trace.struct_fields import path_in_branch
 from openlineage_pyspark.facets.trace.texts import own_text
 
 ROWS = -1
@@ -395,7 +395,7 @@ class Trace:
             if isinstance(definition, Computed):
                 hops += self._computed_hops(cell, definition)
             elif definition.kind is Kind.IDENTITY:
-                below = renamed(self.plan, id_, definition.id, path)
+                below = path_in_branch(self.plan, id_, definition.id, path)
                 branches = self._branches(definition, below)
                 jumps = self._jumps(operator)
                 hops += [_Hop(branch, Kind.IDENTITY, "", operator, jumps=jumps) for branch in branches]
@@ -431,7 +431,9 @@ class Trace:
             handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
             # A reference to a CTE is a step of its own: without it, the operators above the CTE would not be known.
             if handed and len(handed) == len(made) and self._refers_to(cell[0]) is None:
-                below = [(d.operator, d.id, renamed(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)]
+                below = [
+                    (d.operator, d.id, path_in_branch(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)
+                ]
                 stack.extend(map(self._follow, below))
             else:
                 found.append(cell)

@@ -11,7 +11,7 @@ import datetime
 from collections.abc import Iterable
 
 import attrs
-from openlineage_pyspark.facets.model.dataset import Identifier, Versions
+from openlineage_pyspark.facets.model.dataset import Identifier, TableVersions
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
 from openlineage_pyspark.facets.model.run import Gap, RunInput, RunOutput
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
@@ -23,7 +23,7 @@ from openlineage_pyspark.listener.probe.records import (
     StreamProgressed,
 )
 from openlineage_pyspark.listener.runs.figures import Counted, Written
-from openlineage_pyspark.listener.runs.stream_sources import SourceNames, parts_of, reads_no_dataset
+from openlineage_pyspark.listener.runs.stream_sources import SourceNames, batch_sources_of, reads_no_dataset
 
 MOST_BATCHES = 1000
 """The most micro-batches that one event lists."""
@@ -279,14 +279,14 @@ class MicroBatches:
         version, layer = self._versions.get(read.dataset.identifier), read.dataset.storage_layer
         if version is None or layer is None:
             return read
-        return attrs.evolve(read, dataset=attrs.evolve(read.dataset, versions=Versions(layer, (version,))))
+        return attrs.evolve(read, dataset=attrs.evolve(read.dataset, versions=TableVersions(layer, (version,))))
 
     def as_committed(self, output: RunOutput) -> RunOutput:
         """Return an output with the last version of it that a batch which was told has committed."""
         sink, layer = self._committed.get(output.dataset.identifier), output.dataset.storage_layer
         if sink is None or sink.version is None or layer is None:
             return output
-        versions = Versions(layer, (sink.version,), parent=sink.parent)
+        versions = TableVersions(layer, (sink.version,), parent=sink.parent)
         return attrs.evolve(output, dataset=attrs.evolve(output.dataset, versions=versions))
 
     def _say(self, message: str) -> None:
@@ -330,7 +330,7 @@ class MicroBatches:
         for source, read in zip(progress.sources, rows, strict=True):
             if source.cut:
                 self._say("an offset is left out because it is too long")
-            found.append(parts_of(source, self.names.topics_of(source), read))
+            found.append(batch_sources_of(source, self.names.topics_of(source), read))
         return found
 
     def _named(self, collected: _Collected) -> MicroBatch:

@@ -23,7 +23,7 @@ _LARGEST = 2**31 - 1
 _LARGEST_ON_DISK = 2**60
 
 
-def as_text(value: object) -> str:
+def as_property(value: object) -> str:
     """Return a value as it is written in a properties file; empty if there is none."""
     if value is None:
         return ""
@@ -47,7 +47,7 @@ class ValueKind(Generic[T_co]):
 
     name: str
     convert: Callable[[object], T_co]
-    written: Callable[[Any], str] = as_text
+    written: Callable[[Any], str] = as_property
 
 
 @attrs.frozen

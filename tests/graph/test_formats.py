@@ -10,7 +10,7 @@ import pytest
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import lineage_of
 from openlineage_pyspark.graph.model import GraphWarning, schema
-from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.page.formats import FORMATS, text_of
 from support import recorded_plans
@@ -27,7 +27,7 @@ ENDINGS = {"json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
 def asked(case: str) -> Lineage:
     """Return the lineage of a case, as Spark 4.3 analyzes it."""
     plan = decode_plan(recorded_plans.read("4.3", "graph")[case])
-    return lineage_of(lineage_of_plan(plan, session_of(plan, None), paths=True), plan)
+    return lineage_of(lineage_of_plan(plan, session_settings_of(plan, None), paths=True), plan)
 
 
 @pytest.mark.parametrize("case", CASES)

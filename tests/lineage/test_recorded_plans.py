@@ -21,7 +21,7 @@ from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
 from openlineage_pyspark.facets.report import lineage_of
-from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from support import cases, recorded_plans
 
@@ -55,7 +55,7 @@ def decoded(version: str, theme: str, id_: str) -> Plan:
 def lineage_in(version: str, theme: str, id_: str) -> PlanLineage:
     """Return what the recorded plan of a case says."""
     plan = decoded(version, theme, id_)
-    return lineage_of_plan(plan, session_of(plan, None))
+    return lineage_of_plan(plan, session_settings_of(plan, None))
 
 
 def replayed(version: str, case: cases.Case) -> PlanLineage:
@@ -118,7 +118,7 @@ def test_each_edge_names_the_operators_from_its_source_to_the_top_and_its_steps_
     wrong = []
     for case in (case for case in CASES if case.runs_on(version)):
         plan = decoded(version, case.theme, case.id)
-        found = lineage_of(lineage_of_plan(plan, session_of(plan, None), paths=True, composed=False), plan)
+        found = lineage_of(lineage_of_plan(plan, session_settings_of(plan, None), paths=True, composed=False), plan)
         for edge in found.edges:
             places = [int(operator.rpartition("#")[2]) for operator in edge.operators]
             # The column of a row that MERGE changes may keep its value: it comes from the target itself.
@@ -166,7 +166,7 @@ def test_no_text_depends_on_the_session(version: str) -> None:
     for case in (case for case in CASES if case.runs_on(version)):
         later = recorded_plans.shifted(read(version, case.theme)[case.id], 1000)
         plans = [decoded(version, case.theme, case.id), decode_plan(later)]
-        first, second = (lineage_of_plan(plan, session_of(plan, None), paths=True) for plan in plans)
+        first, second = (lineage_of_plan(plan, session_settings_of(plan, None), paths=True) for plan in plans)
         edges = [lineage_of(found).edges for found in (first, second)]
         assert edges[0] == edges[1], case.id
         composed = [edge.expression for edge in edges[0]]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.facets.lineage_graph import graph_of
+from openlineage_pyspark.facets.lineage_graph import graph_of_plan
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.graph.model import ColumnNode, Graph, RunNode
@@ -96,7 +96,7 @@ def test_a_column_without_a_name_is_no_column_and_not_all_rows(tmp_path: Path) -
 def test_a_column_of_spark_without_a_name_is_drawn_as_its_table() -> None:
     table = Dataset(Identifier("file", "/t"), fields=(Field("", "int"), Field("x", "int")))
     columns = ColumnLineage((OutputColumn("", ()), OutputColumn("x", ())))
-    found = graph_of((), ((table, columns),), (), (), lambda each: each.name)
+    found = graph_of_plan((), ((table, columns),), (), (), lambda each: each.name)
     assert [node.name for node in found.nodes if isinstance(node, ColumnNode)] == ["x"]
     assert svg(found).startswith("<svg")
 
