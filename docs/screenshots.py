@@ -116,7 +116,7 @@ class Shot:
         browser.save_screenshot(str(target))
 
 
-def graph_of(told: list[dict[str, Any]]) -> Graph:
+def graph_of_events(told: list[dict[str, Any]]) -> Graph:
     """Return the graph of events."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "lineage.db")
@@ -138,8 +138,8 @@ def pictures(events: Path) -> dict[str, Shot]:
     Args:
         events: the events of the demo.
     """
-    demo = page_of(graph_of(events_of(events)))
-    first, second = graph_of(shop()), graph_of([*shop(), *later()])
+    demo = page_of(graph_of_events(events_of(events)))
+    first, second = graph_of_events(shop()), graph_of_events([*shop(), *later()])
     return {
         "demo": Shot(demo, f"#focus={_DELAY}&lit={_DELAY}&depth=all"),
         "tables": Shot(demo, "#level=tables&lit=default.daily_operations.worst_delay", dark=True),
@@ -164,7 +164,7 @@ def beside_marquez(url: str, events: Path) -> dict[str, Shot]:
     told = events_of(events)
     for event in told:
         requests.post(f"{url}/api/v1/lineage", json=event, timeout=60).raise_for_status()
-    graph = graph_of(told)
+    graph = graph_of_events(told)
 
     def ask(path: str, **query: Any) -> Any:
         answer = requests.get(f"{url}/api/v1/{path}", params=query, timeout=60)

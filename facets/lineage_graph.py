@@ -21,7 +21,7 @@ from openlineage_pyspark.graph.model import (
     GraphWarning,
     OperatorNode,
     column_id,
-    kind_of,
+    edge_kind_of,
     node_id,
     preferred,
     sure,
@@ -172,7 +172,7 @@ def _made(edge: Edge, target: str) -> Iterator[GraphEdge]:
         yield GraphEdge(
             column_id(_id(edge.dataset), edge.field),
             target,
-            kind_of(each.type, each.subtype, certainty),
+            edge_kind_of(each.type, each.subtype, certainty),
             sure(certainty, steps),
             each.type,
             each.subtype,

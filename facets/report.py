@@ -155,9 +155,9 @@ class Lineage:
         Raises:
             ValueError: the format is none of these.
         """
-        from openlineage_pyspark.page.formats import text_of
+        from openlineage_pyspark.page.formats import text_of_graph
 
-        return text_of(self.graph(), format)
+        return text_of_graph(self.graph(), format)
 
     def __str__(self) -> str:
         names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])

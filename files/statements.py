@@ -28,7 +28,7 @@ _NO_SCRIPT = frozenset({"", "TRANSACTION", "TRAN", "WORK"})
 
 
 @attrs.frozen
-class Statement:
+class ScriptStatement:
     """
     A statement of a file.
 
@@ -59,7 +59,7 @@ class Statement:
         return self.line + line - 1, column + (self.column if line == 1 else 1)
 
 
-def statements_of(text: str, file: str) -> tuple[Statement, ...]:
+def statements_of(text: str, file: str) -> tuple[ScriptStatement, ...]:
     """
     Return the statements of a file, in their order.
 
@@ -85,7 +85,7 @@ class _Splitting:
         self._at = 0
         self._counted, self._line, self._line_begin = 0, 1, 0
 
-    def statements(self) -> Iterator[Statement]:
+    def statements(self) -> Iterator[ScriptStatement]:
         while self._at < len(self._tokens):
             if self._is_script():
                 yield from self._script()
@@ -97,7 +97,7 @@ class _Splitting:
         at = self._at + (2 if self._sign(self._at + 1) == ":" else 0)
         return self._word(at) == "BEGIN" and (self._word(at + 1) or self._sign(at + 1)) not in (*_NO_SCRIPT, ";")
 
-    def _simple(self, *, in_script: bool) -> Iterator[Statement]:
+    def _simple(self, *, in_script: bool) -> Iterator[ScriptStatement]:
         """Yield what stands here until the next `;`, unless it is nothing."""
         begin = self._at
         while self._at < len(self._tokens) and self._sign(self._at) != ";":
@@ -106,10 +106,10 @@ class _Splitting:
             start = self._tokens[begin][0]
             offset, last = self._tokens[self._at - 1]
             line, column = self._place(start)
-            yield Statement(self._text[start : offset + len(last.text)], self._file, line, column, in_script)
+            yield ScriptStatement(self._text[start : offset + len(last.text)], self._file, line, column, in_script)
         self._at += 1
 
-    def _script(self) -> Iterator[Statement]:
+    def _script(self) -> Iterator[ScriptStatement]:
         depth = 0
         while self._at < len(self._tokens):
             if self._sign(self._at + 1) == ":":

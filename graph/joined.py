@@ -24,7 +24,7 @@ _NO_NAMESPACE = ""
 
 
 @attrs.frozen
-class Part:
+class StatementGraph:
     """
     A statement as a part of a graph.
 
@@ -41,7 +41,7 @@ class Part:
     writes: tuple[str, ...] = ()
 
 
-def joined(parts: Iterable[Part]) -> Graph:
+def join_statements(parts: Iterable[StatementGraph]) -> Graph:
     """
     Return the graphs of statements as one, in which each statement is a job.
 
@@ -62,7 +62,7 @@ def joined(parts: Iterable[Part]) -> Graph:
     return Graph(tuple(nodes.values()), tuple(edges), tuple(warnings))
 
 
-def _of_job(part: Part) -> Graph:
+def _of_job(part: StatementGraph) -> Graph:
     """Return the graph of a statement with the statement as its job. What a query gives is named after the job."""
     job, graph = part.job, part.graph
     renamed: dict[str, str] = {}

@@ -113,7 +113,7 @@ def dot(picture: Picture) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def picture_of(graph: Graph) -> Picture:
+def picture_of_graph(graph: Graph) -> Picture:
     """
     Return the picture of a graph: its datasets with their columns, and the jobs of which no column is known.
 

@@ -173,7 +173,7 @@ def _pixels(text: str) -> int:
 
 
 @attrs.frozen
-class _Box:
+class _PlacedBox:
     """
     A box and its rows.
 
@@ -307,18 +307,18 @@ class _Scene:
             return [(ends[0], edge.job), (edge.job, ends[1])]
         return [(ends[0], ends[1])]
 
-    def _box(self, node: DatasetNode | JobNode | OperatorNode, ends: set[str]) -> _Box:
+    def _box(self, node: DatasetNode | JobNode | OperatorNode, ends: set[str]) -> _PlacedBox:
         if isinstance(node, JobNode):
-            return _Box(node, shown(node.name.rpartition(".")[2] or node.name, _LONGEST_NAME))
+            return _PlacedBox(node, shown(node.name.rpartition(".")[2] or node.name, _LONGEST_NAME))
         label = shown(self.label(node.id), _LONGEST_NAME, end=True)
         if isinstance(node, OperatorNode):
-            return _Box(node, label)
+            return _PlacedBox(node, label)
         columns = self._columns.get(node.id, [])
         if len(columns) <= self.bounds.rows:
-            return _Box(node, label, tuple(columns))
+            return _PlacedBox(node, label, tuple(columns))
         first = sorted(columns, key=lambda each: each.id not in ends)[: self.bounds.rows]
         few = {each.id for each in first}
-        return _Box(node, label, tuple(each for each in columns if each.id in few), len(columns) - len(few))
+        return _PlacedBox(node, label, tuple(each for each in columns if each.id in few), len(columns) - len(few))
 
     def _lines(self) -> tuple[dict[tuple[str, str], dict[_Leg, list[GraphEdge]]], int]:
         """Return the lines between each two boxes, with their edges, and how many edges have no line."""
@@ -471,7 +471,7 @@ class _Drawing:
             yield f'<text class="faint" x="{left + 34}" y="{top + 8}">{_KEY.get(look, look)}</text>'
             left += _pixels(_KEY.get(look, look)) + 50
 
-    def _box(self, box: _Box) -> str:
+    def _box(self, box: _PlacedBox) -> str:
         x, y = self._layout.places[box.node.id]
         size = self._sizes[box.node.id]
         start = " start" if box.node.id == self._scene.start else ""
@@ -485,11 +485,11 @@ class _Drawing:
             f'width="{size.width}" height="{size.height}"><title>{_text(label)}</title>{inner}</svg>'
         )
 
-    def _label_of_table(self, box: _Box) -> str:
+    def _label_of_table(self, box: _PlacedBox) -> str:
         made = self._made(box.node.id)
         return f"Table {shown(self._scene.label(box.node.id), _LONGEST_TEXT)}{f', every row: {made}' if made else ''}"
 
-    def _rows(self, box: _Box, size: Size) -> str:
+    def _rows(self, box: _PlacedBox, size: Size) -> str:
         paper = f'<rect class="paper" x="1" y="1" width="{size.width - 2}" height="{size.height - 2}" rx="4"/>'
         head = f'<rect class="head" x="2" y="2" width="{size.width - 4}" height="{_HEAD - 4}" rx="3"/>'
         parts = [paper, head, f'<text class="name" x="9" y="16">{_text(box.label)}</text>']
@@ -509,7 +509,7 @@ class _Drawing:
             parts.append(f'<text class="faint" x="9" y="{base}">… {box.more:,} more</text>')
         return "".join(parts)
 
-    def _small(self, box: _Box, node: JobNode | OperatorNode, size: Size) -> tuple[str, str, str]:
+    def _small(self, box: _PlacedBox, node: JobNode | OperatorNode, size: Size) -> tuple[str, str, str]:
         """Return the class, the label and the inner part of a job or an operator."""
         paper = f'<rect class="paper" x="1" y="1" width="{size.width - 2}" height="{_HEAD - 2}" rx="11"/>'
         name = f'<text x="22" y="16">{_text(box.label)}</text>'

@@ -17,7 +17,7 @@ from openlineage_pyspark.transport.event import TERMINAL_TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openlineage_pyspark.command.events.file import EventJson, Place
+    from openlineage_pyspark.command.events.file import EventJson, EventPlace
 
 ORDER = "order"
 """A run begins with its only START, has one terminal event and nothing after that; its parent started before it."""
@@ -25,7 +25,7 @@ COMPLETENESS = "completeness"
 """A run has a START and a terminal event, and keeps its job."""
 NAMES = "names"
 """Each name is there, only once, and consists of characters that receivers accept."""
-COLUMN_LINEAGE = "column lineage"
+COLUMN_LINEAGE_RULE = "column lineage"
 """Each source is an input with that field in its schema, each target a field of the output."""
 TRANSFORMATIONS = "transformations"
 """Each source has a transformation that the specification knows; none that influences rows is DIRECT."""
@@ -81,7 +81,7 @@ class Finding:
         problem: what is wrong, as a clause.
     """
 
-    place: Place
+    place: EventPlace
     rule: str
     run_id: str
     job: str
@@ -90,7 +90,7 @@ class Finding:
 
 @attrs.frozen
 class _Step:
-    place: Place
+    place: EventPlace
     type: str
     job: tuple[str, str]
     parent: str | None
@@ -115,7 +115,7 @@ class RunRules:
         """How many runs there are."""
         return len(self._runs)
 
-    def add(self, place: Place, event: EventJson) -> tuple[str, str]:
+    def add(self, place: EventPlace, event: EventJson) -> tuple[str, str]:
         """
         Add the next event; one that lacks a run, a job or a type belongs to no run.
 
@@ -183,7 +183,7 @@ def _one_job(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
         yield COMPLETENESS, other, f"belongs to several jobs: {jobs}"
 
 
-def event_findings(place: Place, event: EventJson) -> Iterator[Finding]:
+def event_findings(place: EventPlace, event: EventJson) -> Iterator[Finding]:
     """
     Yield what is wrong with one event by itself.
 
@@ -196,7 +196,7 @@ def event_findings(place: Place, event: EventJson) -> Iterator[Finding]:
         facet = output.get("facets", {}).get("columnLineage")
         if facet is not None:
             where = f"columnLineage of {output['name']}"
-            found += [(COLUMN_LINEAGE, f"{where}: {problem}") for problem in _sources(event, output, facet)]
+            found += [(COLUMN_LINEAGE_RULE, f"{where}: {problem}") for problem in _sources(event, output, facet)]
             found += [(TRANSFORMATIONS, f"{where}: {problem}") for problem in _ways(facet)]
     for rule, problem in found:
         yield Finding(place, rule, event["run"]["runId"], event["job"]["name"], problem)

@@ -23,7 +23,7 @@ _TABLE = "TABLE"
 
 
 @attrs.frozen
-class SourceColumn:
+class ReportedColumn:
     """
     A column that flows into another column.
 
@@ -60,7 +60,7 @@ class ReportedDataset:
     is_view: bool = False
     other_names: tuple[str, ...] = ()
     rows: int | None = None
-    columns: tuple[tuple[str, tuple[SourceColumn, ...]], ...] | None = None
+    columns: tuple[tuple[str, tuple[ReportedColumn, ...]], ...] | None = None
 
 
 @attrs.frozen
@@ -112,7 +112,7 @@ class RunEvents:
         return None if begin is None or end is None or self.state == NO_END else (end - begin).total_seconds()
 
 
-def state_of(event: EventJson) -> ReportedState:
+def reported_state_of(event: EventJson) -> ReportedState:
     """
     Return the state that a run event reports.
 
@@ -197,7 +197,7 @@ def _output(document: EventJson) -> ReportedDataset:
     )
 
 
-def _columns(facets: EventJson) -> Iterator[tuple[str, tuple[SourceColumn, ...]]]:
+def _columns(facets: EventJson) -> Iterator[tuple[str, tuple[ReportedColumn, ...]]]:
     lineage = _group(facets, "columnLineage")
     fields = _group(lineage, "fields")
     schema = [_text(field, "name") for field in _groups(_group(facets, "schema", optional=True), "fields")]
@@ -209,7 +209,7 @@ def _columns(facets: EventJson) -> Iterator[tuple[str, tuple[SourceColumn, ...]]
         yield EVERY_ROW, tuple(map(_edge, every))
 
 
-def _edge(document: EventJson) -> SourceColumn:
+def _edge(document: EventJson) -> ReportedColumn:
     kinds: dict[str, None] = {}
     expression = ""
     for step in _groups(document, "transformations"):
@@ -218,7 +218,7 @@ def _edge(document: EventJson) -> SourceColumn:
         if kind != "IDENTITY":
             expression = expression or _text(step, "description", default="")
     dataset = Identifier(_text(document, "namespace"), _text(document, "name"))
-    return SourceColumn(dataset, _text(document, "field"), tuple(kinds), expression)
+    return ReportedColumn(dataset, _text(document, "field"), tuple(kinds), expression)
 
 
 def _facets(holder: EventJson) -> EventJson:

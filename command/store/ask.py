@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking
-from openlineage_pyspark.page.formats import text_of
+from openlineage_pyspark.page.formats import text_of_graph
 from openlineage_pyspark.store.questions.pictures import ANSWER_FORMATS
 from openlineage_pyspark.store.questions.reached import Grain, id_of
 
@@ -91,7 +91,7 @@ def _print(store: Store, answer: Answer, options: argparse.Namespace) -> int:
         if options.format == "json":
             Screen().json({"question": answer.question, "start": id_of(answer.start), **graph.to_dict()})
         else:
-            sys.stdout.write(text_of(graph, options.format))
+            sys.stdout.write(text_of_graph(graph, options.format))
     return 0
 
 

@@ -119,11 +119,11 @@ def _to_text(value: object) -> str:
 
 
 def _to_size(value: object) -> int:
-    return _within(values.size(_to_text(value)), 1)
+    return _within(values.byte_count(_to_text(value)), 1)
 
 
 def _to_disk_size(value: object) -> int:
-    number = values.size(_to_text(value))
+    number = values.byte_count(_to_text(value))
     if not 1 <= number <= _LARGEST_ON_DISK:
         raise ValueError("out of range")
     return number

@@ -17,7 +17,7 @@ from openlineage_pyspark.graph.model import (
     JobNode,
     RunNode,
     column_id,
-    kind_of,
+    edge_kind_of,
     node_id,
 )
 from openlineage_pyspark.store.events.rows import identity
@@ -288,7 +288,7 @@ def _column_edges(
         yield GraphEdge(
             column_id(ids[source], read),
             column_id(ids[target], written),
-            kind_of(type_, subtype),
+            edge_kind_of(type_, subtype),
             READ_FROM_PLAN,
             type_,
             subtype,

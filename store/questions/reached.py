@@ -19,7 +19,7 @@ from openlineage_pyspark.graph.model import (
     GraphEdge,
     JobNode,
     column_id,
-    kind_of,
+    edge_kind_of,
     node_id,
     type_of,
 )
@@ -377,7 +377,7 @@ def _edges(link: AnswerLink) -> Iterator[GraphEdge]:
     elif link.kinds:
         for subtype, text in zip(link.kinds, link.expressions, strict=True):
             type_ = type_of(subtype)
-            kind = kind_of(type_, subtype)
+            kind = edge_kind_of(type_, subtype)
             sure = NOT_SAID_HOW if kind is EdgeKind.UNKNOWN else confidence
             yield GraphEdge(source, target, kind, sure, type_, subtype, expression=text, job=job, last_run=run)
     else:

@@ -18,8 +18,8 @@ from openlineage_pyspark.graph.model import (
     GraphWarning,
     OperatorNode,
     column_id,
+    edge_kind_of,
     in_part,
-    kind_of,
     node_id,
     preferred,
     sure,
@@ -185,7 +185,7 @@ def _explained(edge: GraphEdge, told: Told) -> GraphEdge:
     if way is not None:
         edge = attrs.evolve(
             edge,
-            kind=kind_of(edge.type, edge.subtype, way.certainty),
+            kind=edge_kind_of(edge.type, edge.subtype, way.certainty),
             operator_path=way.operators,
             steps=way.steps,
         )

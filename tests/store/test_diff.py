@@ -10,8 +10,7 @@ import pytest
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.diff import Change, diff_of_files, markdown_of_diff, text_of_diff
 from openlineage_pyspark.store.errors import StoreError
-from support.lineage_events import at, company, dataset, lineage, run_event
-from support.lineage_events import text_of as text_of_events
+from support.lineage_events import at, company, dataset, lineage, run_event, text_of_events
 
 Fill = Callable[..., Store]
 

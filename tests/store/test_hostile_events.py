@@ -13,7 +13,7 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.graph.model import ColumnNode, Graph, RunNode
 from openlineage_pyspark.graph.svg import svg
-from openlineage_pyspark.page.formats import FORMATS
+from openlineage_pyspark.page.formats import GRAPH_FORMATS
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.events.ingest import rows_of_events
 from openlineage_pyspark.store.events.rows import Rows
@@ -67,8 +67,8 @@ def test_steps_of_another_shape_are_left_out(tmp_path: Path, key: str, hostile: 
     steps["columns"]["x"][0][key] = hostile  # type: ignore[index]
     found = graph(tmp_path, told(steps))
     assert [each.steps for each in found.edges if each.steps] == []
-    for name in sorted(FORMATS.keys() - {"html"}):
-        assert FORMATS[name](found)
+    for name in sorted(GRAPH_FORMATS.keys() - {"html"}):
+        assert GRAPH_FORMATS[name](found)
 
 
 def test_a_small_facet_makes_no_endless_way(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from openlineage_pyspark.store.events.ingest import EventLine, take
 from openlineage_pyspark.store.spark.tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
 from support import kafka, s3
-from support.lineage_events import company, text_of
+from support.lineage_events import company, text_of_events
 from support.maven import fetched, fetched_with_all
 from support.ports import free_ports
 from support.spark_jobs import QUICK, SPARK_VERSION, clean_environment
@@ -35,7 +35,7 @@ pytestmark = [
 
 SPARK = SPARK_VERSION[:3]
 CATALOG = "ice." if HAS_LAKES else ""
-LINES = text_of(company(7, tables=8, jobs=20)).splitlines()
+LINES = text_of_events(company(7, tables=8, jobs=20)).splitlines()
 # Both deliver at least once.
 LINES = [*LINES[:30], *LINES[:10], *LINES[25:]]
 FIRST = 20

@@ -11,7 +11,7 @@ from openlineage_pyspark.store.spark.rows import coded_rows, write_package
 from openlineage_pyspark.store.spark.sql import Format, create_table, literal, merge_into, translated
 from openlineage_pyspark.store.spark.tables import is_schema_name
 from openlineage_pyspark.store.tables import schema
-from support.lineage_events import run_event, text_of
+from support.lineage_events import run_event, text_of_events
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_executors_make_rows_with_nothing_but_the_package_that_is_shipped(tmp_pa
         "from openlineage_pyspark.store.spark.rows import coded_rows; "
         "print([row[0] for row in coded_rows([(sys.argv[2], 'here'), ('nothing', 'there'), (None, '')])])"
     )
-    event = text_of([run_event("load", "COMPLETE", 1)])
+    event = text_of_events([run_event("load", "COMPLETE", 1)])
     command = [sys.executable, "-I", "-S", "-c", code, str(tmp_path / "package.zip"), event]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("['run', 'event', 'rejected', 'job']\n", "")

@@ -225,7 +225,7 @@ def _table(number: int, columns: tuple[str, ...]) -> dict[str, Any]:
     return dataset(f"t{number}", columns=columns, **links)
 
 
-def text_of(events: list[dict[str, Any]]) -> str:
+def text_of_events(events: list[dict[str, Any]]) -> str:
     """Return events as the text of an event file."""
     return "".join(json.dumps(event) + "\n" for event in events)
 
@@ -233,4 +233,4 @@ def text_of(events: list[dict[str, Any]]) -> str:
 def taken(path: Path, events: list[dict[str, Any]]) -> Ingested:
     """Take events into the store in a file."""
     with Database(path) as database:
-        return take(database, [EventLine("test", line) for line in text_of(events).splitlines()])
+        return take(database, [EventLine("test", line) for line in text_of_events(events).splitlines()])
