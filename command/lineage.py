@@ -252,7 +252,7 @@ def _graph(found: Sequence[StatementLineage], *, by_file: bool = False) -> Graph
         found: the statements.
         by_file: whether a file is one job, which stays the same when its lines move; else each statement is one.
     """
-    parts = []
+    statements = []
     places = Counter((each.statement.file, each.statement.line) for each in found if each.lineage is not None)
     for each in found:
         if each.lineage is not None:
@@ -262,8 +262,8 @@ def _graph(found: Sequence[StatementLineage], *, by_file: bool = False) -> Graph
             job = JobNode("", at.file) if by_file else JobNode("", place, kind="SQL", sql=at.text)
             outputs = (dataset.identifier if dataset is not None else _QUERY for dataset, _ in each.lineage.outputs)
             reads, writes = map(_ids, ((dataset.identifier for dataset in each.lineage.inputs), outputs))
-            parts.append(StatementGraph(job, each.lineage.graph(), reads, writes))
-    return join_statements(parts)
+            statements.append(StatementGraph(job, each.lineage.graph(), reads, writes))
+    return join_statements(statements)
 
 
 def _ids(datasets: Iterable[Identifier]) -> tuple[str, ...]:

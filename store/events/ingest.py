@@ -93,7 +93,7 @@ def take(
     Args:
         database: the store.
         lines: the lines. Empty ones are skipped.
-        progress: is called after each part that was written.
+        progress: is called after each portion that was written.
 
     Returns:
         How many were taken.
@@ -103,45 +103,45 @@ def take(
     """
     taken = Ingested()
     parser = PartParser()
-    part = _Portion(parser)
+    portion = _Portion(parser)
     for line in lines:
         if not line.text.strip():
             continue
-        reason = part.take(line)
+        reason = portion.take(line)
         taken.events += not reason
         taken.rejected += bool(reason)
         if reason and len(taken.reasons) < _SHOWN:
             taken.reasons.append(f"{line.source}: {reason}")
-        if part.is_full:
-            database.add(part.all_rows())
-            part = _Portion(parser)
+        if portion.is_full:
+            database.add(portion.all_rows())
+            portion = _Portion(parser)
             progress(taken)
-    database.add(part.all_rows())
+    database.add(portion.all_rows())
     progress(taken)
     return taken
 
 
 def rows_by_portion(lines: Iterable[EventLine]) -> Iterator[Rows]:
     """
-    Yield the rows of lines, part by part, for an engine that merges them itself.
+    Yield the rows of lines, portion by portion, for an engine that merges them itself.
 
     Args:
         lines: the lines. Empty ones are skipped; of those that are no events come rows of `rejected`.
     """
     parser = PartParser()
-    part = _Portion(parser)
+    portion = _Portion(parser)
     for line in lines:
         if line.text.strip():
-            part.take(line)
-        if part.is_full:
-            yield part.all_rows()
-            part = _Portion(parser)
-    yield part.all_rows()
+            portion.take(line)
+        if portion.is_full:
+            yield portion.all_rows()
+            portion = _Portion(parser)
+    yield portion.all_rows()
 
 
 def rows_of_events(texts: Iterable[str]) -> Iterator[Rows]:
     """
-    Yield the rows of events that are in a store, part by part, each of which is to be merged into the tables.
+    Yield the rows of events that are in a store, portion by portion, each of which is to be merged into the tables.
 
     Args:
         texts: their JSON.

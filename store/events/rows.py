@@ -329,7 +329,7 @@ def mentioned_rows(mentions: Mapping[JobMention | DatasetMention, TimeSpan]) -> 
         mentions: what was said -> when.
 
     Returns:
-        The rows as they are stored, with their values in the order of `StoredTable.stored`. Two of them may have one key.
+        The rows as they are stored, in the order of `StoredTable.stored`. Two of them may have one key.
     """
     rows: Rows = {}
     for mention, span in mentions.items():
