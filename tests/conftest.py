@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import hypothesis
 import pytest
-from openlineage_pyspark.command.events.file import EventPlace, FileLine
+from openlineage_pyspark.command.events.lines import EventPlace, FileLine
 from openlineage_pyspark.command.events.rules import COMPLETENESS, ORDER
 from openlineage_pyspark.command.events.specification import Schemas, Shape, facets_of
 from openlineage_pyspark.command.events.validate import Check

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, reachable_parts
-from openlineage_pyspark.command.events.file import EventFileError, read_lines
+from openlineage_pyspark.command.events.lines import EventFileError, read_lines
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from openlineage_pyspark.command.events.file import EventJson, EventPlace
+    from openlineage_pyspark.command.events.lines import EventJson, EventPlace
     from openlineage_pyspark.transport import DeliveryCounts, Transport
 
 _DESCRIPTION = """\

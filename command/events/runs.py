@@ -14,7 +14,7 @@ from openlineage_pyspark.transport.event import TERMINAL_TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openlineage_pyspark.command.events.file import EventJson
+    from openlineage_pyspark.command.events.lines import EventJson
 
 NO_END = "no end"
 """The state of a run whose last event is not its end."""

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.command.events.file import EventFileError, read_lines
+from openlineage_pyspark.command.events.lines import EventFileError, read_lines
 from openlineage_pyspark.command.events.runs import latest_outputs, names_of, reported_state_of, runs_of
 from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines
 

@@ -317,19 +317,8 @@ class _Connection(HTTPConnection):
             super().send(data)
 
 
-class _SecureConnection(HTTPSConnection):
-    debuglevel = 0
-    response_class = _Response
-    default_socket_options: ClassVar[list[tuple[int, int, int | bytes]]] = [
-        *HTTPSConnection.default_socket_options,
-        _SMALL_BUFFER,
-    ]
-
-    def send(self, data: Any) -> None:
-        if self.sock is not None and isinstance(data, bytes):
-            _send_in_pieces(self.sock, data)
-        else:
-            super().send(data)
+class _SecureConnection(_Connection, HTTPSConnection):
+    """The same over TLS."""
 
 
 class _Pool(HTTPConnectionPool):

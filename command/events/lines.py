@@ -1,4 +1,4 @@
-"""Files of events, one JSON object per line: plain or gzipped, or standard input."""
+"""The lines of event files, each with its JSON object or with what is wrong with it."""
 
 from __future__ import annotations
 
