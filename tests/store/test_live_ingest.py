@@ -22,11 +22,12 @@ from openlineage_pyspark.store.events.ingest import EventLine, take
 from openlineage_pyspark.store.spark.tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
 from support import kafka, s3
+from support.lakes import LAKE_CONF, LAKE_JARS
 from support.lineage_events import company, text_of_events
 from support.maven import fetched, fetched_with_all
 from support.ports import free_ports
 from support.spark_jobs import QUICK, SPARK_VERSION, clean_environment
-from support.spark_stores import HAS_LAKES, LAKE_CONF, LAKE_JARS, differing
+from support.spark_stores import HAS_LAKES, differing
 
 pytestmark = [
     pytest.mark.own_jvm,

@@ -29,10 +29,11 @@ from openlineage_pyspark.store.spark.tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.times import microseconds
+from support.lakes import LAKE_CONF, LAKE_JARS
 from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of_events
 from support.maven import fetched
 from support.spark_jobs import QUICK, SPARK_VERSION
-from support.spark_stores import HAS_LAKES, LAKE_CONF, LAKE_JARS, differing
+from support.spark_stores import HAS_LAKES, differing
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.questions.reached import Answer
