@@ -52,7 +52,7 @@ def assert_lineage(
         columns: all columns of the output, each with all of its sources, as `table.column`. Without a kind, only the
             columns that go into its value count. If one source of a column has a kind, as in
             `"default.orders.amount AGGREGATION"`, all sources of the column need one, and what decides about the value
-            counts too; `(masked)` stands behind the kind of what can't be read back. Columns of one name count as one.
+            counts too; `(masked)` follows the kind of what can't be read back. Columns of one name count as one.
         rows: the columns that decide about all rows, each with or without its kind; None to leave them out.
         spark: the session of a statement; by default the active one.
 

@@ -42,7 +42,7 @@ _NO_QUOTES = re.compile(r"\w+")
 # Before the word TABLE: what a query follows, and what the table follows that is filled.
 _BEFORE_QUERY = frozenset({"", "(", ")", "AS", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS"})
 _BEFORE_TARGET = frozenset({"INTO", "OVERWRITE", ",", "("})
-# How a statement that writes begins -> the words behind which its target is named.
+# How a statement that writes begins -> the words after which its target is named.
 _WRITING = {
     "CREATE": frozenset({"TABLE", "VIEW"}),
     "REPLACE": frozenset({"TABLE"}),

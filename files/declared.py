@@ -51,7 +51,7 @@ class DeclaredTable:
 
         Args:
             added: the column, with its type.
-            behind: the column behind which it stands; empty for the first place, None for the last one.
+            behind: the column after which it stands; empty for the first place, None for the last one.
         """
         names = [name.lower() for name, _ in self.columns]
         at = len(names) if behind is None else names.index(behind.lower()) + 1 if behind.lower() in names else 0
@@ -101,7 +101,7 @@ class DeclaredTables:
         """
         Return the table that a whole name means; None if there is none.
 
-        The name in a store may have fewer parts: one such table is meant if no other ends so.
+        The name in a store may have fewer parts: one such table is meant if no other has this end.
         """
         key = name_key(parts)
         if key in self._tables:

@@ -104,7 +104,7 @@ _CARRIED_OUT = frozenset(
         *("DropVariable", "CreateSQLFunctionCommand", "CreateUserDefinedFunction"),
     }
 )
-# Kinds that begin so have no lineage of columns, except those above that take it from a query.
+# Kinds that begin with these words have no lineage of columns, except those above that take it from a query.
 _WITHOUT_LINEAGE = tuple(
     "Add Alter Analyze Cache Clear Comment Create Describe Drop Explain List Noop Recover Refresh Rename Repair "
     "Replace Reset Set Show Truncate Uncache Unset".split()
@@ -547,7 +547,7 @@ def names_in(text: str) -> Parts:
 
 
 def names_after(text: str, word: str) -> Parts:
-    """Return the parts of the dotted name behind the first occurrence of a keyword; none without one."""
+    """Return the parts of the dotted name after the first occurrence of a keyword; none without one."""
     at = 0
     for token in tokens(text):
         at += len(token.text)
@@ -595,7 +595,7 @@ def _with_changes(table: DeclaredTable, parsed: Any) -> DeclaredTable:
 
 
 def _place(position: Any) -> str | None:
-    """Return the column behind which one is placed: empty for the first place, None if none is named."""
+    """Return the column after which one is placed: empty for the first place, None if none is named."""
     if not position.isDefined():
         return None
     place = position.get().position()

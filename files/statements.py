@@ -21,9 +21,9 @@ _OPENING = {"BEGIN": "", "LOOP": "", "REPEAT": "", "ELSE": "", "IF": "THEN", "EL
             "WHEN": "THEN", "WHILE": "DO", "FOR": "DO"}  # fmt: skip
 # What only decides where a script goes on.
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
-# What stands behind the first word of a handler's condition, such as NOT FOUND or SQLSTATE '22012'.
+# What follows the first word of a handler's condition, such as NOT FOUND or SQLSTATE '22012'.
 _OF_CONDITIONS = frozenset({"FOUND", "VALUE"})
-# A transaction of another database begins so, and no script.
+# A transaction of another database begins in this way, and no script does.
 _NO_SCRIPT = frozenset({"", "TRANSACTION", "TRAN", "WORK"})
 
 
@@ -93,7 +93,7 @@ class _Splitting:
                 yield from self._simple(in_script=False)
 
     def _is_script(self) -> bool:
-        """Return whether a script begins here, perhaps behind its label."""
+        """Return whether a script begins here, perhaps after its label."""
         at = self._at + (2 if self._sign(self._at + 1) == ":" else 0)
         return self._word(at) == "BEGIN" and (self._word(at + 1) or self._sign(at + 1)) not in (*_NO_SCRIPT, ";")
 
@@ -116,7 +116,7 @@ class _Splitting:
                 self._at += 2
             word = self._word(self._at)
             if word == "END":
-                # What block it ends, and its label, may stand behind it.
+                # What block it ends, and its label, may follow it.
                 list(self._simple(in_script=True))
                 depth -= 1
                 if depth == 0:
@@ -139,7 +139,7 @@ class _Splitting:
                 yield from self._simple(in_script=True)
 
     def _pass_over_conditions(self) -> None:
-        """Go behind the conditions of a handler: its statement follows, or its block."""
+        """Skip the conditions of a handler: its statement follows, or its block."""
         self._pass_over("FOR")
         is_next = True
         while is_next:
@@ -150,7 +150,7 @@ class _Splitting:
             self._at += is_next
 
     def _pass_over(self, end: str) -> None:
-        """Go behind a word that ends a condition; one inside a CASE expression or in parentheses does not."""
+        """Skip a word that ends a condition, but not one inside a CASE expression or in parentheses."""
         inside = 0
         while end and self._at < len(self._tokens):
             word, sign = self._word(self._at), self._sign(self._at)
@@ -176,7 +176,7 @@ class _Splitting:
         return self._tokens[at][1].text
 
     def _place(self, offset: int) -> tuple[int, int]:
-        """Return the line and the column of an offset that lies behind the last one that was asked for."""
+        """Return the line and the column of an offset after the last one that was asked for."""
         while (end := self._text.find("\n", self._counted, offset)) >= 0:
             self._line += 1
             self._counted = self._line_begin = end + 1

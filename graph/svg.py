@@ -3,8 +3,8 @@ Draws a graph as a picture that stands still: one SVG, without scripts, for note
 
 Tables are boxes with their columns as rows, and the jobs that make one from another stand between them, if the graph
 has any. The picture carries its own style, for light and for dark, and needs no ids, so that several can stand in one
-page. Names are foreign text: they are shown as text, without signs that turn the direction of writing, and cut. The
-same graph gives the same bytes.
+page. Names are foreign text: they are shown as text, cut, and without characters that turn the direction of writing.
+The same graph gives the same bytes.
 """
 
 from __future__ import annotations
@@ -142,11 +142,11 @@ def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None) -> str:
 
 def shown(text: str, most: int, *, end: bool = False) -> str:
     """
-    Return a foreign text as it can be shown: without signs that are not seen or turn the direction, and not too long.
+    Return a foreign text as it can be shown: cut, and without characters that are invisible or turn the direction.
 
     Args:
         text: the text.
-        most: how many signs are left at most. A sign that takes the room of two counts twice.
+        most: how many characters are left at most. One that takes the room of two counts twice.
         end: whether its end is left, as of a path, and not its beginning.
     """
     start = text[-2 * most :] if end else text[: 2 * most]
@@ -164,7 +164,7 @@ def shown(text: str, most: int, *, end: bool = False) -> str:
 
 
 def _width_of(signs: Iterable[str]) -> int:
-    """Return how many places of a line a text takes, where East Asian signs take two (UAX 11)."""
+    """Return how many places of a line a text takes, where East Asian characters take two (UAX 11)."""
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in signs)
 
 
@@ -479,7 +479,7 @@ class _Drawing:
             kind, label, inner = "table", self._label_of_table(box), self._rows(box, size)
         else:
             kind, label, inner = self._small(box, box.node, size)
-        # An inner picture cuts what a font makes wider than was reckoned, without an id.
+        # An inner picture cuts what a font makes wider than was computed, without an id.
         return (
             f'<svg class="{kind}{start}" role="group" aria-label="{_attribute(label)}" x="{x}" y="{y}" '
             f'width="{size.width}" height="{size.height}"><title>{_text(label)}</title>{inner}</svg>'

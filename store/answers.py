@@ -110,7 +110,7 @@ class Store:
 
         Args:
             thing: a dataset; a dataset, a dot and a column; a dataset, `@` and a version, `latest` or a time; `job:`
-                and a name; `run:` and an id. The end of a dataset's name is enough if only one ends so, and the
+                and a name; `run:` and an id. The end of a dataset's name is enough if only one has it, and the
                 beginning of a version and of a run's id.
             depth: how many jobs to pass at most; None for all.
             direct: whether to leave out columns that only decide about rows, as in a filter.
@@ -120,7 +120,7 @@ class Store:
                 a column, versions for a version and for a run, else tables.
 
         Raises:
-            StoreError: nothing is called so, or several things are; or the time can't be read.
+            StoreError: nothing has this name, or several things have it; or the time can't be read.
         """
         how_far = limits(depth, as_of, direct=direct, ever=ever)
         return reached_from(self._tables, thing, Direction.UPSTREAM, how_far, Grain(by) if by else None)
@@ -311,7 +311,7 @@ class Store:
         Return the versions of a dataset, the latest first.
 
         Raises:
-            StoreError: nothing is called so, or several things are.
+            StoreError: nothing has this name, or several things have it.
         """
         return history(self._tables, thing)
 
@@ -333,7 +333,7 @@ class Store:
 
         Args:
             thing: the dataset.
-            version: the wrong version, as behind the `@` of a thing; without any of these four, the newest one.
+            version: the wrong version, as after the `@` of a thing; without any of these four, the newest one.
             run: the run that made it, or the beginning or the end of its id.
             batch: the micro-batch that made it.
             time: when it was current, as `as_of` in `upstream`.
@@ -343,8 +343,8 @@ class Store:
             correction: the statements that put the right data in; none if a person does it.
 
         Raises:
-            StoreError: nothing is called so, or several things are; or there is no such version, be it the wrong one or
-                one that expired; or the time can't be read.
+            StoreError: nothing has this name, or several things have it; the wrong version, or one that expired, is not
+                there; or the time can't be read.
         """
         when = time_of(time, datetime.now(timezone.utc)) if time else None
         facts, start, passes = read_facts(self._tables, thing, BadVersion(version, run, batch, when), column)

@@ -183,7 +183,7 @@ class Database:
 
     def rebuild(self, *, only_if_old: bool = False, progress: Callable[[int], None] = lambda _: None) -> int:
         """
-        Make all tables anew from the events that are stored, in one transaction. What is in `rejected` stays.
+        Rebuild all tables from the events that are stored, in one transaction. What is in `rejected` stays.
 
         Args:
             only_if_old: whether to leave a store of this version as it is, such as one that another process has just

@@ -163,7 +163,7 @@ class _SqlRedactor:
         return "".join(unquoted(token) if token.kind in quotes else token.text for token in parts)
 
     def _end(self, begin: int, *signs: str, before: int | None = None) -> int:
-        """Return the position of the first of some signs outside inner parentheses, or of the closing parenthesis."""
+        """Return the position of the first of these characters outside inner parentheses, or of the closing one."""
         depth = 0
         for at in range(begin, len(self._places) if before is None else before):
             text = self._text(at)

@@ -337,7 +337,7 @@ class _Reading:
         return start, end if typed is None else typed
 
     def _typed(self, end: int) -> int | None:
-        """Return the end of the text behind a type, as in `password: str = "x"`; None if none stands there."""
+        """Return the end of the text after a type, as in `password: str = "x"`; None if none stands there."""
         typed = _TYPED.match(self.text, end)
         given = self._quoted(typed.end()) if typed is not None else None
         return min(given[1] + 1, len(self.text)) if given is not None else None

@@ -180,7 +180,7 @@ class _DatasetSaid:
         text: its JSON, the same whatever the order of its keys.
         mention: what does not belong to a version.
         versions: the versions that were read or made, if the event is one of what happened: for each one the table, the
-            dataset's name, the snapshot, and what stands behind the time in the row.
+            dataset's name, the snapshot, and what follows the time in the row.
     """
 
     text: str
@@ -263,7 +263,7 @@ def rejected(text: str, reason: str, source: str) -> Rows:
         reason: why it is none.
         source: where it came from, for people.
     """
-    # Whether a line ends with a sign of its own depends on who reads the file.
+    # Whether a line ends with a line break depends on who reads the file.
     text = text.strip()
     return {"rejected": [(_digest(text), reason, source, text[:_LONGEST_TEXT])]}
 

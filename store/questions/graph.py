@@ -48,7 +48,7 @@ def whole_graph(tables: QueriedTables, limits: Limits, around: str = "") -> Grap
         around: a dataset or a column: what is upstream and downstream of it, and nothing else. Empty for all.
 
     Raises:
-        StoreError: nothing is called so, or several things are.
+        StoreError: nothing has this name, or several things have it.
     """
     if not around:
         return _Builder(tables, limits).build(None)

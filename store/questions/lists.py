@@ -254,7 +254,7 @@ def history(tables: QueriedTables, thing: str) -> list[VersionLine]:
         thing: the dataset.
 
     Raises:
-        StoreError: nothing is called so, or several things are.
+        StoreError: nothing has this name, or several things have it.
     """
     dataset = find(tables, thing).dataset
     versions = StoredVersions(tables)

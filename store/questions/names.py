@@ -147,7 +147,7 @@ def _dataset(tables: QueriedTables, text: str) -> list[DatasetName]:
             f"WHERE {LAST_PART} = lower(?) "
             "AND lower(substr(name, -?)) = lower(?) AND substr(name, -?, 1) IN ('.', '/'))"
         )
-        # The index on the last parts of names finds the few that may end so.
+        # The index on the last parts of names finds the few that may have this end.
         last = re.split(r"[./]", end)[-1]
         ids = [row[0] for row in tables.query(ending, (last, len(end), end, len(end) + 1))] if end else []
     return list(datasets(tables, ids).values())

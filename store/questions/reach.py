@@ -217,7 +217,7 @@ class _Jobs:
         yield from (edge for edge, _, last in early if last >= self._since[edge.job_id])
 
     def since(self, jobs: set[int]) -> dict[int, int]:
-        """Return the begin of the last complete run of each job, or of the first run beside it."""
+        """Return the start of the last complete run of each job, or of the first run beside it."""
         self._learn(jobs - set(self._since))
         return {job: self._since[job] for job in jobs}
 
@@ -301,7 +301,7 @@ def _column_queries(frontier: list[Place], direction: Direction) -> Iterator[tup
         on = f"f.dataset_id = {here}.dataset_id AND f.name = c.{column}"
         yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on}", parameters
     for values, parameters in _values([(dataset, f"{path}.") for dataset, path in columns]):
-        # What begins with the path and a dot: the slash is the sign after the dot.
+        # What begins with the path and a dot: the slash is the character after the dot.
         below = f"c.{column} >= f.name AND c.{column} < substr(f.name, 1, length(f.name) - 1) || '/'"
         on = f"f.dataset_id = {here}.dataset_id AND {below}"
         yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on}", parameters

@@ -80,7 +80,7 @@ def find_asked(tables: QueriedTables, versions: StoredVersions, text: str, as_of
         versions: its versions.
         text: a dataset or a column, as `names.find` takes it; a dataset, `@` and a version; `job:` and a name; `run:`
             and an id. A name that no dataset has may be that of a job, or a run's id. Versions and runs may be named by
-            their first or their last signs.
+            their first or their last characters.
         as_of: the time for which `@latest` is meant, microseconds since 1970.
 
     Raises:
@@ -102,7 +102,7 @@ def find_asked(tables: QueriedTables, versions: StoredVersions, text: str, as_of
 
 
 def _find_other(tables: QueriedTables, text: str, problem: NameNotFoundError) -> Asked:
-    """Return the job or the run that is called so, where no dataset is."""
+    """Return the job or the run that has this name, where no dataset has it."""
     if _jobs_called(tables, text):
         return find_job(tables, text)
     try:
@@ -118,8 +118,8 @@ def find_version(tables: QueriedTables, versions: StoredVersions, text: str, as_
     Args:
         tables: the store.
         versions: its versions.
-        text: a dataset, `@`, and a version, its first or last signs, `latest`, or a time or an age: the version that
-            was current then. A dataset alone means its latest version.
+        text: a dataset, `@`, and a version, its first or last characters, `latest`, or a time or an age, for the
+            version that was current then. A dataset alone means its latest version.
         as_of: the time for which `latest` is meant, microseconds since 1970.
 
     Raises:
@@ -132,10 +132,10 @@ def find_version(tables: QueriedTables, versions: StoredVersions, text: str, as_
 
 def version_called(dataset: DatasetName, versions: StoredVersions, wanted: str, as_of: int = FOREVER) -> DatasetVersion:
     """
-    Return the version of a dataset that a text names, as `find_version` takes it behind the `@`.
+    Return the version of a dataset that a text names, as `find_version` takes it after the `@`.
 
     Raises:
-        NameNotFoundError: none is called so, or several are; or the dataset has no version that is known.
+        NameNotFoundError: none has this name, or several have it; or the dataset has no version that is known.
     """
     every = versions.of(dataset.id)
     if not every:
@@ -192,11 +192,11 @@ def find_job(tables: QueriedTables, name: str) -> JobThing:
 
 def find_run(tables: QueriedTables, id_: str) -> RunThing:
     """
-    Return the run with an id, or the one whose id begins so, or ends so.
+    Return the run with an id, or the one whose id has this beginning or end.
 
     Args:
         tables: the store.
-        id_: the id, its first or its last signs, or both with an ellipsis between them, as tables show it.
+        id_: the id, its first or its last characters, or both with an ellipsis between them, as tables show it.
 
     Raises:
         NameNotFoundError: none has it, or several have it.
@@ -204,7 +204,7 @@ def find_run(tables: QueriedTables, id_: str) -> RunThing:
     select = "SELECT r.run_id, j.job_id, j.namespace, j.name FROM run r JOIN job j ON j.job_id = r.job_id WHERE "
     rows = tables.query(f"{select}r.run_id = ?", (id_,))
     if not rows and len(id_) >= _LEAST_PREFIX:
-        # What begins so lies between it and it with the last sign there is.
+        # What has this beginning lies between it and it with the last character there is.
         rows = tables.query(
             f"{select}r.run_id >= ? AND r.run_id < ? ORDER BY r.run_id LIMIT {_SHOWN:d}", (id_, f"{id_}\U0010ffff")
         )

@@ -42,8 +42,8 @@ class BadVersion:
     Which version of a dataset is bad, as people say it. Without any of these, it is the newest one.
 
     Args:
-        version: the version, its first or last signs, `latest`, or a time: the version that was current then; empty if
-            it is not named.
+        version: the version, its first or last characters, `latest`, or a time, for the version that was current then;
+            empty if it is not named.
         run: the run that made it: its id, or the beginning or the end of that.
         batch: the micro-batch that made it.
         time: when it was current, in microseconds since 1970.

@@ -79,7 +79,7 @@ def rewritten(
             continue
         matching = [dataset for dataset in known if _names(dataset, parts)]
         if len(matching) != 1:
-            which = "several datasets of the run are called so" if matching else "it may be a temporary view"
+            which = "several datasets of the run have this name" if matching else "it may be a temporary view"
             doubts.append(f"{'.'.join(parts)} is left as it is: {which}")
             continue
         dataset = matching[0]

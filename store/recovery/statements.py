@@ -15,7 +15,7 @@ OVERWRITTEN_FORMATS = frozenset({"parquet", "orc", "avro", "csv", "json", "text"
 _EMPTY = "_empty"
 
 PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
-"""What a part of a name may have without backquotes, and in small letters."""
+"""What a part of a name may have without backquotes, and in lower case."""
 
 
 def quoted_name(name: str) -> str:

@@ -192,7 +192,7 @@ class SparkTables:
 
     def rebuild(self) -> int:
         """
-        Make all tables anew from the events that are stored. What is in `rejected` stays. No ingest may run meanwhile.
+        Rebuild all tables from the events that are stored. What is in `rejected` stays. No ingest may run meanwhile.
 
         A store of an older version becomes one of this version. If this ends in the middle, do it again.
 

@@ -181,9 +181,9 @@ RUN = StoredTable(
     ),
     (("job_id", "state", "started"), ("started",), ("parent_run_id",)),
 )
-# rtrim takes all signs from the end that are neither a dot nor a slash.
+# rtrim takes all characters from the end that are neither a dot nor a slash.
 LAST_PART = "lower(substr(name, length(rtrim(name, replace(replace(name, '.', ''), '/', ''))) + 1))"
-"""What stands behind the last dot or slash of a name, in small letters; in SQLite's dialect."""
+"""The part of a name after its last dot or slash, in lower case; in SQLite's dialect."""
 
 DATASET = StoredTable(
     "dataset",

@@ -29,20 +29,20 @@ class View:
     sql: str
 
 
-_JOB = ("job", "The job's name; with its namespace and a slash if jobs of several namespaces are called so.")
+_JOB = ("job", "The job's name; with its namespace and a slash if jobs of several namespaces have this name.")
 _TABLE = (
-    ("database", "What stands before the last dot or slash of the dataset's name; `default` if nothing does."),
-    ("table", "What stands behind it."),
+    ("database", "The part of the dataset's name before its last dot or slash; `default` if there is none."),
+    ("table", "The part after it."),
 )
 _IDS = (("job_id", "The job."), ("name_id", "The dataset's name."), ("dataset_id", "The dataset."))
 _BARRIER = (
     "barrier_id",
-    "The micro-batch; of a run that has none, its begin in microseconds since 1970.",
+    "The micro-batch; of a run that has none, its start in microseconds since 1970.",
 )
 _RUN = ("run_id", "The run. A job whose checkpoint was deleted has the same barriers again, in another run.")
 _SNAPSHOT = "The snapshot or the version of the storage; else the run, and with a micro-batch, a slash and its number."
 
-# The sign that parts the name's last piece from what is before: rtrim takes all other signs from the end.
+# The character before the last part of the name: rtrim takes all other characters from the end.
 _DATASET_NAME = """
 WITH ranked AS (
   SELECT i.dataset_id, d.namespace, rtrim(d.name, '/') AS name,

@@ -232,7 +232,7 @@ def test_sql_answers_in_each_format(store, run):
 def test_a_store_is_rebuilt_from_its_events(tmp_path, store, run):
     assert run("store", "rebuild", "--store", store) == (
         0,
-        f"all tables of {store} made anew from 5 events\n",
+        f"all tables of {store} rebuilt from 5 events\n",
         "",
     )
     assert run("store", "rebuild", "--store", str(tmp_path / "none.db"))[0] == 2
@@ -283,7 +283,7 @@ def test_ingest_takes_the_events_of_a_spool_and_leaves_them_there(tmp_path, run,
     assert run("ingest", str(root), "--store", path) == said
     assert run("ingest", str(root), "--store", path) == said
     assert run("ingest", str(ended.directory), "--store", path)[1].startswith("3 events")
-    # The sender goes on: what waits still waits, and a new event comes behind it.
+    # The sender goes on: what waits still waits, and a new event comes after it.
     running.append(shipped[0])
     running.close()
     held = [content(each) for each in directories(root)]

@@ -156,7 +156,7 @@ def test_no_literal_is_shown_beside_a_name_of_a_secret_that_was_never_reached(mo
 
 
 def test_an_expression_whose_end_is_missing_is_left_out_of_another_one() -> None:
-    """Its open quote would make a name of the literal behind it, which nothing hides."""
+    """Its open quote would make a name of the literal after it, which nothing hides."""
     longest = ("concat(", Mention(1, "x" * 1_900), ", 'abc...")
     plan = projections(("v", longest, (1,)), ("y", ("concat(", Mention(3, "v"), ", 'hunter2', 'x')"), (3,)))
     assert text(plan) == "concat(..., 'hunter2', 'x')"
