@@ -144,7 +144,7 @@ def test_everything_is_caught_at_the_boundaries_to_the_users_job_and_nowhere_els
 
 
 def test_each_module_is_documented_and_made_of_short_functions() -> None:
-    """A reader holds it in her head."""
+    """A reader can keep a short function in mind."""
     long = [
         f"{name_of(path)} {node.name}"
         for path in MODULES
@@ -158,7 +158,7 @@ def test_each_module_is_documented_and_made_of_short_functions() -> None:
 
 
 def test_no_module_is_named_after_nothing() -> None:
-    """One concept, one module."""
+    """A module has one concept, and such names have none."""
     vague = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 
     assert [name_of(path) for path in MODULES if path.stem in vague] == []

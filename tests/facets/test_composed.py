@@ -123,7 +123,7 @@ def test_the_text_behind_the_name_of_a_secret_is_not_shown(name: str) -> None:
 
 
 def test_a_column_that_is_called_a_secret_keeps_that_name() -> None:
-    """Otherwise nothing would tell that the literal beside it is a secret."""
+    """Otherwise nothing would show that the literal beside it is a secret."""
     plan = projections(
         ("password", (Mention(1, "a"),), (1,)), ("y", ("(", Mention(3, "password"), " = 'hunter2')"), (3,))
     )
@@ -324,7 +324,7 @@ def test_the_texts_of_a_plans_columns_are_composed_when_the_first_one_is_asked_f
 
 
 def test_a_plan_is_freed_as_soon_as_its_lineage_and_the_texts_of_its_columns_are_known() -> None:
-    """Without a collection of garbage, which takes longer the more of it there is."""
+    """It is freed at once, and does not wait for a collection of garbage."""
     plan = projections(("top", ("abs(", Mention(1, "a"), ")"), (1,)))
     kept = weakref.ref(plan)
     gc.disable()

@@ -101,7 +101,7 @@ def test_the_name_of_a_field_of_json_is_data() -> None:
 
 
 def test_a_condition_about_values_that_the_driver_raises_shows_none() -> None:
-    """As where the optimizer evaluates an expression."""
+    """The optimizer raises such an error when it evaluates an expression."""
     assert without_rows(of(attrs.evolve(CAST, of_rows=False, frames=DRIVER))).message == CAST_SHOWN
 
 

@@ -124,5 +124,5 @@ def test_a_value_that_is_quoted_has_itself_as_content(value):
     ids=lambda text: text[:4],
 )
 def test_a_megabyte_of_anything_is_read_in_one_pass(text):
-    """A rule that looked at something twice would take hours here."""
+    """A rule that reads something twice would take hours here."""
     assert sum(len(token.text) for token in tokens(text)) == len(text)

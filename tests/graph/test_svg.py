@@ -195,7 +195,7 @@ def test_nothing_is_said_to_be_nothing() -> None:
 
 
 def test_several_pictures_can_stand_in_one_page() -> None:
-    """No ids, and no style that reaches what lies around."""
+    """They have no ids, and no style that applies outside of them."""
     text = svg(small(job=True))
     style = re.search("<style>(.*?)</style>", text)
     assert style is not None

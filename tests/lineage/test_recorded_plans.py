@@ -106,7 +106,7 @@ def test_there_is_a_plan_of_every_case_that_the_version_knows_and_of_no_other(ve
 
 
 def test_every_case_has_an_id_of_its_own() -> None:
-    """So that a plan is of one case."""
+    """Otherwise a plan could belong to two cases."""
     ids = [case.id for case in CASES]
 
     assert len(ids) == len(set(ids))
@@ -238,7 +238,7 @@ def test_a_recorded_plan_has_the_lineage_of_its_case(version: str, case: cases.C
 
 @pytest.mark.slow
 def test_the_event_of_every_recorded_plan_is_valid(specification: Any) -> None:
-    """By the JSON Schemas of the specification."""
+    """The JSON Schemas of the specification say what is right."""
     for body, name in different_events().items():
         assert specification.violations([json.loads(body)]) == [], name
 
@@ -247,7 +247,7 @@ def test_the_event_of_every_recorded_plan_is_valid(specification: Any) -> None:
 def test_the_event_of_every_recorded_plan_keeps_the_rules(
     violations: Callable[[list[dict[str, Any]]], list[str]],
 ) -> None:
-    """By the rules that no schema can say."""
+    """These rules can't be expressed in a schema."""
     for body, name in different_events().items():
         event = json.loads(body)
         start = {**event, "eventType": "START", "inputs": [], "outputs": []}

@@ -54,7 +54,7 @@ def test_a_change_of_any_source_gives_classes_of_another_key(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(java_sources.sources()))
 def test_a_source_is_plain_java_in_short_lines(name: str) -> None:
-    """An old Janino compiles it: without generics, lambdas or `var`."""
+    """An old Janino compiles the sources, so they have no generics, lambdas or `var`."""
     lines = java_sources.sources()[name].splitlines()
 
     assert [line for line in lines if len(line) > 120] == []

@@ -238,7 +238,7 @@ def test_each_step_of_the_job_went_as_it_was_to_go(ran: Ran) -> None:
 
 
 def test_each_statement_that_is_a_run_has_its_event(ran: Ran) -> None:
-    """Else nothing would be found because nothing was sent."""
+    """Otherwise nothing would be found because nothing was sent."""
     terminal = [event for event in ran.events if event["eventType"] in ("COMPLETE", "FAIL")]
     named = [f"{output['namespace']} {output['name']}" for event in terminal for output in event["outputs"]]
     missing = []

@@ -42,7 +42,7 @@ def test_a_scan_counts_for_the_dataset_that_owns_its_columns_and_scans_add_up() 
 
 
 def test_a_scan_without_columns_counts_for_the_only_input() -> None:
-    """As `SELECT count(*)` makes one."""
+    """`SELECT count(*)` makes such a scan."""
     metrics = ExecutionMetrics(scans=(scan((), 4),))
     assert read(COPY, metrics) == [("/orders", Statistics(4))]
     assert read(JOIN, metrics) == [("/orders", None), ("/rates", None)]
