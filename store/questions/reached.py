@@ -166,7 +166,7 @@ class Answer:
 
     def graph(self) -> Graph:
         """Return the answer as a graph. A version stands as a column of its dataset, and a run as its job."""
-        return graph_of_answer(self)
+        return graph_of_links(self)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the graph, and the edges as a table."""
@@ -321,7 +321,7 @@ def _of_version(link: AnswerLink) -> dict[str, Any]:
     return {"batch": link.batch, "kept": link.kept, "inferred": link.inferred}
 
 
-def graph_of_answer(answer: Answer) -> Graph:
+def graph_of_links(answer: Answer) -> Graph:
     """
     Return an answer as a graph.
 

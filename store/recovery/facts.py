@@ -8,14 +8,12 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 import attrs
-
-NO_BATCH = -1
-"""The micro-batch of a run that has none."""
+from openlineage_pyspark.store.events.rows import NO_BATCH
 
 Unit: TypeAlias = "tuple[str, int]"
 """A run and its micro-batch."""
 
-VersionPlace: TypeAlias = "tuple[int, int]"
+HistoryPlace: TypeAlias = "tuple[int, int]"
 """A dataset and the place of a version in its history."""
 
 _EMPTYING = frozenset({"DROP", "TRUNCATE"})

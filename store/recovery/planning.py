@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import attrs
+from openlineage_pyspark.store.events.rows import NO_BATCH
 from openlineage_pyspark.store.recovery import statements
 from openlineage_pyspark.store.recovery.affected import Flow, Passes, everything, live, spread, to_repeat
-from openlineage_pyspark.store.recovery.facts import NO_BATCH
 from openlineage_pyspark.store.recovery.groups import circles, groups
 from openlineage_pyspark.store.recovery.plan import Mode, Pin, RecoveryPlan, RecoveryStep, RepeatedRun, TouchedDataset
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
         ApplicationFacts,
         DatasetFacts,
         Facts,
+        HistoryPlace,
         RunFacts,
         Unit,
-        VersionPlace,
     )
     from openlineage_pyspark.store.recovery.groups import Group
 
@@ -54,7 +54,7 @@ class RecoveryRequest:
         correction: the statements that correct the dataset; none if a person does it.
     """
 
-    start: VersionPlace
+    start: HistoryPlace
     mode: Mode
     passes: Passes = everything
     expired: frozenset[str] = frozenset()
@@ -126,7 +126,7 @@ class _Planning:
 
     # What must be made again.
 
-    def _settle(self) -> dict[VersionPlace, None]:
+    def _settle(self) -> dict[HistoryPlace, None]:
         """Return the versions that must be made again, when it is settled where each dataset begins again."""
         if self._wish.mode is Mode.FULL:
             for dataset in self._spread.datasets:
@@ -140,14 +140,14 @@ class _Planning:
                 return self._without_root(needed)
             self._again_from |= found
 
-    def _without_root(self, needed: dict[VersionPlace, None]) -> dict[VersionPlace, None]:
+    def _without_root(self, needed: dict[HistoryPlace, None]) -> dict[HistoryPlace, None]:
         """Leave the dataset itself out if it can't be rolled back: what was written since is still in it."""
         firsts = _firsts(needed)
         if self._root not in firsts or self._base(self._root, firsts[self._root]).version:
             return needed
         return {key: None for key in needed if key[0] != self._root}
 
-    def _further_back(self, needed: Collection[VersionPlace]) -> Iterator[tuple[int, int]]:
+    def _further_back(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
         """Yield datasets that must begin further back than at their first version that is needed."""
         for dataset, place in _firsts(needed).items():
             base = self._base(dataset, place)
@@ -166,7 +166,7 @@ class _Planning:
             if emptied and begin < self._again_from.get(key[0], begin + 1):
                 yield key[0], begin
 
-    def _begins_empty(self, placed: PlacedRead, needed: Collection[VersionPlace]) -> bool:
+    def _begins_empty(self, placed: PlacedRead, needed: Collection[HistoryPlace]) -> bool:
         """Return whether a stream's source is made again as a whole, so that the stream must read it from the start."""
         dataset = placed.read.dataset
         if placed.key not in needed or dataset not in self._again_from:
@@ -188,7 +188,7 @@ class _Planning:
         if first.whole is True and not is_root:
             return _Base(place, replaced=True)
         wanted = ""
-        here: VersionPlace | None = (dataset, place)
+        here: HistoryPlace | None = (dataset, place)
         while here is not None:
             at = here[1]
             if at < place and history[at].whole is True:
@@ -213,7 +213,7 @@ class _Planning:
     # What the plan says besides its steps.
 
     def _touched(self) -> Iterator[TouchedDataset]:
-        by_dataset: dict[int, list[VersionPlace]] = {}
+        by_dataset: dict[int, list[HistoryPlace]] = {}
         for key in self._spread.because:
             by_dataset.setdefault(key[0], []).append(key)
         for dataset, keys in by_dataset.items():
@@ -252,7 +252,7 @@ class _Planning:
     def _label(self, dataset: int) -> str:
         return self._facts.datasets[dataset].label
 
-    def _named(self, key: VersionPlace) -> str:
+    def _named(self, key: HistoryPlace) -> str:
         version = self._flow.made(key).version
         return f"{self._label(key[0])}@{version}" if version else self._label(key[0])
 
@@ -772,7 +772,7 @@ def _why_emptied(known: DatasetFacts) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _firsts(needed: Iterable[VersionPlace]) -> dict[int, int]:
+def _firsts(needed: Iterable[HistoryPlace]) -> dict[int, int]:
     """Return the first place of each dataset."""
     found: dict[int, int] = {}
     for dataset, place in needed:

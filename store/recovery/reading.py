@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.parts import PartParser, RepeatedDataset
-from openlineage_pyspark.store.events.rows import identity
+from openlineage_pyspark.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.store.questions.names import datasets, find, name_with_namespace
 from openlineage_pyspark.store.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.store.questions.things import is_called, version_called
 from openlineage_pyspark.store.questions.versions import StoredVersions, VersionKind
 from openlineage_pyspark.store.recovery.affected import Passes, everything
 from openlineage_pyspark.store.recovery.facts import (
-    NO_BATCH,
     ApplicationFacts,
     DatasetFacts,
     Facts,
@@ -31,7 +30,7 @@ from openlineage_pyspark.store.times import time_of_micros
 if TYPE_CHECKING:
     from openlineage_pyspark.store.questions.names import DatasetName, QueriedTables
     from openlineage_pyspark.store.questions.versions import DatasetVersion, VersionRead
-    from openlineage_pyspark.store.recovery.facts import VersionPlace
+    from openlineage_pyspark.store.recovery.facts import HistoryPlace
 
 _LAKES = frozenset({"iceberg", "delta"})
 
@@ -55,7 +54,7 @@ class BadVersion:
     time: int | None = None
 
 
-def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) -> tuple[Facts, VersionPlace, Passes]:
+def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) -> tuple[Facts, HistoryPlace, Passes]:
     """
     Return what a plan is made from, the bad version, and what says whether data reach an output.
 

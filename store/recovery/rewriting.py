@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import attrs
 import sqlglot
-from openlineage_pyspark.store.recovery.statements import PLAIN_CHARACTERS, name_parts, quoted_name
+from openlineage_pyspark.store.recovery.statements import PLAIN_CHARACTERS, name_parts, table_in_sql
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -85,7 +85,7 @@ def rewritten(
         dataset = matching[0]
         is_target = id(table) in targets
         if is_target and isinstance(tree, exp.Create):
-            name = quoted_name(copies.get(dataset.id, dataset.sql))
+            name = table_in_sql(copies.get(dataset.id, dataset.sql))
             before = _over_what_is_there(tree, dataset, name, doubts, is_copy=dataset.id in copies)
         _rename(table, (copies if is_target else read_copies).get(dataset.id, dataset.sql))
         version = "" if is_target or dataset.id in read_copies else versions.get(dataset.id, "")

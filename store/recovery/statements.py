@@ -18,7 +18,7 @@ PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 """What a part of a name may have without backquotes, and in lower case."""
 
 
-def quoted_name(name: str) -> str:
+def table_in_sql(name: str) -> str:
     """Return a name of dotted parts as Spark takes it: parts with other characters stand in backquotes."""
     return ".".join(
         part if part and set(part.lower()) <= PLAIN_CHARACTERS else f"`{part.replace('`', '``')}`"
@@ -41,12 +41,12 @@ def name_parts(name: str) -> list[str]:
 
 def roll_back(dataset: DatasetFacts, version: str) -> str:
     """Return the statement that makes a table what it was at a version."""
-    name = quoted_name(dataset.sql)
+    name = table_in_sql(dataset.sql)
     if dataset.format == "delta":
         return f"RESTORE TABLE {name} TO VERSION AS OF {version}"
     catalog, *rest = name_parts(dataset.sql)
     table = ".".join(rest).replace("'", "''")
-    return f"CALL {quoted_name(catalog)}.system.rollback_to_snapshot('{table}', {version})"
+    return f"CALL {table_in_sql(catalog)}.system.rollback_to_snapshot('{table}', {version})"
 
 
 def empty(dataset: DatasetFacts) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def empty(dataset: DatasetFacts) -> tuple[str, ...]:
         copy = copy_name(dataset, _EMPTY)
         return copied(dataset, copy, ""), *switched(dataset, copy)
     verb = "DELETE FROM" if dataset.has_versions else "TRUNCATE TABLE"
-    return (f"{verb} {quoted_name(dataset.sql)}",)
+    return (f"{verb} {table_in_sql(dataset.sql)}",)
 
 
 def is_overwritten(dataset: DatasetFacts) -> bool:
@@ -68,13 +68,13 @@ def is_overwritten(dataset: DatasetFacts) -> bool:
 
 def drop(dataset: DatasetFacts) -> str:
     """Return the statement that drops a table."""
-    return f"DROP TABLE IF EXISTS {quoted_name(dataset.sql)}"
+    return f"DROP TABLE IF EXISTS {table_in_sql(dataset.sql)}"
 
 
 def copy_name(dataset: DatasetFacts, suffix: str) -> str:
     """Return the name of a table's copy, as statements have it."""
     *above, last = name_parts(dataset.sql)
-    return quoted_name(".".join(f"`{part}`" for part in (*above, f"{last.rstrip('/')}{suffix}")))
+    return table_in_sql(".".join(f"`{part}`" for part in (*above, f"{last.rstrip('/')}{suffix}")))
 
 
 def copied(dataset: DatasetFacts, copy: str, version: str) -> str:
@@ -87,16 +87,15 @@ def copied(dataset: DatasetFacts, copy: str, version: str) -> str:
         version: what it is to hold; empty for no rows.
     """
     using = f" USING {dataset.format}" if dataset.format else ""
-    what = (
-        f"{quoted_name(dataset.sql)} VERSION AS OF {version}" if version else f"{quoted_name(dataset.sql)} WHERE false"
-    )
-    return f"CREATE TABLE {quoted_name(copy)}{using} AS SELECT * FROM {what}"  # noqa: S608 (it is shown to a person first)
+    rows = f"VERSION AS OF {version}" if version else "WHERE false"
+    query = f"SELECT * FROM {table_in_sql(dataset.sql)} {rows}"  # noqa: S608 (it is shown to a person first)
+    return f"CREATE TABLE {table_in_sql(copy)}{using} AS {query}"
 
 
 def switched(dataset: DatasetFacts, copy: str) -> tuple[str, ...]:
     """Return the statements that give a table the rows of its corrected copy, and drop that if a statement can."""
-    text = f"INSERT OVERWRITE {quoted_name(dataset.sql)} SELECT * FROM {quoted_name(copy)}"  # noqa: S608 (as above)
-    return (text,) if is_table_of_path(copy) else (text, f"DROP TABLE {quoted_name(copy)}")
+    text = f"INSERT OVERWRITE {table_in_sql(dataset.sql)} SELECT * FROM {table_in_sql(copy)}"  # noqa: S608 (as above)
+    return (text,) if is_table_of_path(copy) else (text, f"DROP TABLE {table_in_sql(copy)}")
 
 
 def is_table_of_path(name: str) -> bool:
