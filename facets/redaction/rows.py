@@ -2,10 +2,10 @@
 Remove from failures what may quote values of rows.
 
 Spark's own messages quote values (`The value '123-45-6789' of the type "STRING" cannot be cast`), and so do exceptions
-of the user's functions and of libraries. Of an exception that was raised where rows are handled, in a task or while an
-expression is evaluated, these stay: its class, its frames and, if it has one of Spark's conditions, the condition with
-its SQLSTATE and its text, in which only the parameters that are names keep their values. All other messages stay, but
-for what they repeat of such an exception.
+of the user's functions and of libraries. An exception that was raised where rows are handled, in a task or while an
+expression is evaluated, keeps its class and its frames. If it has one of Spark's conditions, it also keeps the
+condition, its SQLSTATE and its text, in which only the parameters that are names keep their values. All other messages
+stay, but for what they repeat of such an exception.
 
 Messages also hold whole stack traces as text. What can't be told from a value in there is removed.
 """

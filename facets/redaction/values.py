@@ -1,9 +1,9 @@
 """
 Find the values that names give to secrets in free text, in whatever language it is written.
 
-A name is a word of letters, digits, `_`, `-` and `.`. It names a value if a sign stands between the two: one that
-assigns (`=`, `:`, `=>`, `->`), one that compares (`==`, `<>`, `IN`, `LIKE`), a comma in a pair, the end of an XML tag,
-or white space before a quoted text or after the name of an option (`--password x`). The value may stand first
+A name is a word of letters, digits, `_`, `-` and `.`. It names a value if one of these stands between the two: an
+assignment (`=`, `:`, `=>`, `->`), a comparison (`==`, `<>`, `IN`, `LIKE`), a comma in a pair, or the end of an XML tag.
+White space is enough before a quoted text, or after the name of an option (`--password x`). The value may stand first
 (`'x' = password`), and its name may be a value itself (`name=password, value=x`).
 
 How a value begins says where it ends: at its own closing quote (however often it is escaped), at its own closing

@@ -2,7 +2,7 @@
 Compose the text of an expression from the columns of sources: `abs(sum(orders.amount))` for `abs(total)`.
 
 Each attribute in the text of an expression is replaced by the text of the expression that computes it, down to the
-columns of sources, which are called by the names of their tables. A text has at most `LONGEST` characters; what is left
+columns of sources. These are called by the names of their tables. A text has at most `LONGEST` characters; what is left
 out of it, the innermost first, is shown as `...`. Nothing recurses, and the work is limited by the length of the text.
 
 What removes secrets later decides by the names that stand beside literals, so no name of a secret gets lost here: it is

@@ -304,8 +304,8 @@ def late_runs(tables: QueriedTables, now: int) -> dict[str, float]:
     """
     Return the runs that took, or take already, much longer than the runs of their jobs usually do.
 
-    That is: more than three times the median of the last twenty complete runs of the job that began before it, if there
-    are at least three of them, and at least a minute more than that. Streams are never late.
+    They took more than three times as long as usual, and at least a minute longer. Usual is the median of the last
+    twenty complete runs of the job that began before; there must be at least three. Streams are never late.
 
     Args:
         tables: the store.
