@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.facets.report import Lineage, Names, kind_text
+from openlineage_pyspark.facets.report import Lineage, ShortNames, kind_text
 from openlineage_pyspark.listener.static import lineage
 
 if TYPE_CHECKING:
@@ -137,11 +137,11 @@ def _active_session() -> SparkSession:
     return session
 
 
-def _names(found: Lineage) -> Names:
-    return Names.of_datasets([*found.inputs, *(dataset for dataset, _ in found.outputs if dataset is not None)])
+def _names(found: Lineage) -> ShortNames:
+    return ShortNames.of_datasets([*found.inputs, *(dataset for dataset, _ in found.outputs if dataset is not None)])
 
 
-def _sources(edges: Iterable[Edge], names: Names, *, kinds: bool, all_types: bool) -> list[str]:
+def _sources(edges: Iterable[Edge], names: ShortNames, *, kinds: bool, all_types: bool) -> list[str]:
     """Return the sources as a test writes them, sorted."""
     sources: set[str] = set()
     for edge in edges:

@@ -170,7 +170,7 @@ def _groups(transport: type[Transport]) -> str:
 
 def sentence(rule: Callable[..., Any]) -> str:
     """
-    What a rule says of itself: its docstring.
+    Return what a rule says of itself: its docstring.
 
     Raises:
         ValueError: it is not one sentence.

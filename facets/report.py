@@ -142,7 +142,7 @@ class Lineage:
 
     def graph(self) -> Graph:
         """Return the lineage as a graph: datasets, columns and the plan's operators, and the edges between columns."""
-        names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
+        names = ShortNames.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
         return graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of)
 
     def to_text(self, format: str) -> str:  # noqa: A002 (the word of the command line)
@@ -160,7 +160,7 @@ class Lineage:
         return text_of_graph(self.graph(), format)
 
     def __str__(self) -> str:
-        names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
+        names = ShortNames.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
         lines = [names.remark(namespace) for namespace in names.used(self._identifiers())]
         for dataset, lineage in self.outputs:
             title = names.of(dataset.identifier) if dataset is not None else QUERY
@@ -188,7 +188,7 @@ class Lineage:
         yield from (dataset.identifier for dataset in self.inputs)
 
 
-class Names:
+class ShortNames:
     """
     Short names for datasets, as people know them.
 
@@ -209,7 +209,7 @@ class Names:
         self._bases = {namespace: os.path.commonpath(found) for namespace, found in directories.items()}
 
     @classmethod
-    def of_datasets(cls, datasets: Iterable[Dataset]) -> Names:
+    def of_datasets(cls, datasets: Iterable[Dataset]) -> ShortNames:
         """Return the names for some datasets."""
         tables: dict[Identifier, str | None] = {}
         for dataset in datasets:
@@ -251,7 +251,9 @@ def html_of(lineage: Lineage, graph: Graph, title: str = "") -> str:
         graph: its own graph, or one that says more.
         title: a sentence above it; empty for none.
     """
-    names = Names.of_datasets([*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)])
+    names = ShortNames.of_datasets(
+        [*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)]
+    )
     tables = [
         FigureTable(
             (*HEADINGS, "expression"),
@@ -308,7 +310,7 @@ def _line_of(plan: Plan, at: int) -> str:
     return f"{operator.name}#{at} [{', '.join(column.name for column in operator.output)}]"
 
 
-def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, str]]:
+def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, str, str]]:
     """
     Yield the rows of the table of an output: a column, where it comes from, and how; a repeated column is left out.
 
@@ -342,7 +344,7 @@ def reads_lines(views: Iterable[str], others: Iterable[str]) -> list[str]:
     return [*lines, *([f"reads {', '.join(rest)}"] if rest else [])]
 
 
-def _reads(lineage: Lineage, output: Dataset | None, names: Names) -> list[str]:
+def _reads(lineage: Lineage, output: Dataset | None, names: ShortNames) -> list[str]:
     """Return the lines that name what an output is made from without an edge."""
     used = {edge.dataset for _, columns in lineage.outputs for edge in columns.edges}
     used |= {output.identifier} if output is not None else set()
@@ -361,7 +363,7 @@ def how(kinds: Iterable[str], expression: str) -> str:
     return f"{', '.join(kinds) or '-'}  {' '.join(expression.split())}".rstrip()
 
 
-def _lines(lineage: ColumnLineage, names: Names) -> list[str]:
+def _lines(lineage: ColumnLineage, names: ShortNames) -> list[str]:
     """Return the table of an output. Nothing is cut: the text may go into a file, and the longest cells stand last."""
     rows = [HEADINGS, *rows_of(lineage, names)]
     if len(rows) == 1:

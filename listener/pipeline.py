@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.model.run import Failure, Gap, RedactedState, Ru
 from openlineage_pyspark.facets.redaction.redact import redacted
 from openlineage_pyspark.facets.redaction.rows import shown_messages
 from openlineage_pyspark.listener.analyses import Analyses
-from openlineage_pyspark.listener.guard import Caught, Guard
+from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.records import (
     ApplicationEnded,
     EventsDropped,
@@ -206,7 +206,7 @@ class Pipeline:
 
     def _contribution(self, provider: Provider, state: RedactedState) -> Contribution:
         made = self._guard.attempt(f"facets of {provider.name}", contribute, provider, state)
-        return failed(provider, made.name) if isinstance(made, Caught) else made
+        return failed(provider, made.name) if isinstance(made, CaughtException) else made
 
 
 def transport_event(state: RunState, body: bytes, identity: str, application: str) -> Event:

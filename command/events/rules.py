@@ -89,7 +89,7 @@ class Finding:
 
 
 @attrs.frozen
-class _Step:
+class _EventOfRun:
     place: EventPlace
     type: str
     job: tuple[str, str]
@@ -104,7 +104,7 @@ class RunRules:
     """
 
     def __init__(self) -> None:
-        self._runs: dict[str, list[_Step]] = {}
+        self._runs: dict[str, list[_EventOfRun]] = {}
         self._events = 0
         # For each run, the position of its first event, and of its START, among all events.
         self._begun: dict[str, int] = {}
@@ -134,7 +134,9 @@ class RunRules:
             return "", ""
         if not all(isinstance(text, str) for text in (run_id, kind, *job)):
             return "", ""
-        self._runs.setdefault(run_id, []).append(_Step(place, kind, job, parent if isinstance(parent, str) else None))
+        self._runs.setdefault(run_id, []).append(
+            _EventOfRun(place, kind, job, parent if isinstance(parent, str) else None)
+        )
         self._begun.setdefault(run_id, self._events)
         if kind == "START":
             self._started.setdefault(run_id, self._events)
@@ -147,7 +149,7 @@ class RunRules:
             for rule, step, problem in (*_order(steps), *_one_job(steps), *self._parents(run_id, steps)):
                 yield Finding(step.place, rule, run_id, step.job[1], problem)
 
-    def _parents(self, run_id: str, steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
+    def _parents(self, run_id: str, steps: list[_EventOfRun]) -> Iterator[tuple[str, _EventOfRun, str]]:
         for parent in dict.fromkeys(step.parent for step in steps):
             # A parent without events here, such as a scheduler's task, was started somewhere else.
             if (
@@ -158,7 +160,7 @@ class RunRules:
                 yield ORDER, steps[0], f"begins before the START of its parent {parent}"
 
 
-def _order(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
+def _order(steps: list[_EventOfRun]) -> Iterator[tuple[str, _EventOfRun, str]]:
     starts = [step for step in steps if step.type == "START"]
     terminal = [index for index, step in enumerate(steps) if step.type in TERMINAL_TYPES]
     if not starts:
@@ -176,7 +178,7 @@ def _order(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
         yield ORDER, after, f"{after.type} after {steps[terminal[0]].type}"
 
 
-def _one_job(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
+def _one_job(steps: list[_EventOfRun]) -> Iterator[tuple[str, _EventOfRun, str]]:
     jobs = sorted({step.job for step in steps})
     if len(jobs) > 1:
         other = next(step for step in steps if step.job != steps[0].job)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.facets.report import EVERY_ROW, VIEW_TYPE, Names, kind_text
+from openlineage_pyspark.facets.report import EVERY_ROW, VIEW_TYPE, ShortNames, kind_text
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def latest_outputs(runs: Iterable[RunEvents]) -> list[tuple[RunEvents, ReportedD
     return list(chosen.values())
 
 
-def names_of(runs: Iterable[RunEvents]) -> Names:
+def names_of(runs: Iterable[RunEvents]) -> ShortNames:
     """Return the names for the datasets of some runs."""
     tables: dict[Identifier, str | None] = {}
     for run in runs:
@@ -170,7 +170,7 @@ def names_of(runs: Iterable[RunEvents]) -> Names:
             sources = (edge.dataset for _, edges in each.columns or () for edge in edges)
             for source in sources:
                 tables.setdefault(source, None)
-    return Names(tables)
+    return ShortNames(tables)
 
 
 def _dataset(document: EventJson) -> ReportedDataset:

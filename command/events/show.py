@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.command.events.runs import ReportedColumn, ReportedDataset, ReportedState, RunEvents
     from openlineage_pyspark.command.screen import Screen
     from openlineage_pyspark.facets.model.dataset import Identifier
-    from openlineage_pyspark.facets.report import Names
+    from openlineage_pyspark.facets.report import ShortNames
 
 _DESCRIPTION = """\
 Prints where each column of each output comes from, then the runs: how each ended, when it started, its seconds, rows,
@@ -126,11 +126,11 @@ def _states(files: Sequence[str], problems: list[str]) -> Iterator[ReportedState
             problems.append(f"{line.place}: not an OpenLineage event")
 
 
-def _is_meant(output: ReportedDataset, names: Names, options: argparse.Namespace) -> bool:
+def _is_meant(output: ReportedDataset, names: ShortNames, options: argparse.Namespace) -> bool:
     return _is_named(output, names, options.output) and _has_column(output, options.column)
 
 
-def _is_named(output: ReportedDataset, names: Names, wanted: str | None) -> bool:
+def _is_named(output: ReportedDataset, names: ShortNames, wanted: str | None) -> bool:
     if wanted is None:
         return True
     own = (output.dataset.name, *output.other_names)
@@ -145,7 +145,7 @@ def _has_column(output: ReportedDataset, wanted: str | None) -> bool:
 
 
 def _nothing_found(
-    outputs: Sequence[tuple[RunEvents, ReportedDataset]], names: Names, options: argparse.Namespace
+    outputs: Sequence[tuple[RunEvents, ReportedDataset]], names: ShortNames, options: argparse.Namespace
 ) -> str:
     named = [output for _, output in outputs if _is_named(output, names, options.output)]
     if named and options.column is not None:
@@ -159,7 +159,7 @@ def _show(
     screen: Screen,
     outputs: Sequence[tuple[RunEvents, ReportedDataset]],
     runs: Sequence[RunEvents],
-    names: Names,
+    names: ShortNames,
     column: str | None,
 ) -> None:
     from openlineage_pyspark.command.screen import counted
@@ -198,7 +198,7 @@ def _shown_datasets(outputs: Iterable[tuple[RunEvents, ReportedDataset]]) -> Ite
         yield from _without_edges(run, output)
 
 
-def _show_columns(screen: Screen, output: ReportedDataset, names: Names, wanted: str | None) -> None:
+def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wanted: str | None) -> None:
     from openlineage_pyspark.command.screen import TableColumn
 
     rows = []

@@ -74,7 +74,7 @@ class UnreadableError(Exception):
 
 
 @attrs.frozen
-class Item:
+class ResultColumn:
     """
     A column of a result, or all columns of a table.
 
@@ -101,7 +101,7 @@ class Query:
     """
 
     tables: tuple[str, ...]
-    items: tuple[Item, ...]
+    items: tuple[ResultColumn, ...]
     whole: bool
 
     def sources(self, names: tuple[str, ...]) -> list[SourceColumns | None]:
@@ -150,7 +150,7 @@ def read_query(text: str, dialect: str | None) -> Query:
         parsed = statements[0] if len(statements) == 1 else None
         if not isinstance(parsed, _QUERIES):
             raise UnreadableError
-        reader = _Reader(dialect or "")
+        reader = _NameResolver(dialect or "")
         result = reader.query(parsed, None, {})
     except (SqlglotError, RecursionError) as problem:
         # The parser and the reader recurse into brackets and subqueries.
@@ -173,10 +173,10 @@ class _Rows:
             there are no others.
     """
 
-    items: list[Item]
+    items: list[ResultColumn]
     every: Any = _ABSENT
 
-    def columns(self, key: str, keyed: Any) -> list[Item]:
+    def columns(self, key: str, keyed: Any) -> list[ResultColumn]:
         """Return the columns with a name."""
         return [item for item in self.items if item.name is not None and keyed(item.name) == key]
 
@@ -202,7 +202,7 @@ class _Scope:
     solved: dict[str, SourceColumns | None] = attrs.Factory(dict)
 
 
-class _Reader:
+class _NameResolver:
     """Resolves the names of one query."""
 
     def __init__(self, dialect: str) -> None:
@@ -274,7 +274,7 @@ class _Reader:
         if open_ or len(left.items) != len(right.items):
             return _Rows([], None)
         pairs = zip(left.items, right.items, strict=True)
-        return _Rows([Item(a.name, self._joined([a.sources, b.sources], same=True)) for a, b in pairs])
+        return _Rows([ResultColumn(a.name, self._joined([a.sources, b.sources], same=True)) for a, b in pairs])
 
     def _froms(self, select: Any, scope: _Scope) -> None:
         """Read FROM, JOIN and ARRAY JOIN."""
@@ -358,7 +358,7 @@ class _Reader:
         if name.lower() in _NO_TABLES or node.name.lower() in _NO_TABLES:
             return _Rows([])
         self.tables[name] = None
-        return _Rows([Item(None, table=name)])
+        return _Rows([ResultColumn(None, table=name)])
 
     def _function(self, function: Any, scope: _Scope) -> _Rows:
         """Return what a function in FROM gives: what it reads is known only of functions that make up their rows."""
@@ -367,7 +367,7 @@ class _Reader:
             return _Rows([], {})
         if name == "dictionary" and (table := _text(function.expressions[:1])):
             self.tables[table] = None
-            return _Rows([Item(None, table=table)])
+            return _Rows([ResultColumn(None, table=table)])
         return _Rows([], self._value(function, scope) or None)
 
     def _renamed(self, rows: _Rows, node: Any) -> _Rows:
@@ -379,7 +379,7 @@ class _Reader:
             return rows
         if rows.tables or rows.every is not _ABSENT or len(names) > len(rows.items):
             return _Rows([], None)
-        items = [Item(name, item.sources) for name, item in zip(names, rows.items, strict=False)]
+        items = [ResultColumn(name, item.sources) for name, item in zip(names, rows.items, strict=False)]
         return _Rows([*items, *rows.items[len(names) :]])
 
     def _select(self, select: Any, scope: _Scope) -> _Rows:
@@ -405,9 +405,9 @@ class _Reader:
                 found.every = None
             elif isinstance(value, exp.Aliases):
                 sources = self._value(value.this, scope)
-                found.items += [Item(self._spelled(alias), sources) for alias in value.expressions]
+                found.items += [ResultColumn(self._spelled(alias), sources) for alias in value.expressions]
             else:
-                found.items.append(Item(name or "", self._value(value, scope)))
+                found.items.append(ResultColumn(name or "", self._value(value, scope)))
         return found
 
     def _projection(self, node: Any) -> tuple[str, Any]:

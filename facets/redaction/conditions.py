@@ -171,12 +171,12 @@ def secret_literals(
     """
     if all_strings:
         return frozenset(at for at, token in enumerate(tokens) if token.kind is TokenKind.STRING)
-    reading = _Reading(tokens, _indexes(columns))
+    reading = _ConditionReading(tokens, _indexes(columns))
     reading.read()
     return frozenset(reading.found)
 
 
-class _Reading:
+class _ConditionReading:
     """One pass over the tokens, with a stack of open brackets."""
 
     def __init__(self, tokens: Sequence[Token], columns: frozenset[int]) -> None:

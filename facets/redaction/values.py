@@ -108,10 +108,10 @@ def named_values(text: str) -> list[Span]:
     Args:
         text: any text.
     """
-    return _Reading(text).spans() if _STEM.search(text) is not None else []
+    return _NamedValues(text).spans() if _STEM.search(text) is not None else []
 
 
-class _Reading:
+class _NamedValues:
     """
     One pass over the names of a text.
 

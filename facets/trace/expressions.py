@@ -27,7 +27,7 @@ from openlineage_pyspark.facets.trace.struct_fields import READINGS as STRUCT_RE
 from openlineage_pyspark.facets.trace.struct_fields import Path, accessed, held, selected
 
 
-class Reach(enum.Enum):
+class UseTarget(enum.Enum):
     """The target of a use."""
 
     COLUMN = "an attribute in the output of the operator's children"
@@ -37,7 +37,7 @@ class Reach(enum.Enum):
 
 
 @attrs.frozen
-class Use:
+class ExpressionUse:
     """
     One thing that an expression reads.
 
@@ -50,7 +50,7 @@ class Use:
         certainty: OPAQUE if it is an argument of code that can't be read.
     """
 
-    reach: Reach
+    reach: UseTarget
     kind: Kind
     id: int = 0
     operator: int = -1
@@ -98,7 +98,7 @@ MASKING = frozenset(
 """Functions whose argument can't be read back from their value."""
 
 
-class Code(enum.Enum):
+class OpaqueCode(enum.Enum):
     """
     A kind of code that can't be read: its result may depend on all that it is given.
 
@@ -118,16 +118,16 @@ class Code(enum.Enum):
 
 
 OPAQUE = {
-    "PythonUDF": Code.PYTHON_FUNCTION,
-    "PythonUDAF": Code.PYTHON_FUNCTION,
-    "PythonUDTF": Code.PYTHON_FUNCTION,
-    "ExternalUserDefinedFunction": Code.PYTHON_FUNCTION,
-    "ScalaUDF": Code.JVM_FUNCTION,
-    "UserDefinedGenerator": Code.JVM_FUNCTION,
-    "CallMethodViaReflection": Code.JVM_FUNCTION,
-    "TryReflect": Code.JVM_FUNCTION,
-    "ApplyFunctionExpression": Code.CATALOG_FUNCTION,
-    "V2Aggregator": Code.CATALOG_FUNCTION,
+    "PythonUDF": OpaqueCode.PYTHON_FUNCTION,
+    "PythonUDAF": OpaqueCode.PYTHON_FUNCTION,
+    "PythonUDTF": OpaqueCode.PYTHON_FUNCTION,
+    "ExternalUserDefinedFunction": OpaqueCode.PYTHON_FUNCTION,
+    "ScalaUDF": OpaqueCode.JVM_FUNCTION,
+    "UserDefinedGenerator": OpaqueCode.JVM_FUNCTION,
+    "CallMethodViaReflection": OpaqueCode.JVM_FUNCTION,
+    "TryReflect": OpaqueCode.JVM_FUNCTION,
+    "ApplyFunctionExpression": OpaqueCode.CATALOG_FUNCTION,
+    "V2Aggregator": OpaqueCode.CATALOG_FUNCTION,
 }
 """Calls of code that can't be read. So are all classes outside of Catalyst, such as Hive's functions."""
 
@@ -148,17 +148,17 @@ _MAGIC = "invoke"
 """The method of a catalog's function that Spark calls itself (ScalarFunction.MAGIC_METHOD_NAME)."""
 
 
-def called_code(expression: Expression) -> Code | None:
+def called_code(expression: Expression) -> OpaqueCode | None:
     """Return which kind of code that can't be read an expression calls; None if it calls none."""
     name = expression.name
     if name in OPAQUE:
         return OPAQUE[name]
     if name in ("Invoke", "StaticInvoke"):
         # Spark calls methods of its own too, but none of that name.
-        return Code.CATALOG_FUNCTION if expression.arguments.get("functionName") == _MAGIC else None
+        return OpaqueCode.CATALOG_FUNCTION if expression.arguments.get("functionName") == _MAGIC else None
     if "." not in name or name in READABLE_CLASSES:
         return None
-    return Code.HIVE_FUNCTION if name.startswith("org.apache.spark.sql.hive.") else Code.JVM_FUNCTION
+    return OpaqueCode.HIVE_FUNCTION if name.startswith("org.apache.spark.sql.hive.") else OpaqueCode.JVM_FUNCTION
 
 
 UNCHANGED = frozenset(
@@ -180,7 +180,7 @@ UNCHANGED = frozenset(
 """Expressions that return the value of their only argument."""
 
 
-def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) -> tuple[Use, ...]:
+def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) -> tuple[ExpressionUse, ...]:
     """
     Return everything that an argument of an operator reads.
 
@@ -193,13 +193,13 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
     Returns:
         Each use once, in the order of the text. The walk is iterative, and linear in the size of the expression.
     """
-    found: dict[Use, None] = {}
+    found: dict[ExpressionUse, None] = {}
     seen: set[tuple[int, Kind, Path, Certainty]] = set()
     stack: list[tuple[Value, Kind, Path, Certainty]] = [(value, kind, path, Certainty.EXACT)]
     while stack:
         at, how, inside, sure = stack.pop()
         if isinstance(at, AttributeRef):
-            found[Use(Reach.COLUMN, how, at.id, path=inside, certainty=sure)] = None
+            found[ExpressionUse(UseTarget.COLUMN, how, at.id, path=inside, certainty=sure)] = None
         elif isinstance(at, tuple):
             stack.extend((item, how, inside, sure) for item in reversed(at))
         elif isinstance(at, ExpressionRef):
@@ -404,29 +404,31 @@ def _is_same_type_cast(plan: Plan, expression: Expression) -> bool:
     return plan.attributes[child.id].type == expression.arguments.get("dataType", expression.arguments.get("target"))
 
 
-def _outer(expression: Expression, how: Kind, inside: Path) -> tuple[list[Use], list[tuple[Value, Kind, Path]]] | None:
+def _outer(
+    expression: Expression, how: Kind, inside: Path
+) -> tuple[list[ExpressionUse], list[tuple[Value, Kind, Path]]] | None:
     """Return the use of an outer reference to an attribute; None otherwise, also around a whole outer expression."""
     attribute = expression.arguments.get("e")
     if expression.name == "OuterReference" and isinstance(attribute, AttributeRef):
-        return [Use(Reach.OUTER, how, attribute.id, path=inside)], []
+        return [ExpressionUse(UseTarget.OUTER, how, attribute.id, path=inside)], []
     return None
 
 
 def _subquery(
     plan: Plan, expression: Expression, how: Kind, inside: Path
-) -> tuple[list[Use], list[tuple[Value, Kind, Path]]] | None:
+) -> tuple[list[ExpressionUse], list[tuple[Value, Kind, Path]]] | None:
     """Return the uses and further arguments of a subquery: its result, except for EXISTS, and its rows; else None."""
     top = expression.arguments.get("plan")
     if not isinstance(top, OperatorRef):
         return None
     kind = how if expression.name in ("ScalarSubquery", "ListQuery") else compose(how, Kind.TRANSFORMATION)
-    found = [Use(Reach.ROWS, how, operator=top.index)]
+    found = [ExpressionUse(UseTarget.ROWS, how, operator=top.index)]
     if expression.name != "Exists":
         output = plan.operators[top.index].output
         if expression.name == "ScalarSubquery":
             output = output[:1]
         else:
             inside = ()
-        found = [Use(Reach.RESULT, kind, column.id, top.index, inside) for column in output] + found
+        found = [ExpressionUse(UseTarget.RESULT, kind, column.id, top.index, inside) for column in output] + found
     conditions = expression.arguments.get("joinCond")
     return found, [(conditions, compose(how, Kind.JOIN), ())] if conditions else []

@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.commands.registry import WRITES
 from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.resolve import SOURCES
 from openlineage_pyspark.facets.trace import expressions, operators
-from openlineage_pyspark.listener.guard import Caught, Guard
+from openlineage_pyspark.listener.guard import CaughtException, Guard
 
 
 def readings() -> dict[str, dict[str, str]]:
@@ -60,5 +60,5 @@ def load_plugins() -> None:
     guard = Guard()
     for plugin in plugins.installed():
         loaded = guard.attempt(f"loading the sources of {plugin.name!r}", plugin.load)
-        if isinstance(loaded, Caught):
+        if isinstance(loaded, CaughtException):
             plugins.BROKEN[plugin.name] = loaded.name

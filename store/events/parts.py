@@ -131,7 +131,7 @@ class RepeatedDatasets(list[Any]):
 _Written = TypeVar("_Written", bound="EventPart | RepeatedDataset | RepeatedDatasets")
 
 
-class _Memory(Generic[_Written]):
+class _LastUsed(Generic[_Written]):
     """
     What stood last in each place: what was used last, up to a limit.
 
@@ -181,8 +181,8 @@ class PartParser:
     """
 
     def __init__(self) -> None:
-        self._facet_memory = _Memory[EventPart](_MOST_OF_FACETS)
-        self._dataset_memory = _Memory["RepeatedDataset | RepeatedDatasets"](_MOST_OF_DATASETS)
+        self._facet_memory = _LastUsed[EventPart](_MOST_OF_FACETS)
+        self._dataset_memory = _LastUsed["RepeatedDataset | RepeatedDatasets"](_MOST_OF_DATASETS)
 
     def parse(self, text: str) -> dict[str, Any] | None:
         """

@@ -65,7 +65,7 @@ class ToldWay:
 
 
 @attrs.frozen
-class Told:
+class ToldByRun:
     """
     What the events of a run tell.
 
@@ -78,10 +78,10 @@ class Told:
     ways: dict[_Key, ToldWay] = attrs.Factory(dict)
 
 
-_NOTHING = Told()
+_NOTHING = ToldByRun()
 
 
-def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, Told]:
+def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, ToldByRun]:
     """
     Return what the events of some runs tell, by run; runs of which there is nothing to tell are left out.
 
@@ -104,11 +104,11 @@ def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, 
             if source[:2] in ids and target[:2] in ids
         }
         if keyed or said:
-            found[run] = Told(tuple(said), keyed)
+            found[run] = ToldByRun(tuple(said), keyed)
     return found
 
 
-def explained(edges: Iterable[GraphEdge], told: dict[str, Told]) -> list[GraphEdge]:
+def explained(edges: Iterable[GraphEdge], told: dict[str, ToldByRun]) -> list[GraphEdge]:
     """
     Return edges with the ways that events tell and with their confidence, those to one target by preference.
 
@@ -132,7 +132,7 @@ def operators_of_edges(edges: Iterable[GraphEdge]) -> list[OperatorNode]:
     return list(found.values())
 
 
-def warnings_of(told: dict[str, Told], jobs: dict[str, str]) -> tuple[GraphWarning, ...]:
+def warnings_of(told: dict[str, ToldByRun], jobs: dict[str, str]) -> tuple[GraphWarning, ...]:
     """
     Return what was not understood as warnings.
 
@@ -180,7 +180,7 @@ def _call_site(text: str) -> str:
         return ""
 
 
-def _explained(edge: GraphEdge, told: Told) -> GraphEdge:
+def _explained(edge: GraphEdge, told: ToldByRun) -> GraphEdge:
     way = told.ways.get((edge.source, edge.target, edge.type, edge.subtype, edge.masking))
     if way is not None:
         edge = attrs.evolve(

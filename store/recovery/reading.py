@@ -68,7 +68,7 @@ def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) 
         StoreError: there is no such dataset or version, or more than one.
     """
     found = find(tables, f"{thing}.{column}" if column else thing)
-    reader = _Reader(tables)
+    reader = _FactsReader(tables)
     if bad.version:
         bad = attrs.evolve(bad, version=version_called(found.dataset, reader.versions, bad.version).id)
     versions = reader.versions.of(found.dataset.id)
@@ -122,7 +122,7 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     return lambda job, source, target: (job, source, target) in edges or not tells(job)
 
 
-class _Reader:
+class _FactsReader:
     def __init__(self, tables: QueriedTables) -> None:
         self._tables = tables
         self.versions = StoredVersions(tables, overwrites_replace=False)

@@ -13,12 +13,12 @@ INDIRECT = {"type": "INDIRECT", "masking": False}
 
 
 def edge(name, field, **transformation):
-    """An input field of the columnLineage facet."""
+    """Return an input field of the columnLineage facet."""
     return {"namespace": "file", "name": name, "field": field, "transformations": [transformation]}
 
 
 def event(kind, second, run_id, job_name, **more):
-    """A run event with the parts that the command reads."""
+    """Return a run event with the parts that the command reads."""
     return {
         "eventType": kind,
         "eventTime": f"2026-01-01T00:00:{second:02d}Z",
@@ -31,7 +31,7 @@ def event(kind, second, run_id, job_name, **more):
 
 
 def daily(rows, **lineage):
-    """The output `daily` with its rows and its columnLineage facet."""
+    """Return the output `daily` with its rows and its columnLineage facet."""
     return {
         "namespace": "file",
         "name": "/d/warehouse/daily",
@@ -172,7 +172,7 @@ def test_a_source_is_called_by_its_table_and_two_tables_of_one_name_by_their_pat
 
 
 def other(name):
-    """An output without further names and with one column."""
+    """Return an output without further names and with one column."""
     lineage = {"fields": {"total": {"inputFields": [edge("/d/warehouse/daily", "flights", **DIRECT)]}}}
     return {"namespace": "file", "name": name, "facets": {"columnLineage": lineage}}
 

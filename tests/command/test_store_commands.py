@@ -32,7 +32,7 @@ JOBS = (
 
 @pytest.fixture
 def store(tmp_path, run):
-    """A store with JOBS in it."""
+    """Give a store with JOBS in it."""
     (tmp_path / "events.ndjson").write_text(text_of_events(list(JOBS)))
     path = str(tmp_path / "lineage.db")
     assert run("ingest", str(tmp_path / "events.ndjson"), "--store", path) == (0, f"5 events taken into {path}\n", "")

@@ -26,7 +26,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.model.run import Engine, Failure, Job, RunOutput, RunState
-from openlineage_pyspark.facets.plan_lineage import Memory, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage import EarlierPlans, lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.facets.trace.composed import LONGEST, ColumnTexts, Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
@@ -60,11 +60,11 @@ def projections(*levels: tuple[str, Sql, tuple[int, ...]]) -> Plan:
     return Plan(tuple(operators), tuple(expressions), attributes, root=len(operators) - 1)
 
 
-def memory() -> Memory:
+def memory() -> EarlierPlans:
     """Return an earlier plan that has read `a` and `b` from a table `t`."""
     table = Dataset(Identifier("file", "/lake/t"))
     sources = {id_: {(table.identifier, name): {Kind.IDENTITY: Way()}} for id_, name in ((1, "a"), (2, "b"))}
-    return Memory({1: (table,), 2: (table,)}, sources, {}, {1: "t.a", 2: "t.b"})
+    return EarlierPlans({1: (table,), 2: (table,)}, sources, {}, {1: "t.a", 2: "t.b"})
 
 
 def last_column(plan: Plan, *, composed: bool = True) -> tuple[Transformation, ...]:
@@ -181,7 +181,7 @@ def test_a_column_that_was_a_secret_on_its_way_is_called_so() -> None:
     assert text(plan) == "((password = 'hunter2') AND (t.b = 1))"
 
 
-def state_of(plan: Plan, sql: str | None = None, *, before: Memory | None = None) -> RunState:
+def state_of(plan: Plan, sql: str | None = None, *, before: EarlierPlans | None = None) -> RunState:
     """Return the state of a run that writes what a plan reads."""
     lineage = lineage_of_plan(plan, SESSION, before or memory(), paths=True).columns
     assert lineage is not None
@@ -192,14 +192,14 @@ def state_of(plan: Plan, sql: str | None = None, *, before: Memory | None = None
 
 
 def shown(
-    plan: Plan, redaction: Redaction | None = None, sql: str | None = None, *, before: Memory | None = None
+    plan: Plan, redaction: Redaction | None = None, sql: str | None = None, *, before: EarlierPlans | None = None
 ) -> RunState:
     """Return what is shown of the state of a run that writes what a plan reads."""
     return redacted(state_of(plan, sql, before=before), redaction or Redaction())
 
 
 def shown_texts(
-    plan: Plan, redaction: Redaction | None = None, sql: str | None = None, *, before: Memory | None = None
+    plan: Plan, redaction: Redaction | None = None, sql: str | None = None, *, before: EarlierPlans | None = None
 ) -> set[str]:
     """Return the texts that are shown of the expressions of a plan."""
     lineage = shown(plan, redaction, sql, before=before).outputs[0].lineage

@@ -24,7 +24,7 @@ def plain(jobs: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def stopped(jobs: Any) -> Any:
-    """A job of `python app.py` with the configuration in its builder, which forks and stops its session."""
+    """Give a job of `python app.py` with the configuration in its builder, which forks and stops its session."""
     return jobs.run("ending.py", "stop", submit=False, lineage=False)
 
 

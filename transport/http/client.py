@@ -363,14 +363,14 @@ class _Adapter(HTTPAdapter):
 _posting = threading.local()
 
 
-class _NotOfOurs(logging.Filter):
+class _RequestLogFilter(logging.Filter):
     """Drops what urllib3 logs about our requests: at level DEBUG it logs the query, which may hold keys."""
 
     def filter(self, _record: logging.LogRecord) -> bool:
         return not getattr(_posting, "active", False)
 
 
-_not_of_ours = _NotOfOurs()
+_not_of_ours = _RequestLogFilter()
 
 
 @contextmanager
