@@ -6,6 +6,7 @@ import ast
 import functools
 import graphlib
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ PAGE = ROOT / "docs" / "architecture.md"
 FOLDERS = ("listener", "facets", "files", "graph", "page", "store", "transport", "command")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if "launch" not in path.parts)
 LONGEST_FUNCTION = 60
+# Each command defines the first two, each program the last one.
+SHARED_NAMES = {"add_to", "run", "main"}
 
 
 def name_of(path: Path) -> str:
@@ -162,3 +165,15 @@ def test_no_module_is_named_after_nothing() -> None:
     vague = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 
     assert [name_of(path) for path in MODULES if path.stem in vague] == []
+
+
+def test_each_class_and_each_function_has_its_name_alone() -> None:
+    """A word that means two things has to be looked up each time."""
+    names = [
+        node.name
+        for path in MODULES
+        for node in tree_of(path).body
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_")
+    ]
+
+    assert sorted(name for name, count in Counter(names).items() if count > 1 and name not in SHARED_NAMES) == []
