@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.facets.report import Lineage, Names, kind_of
+from openlineage_pyspark.facets.report import Lineage, ShortNames, kind_text
 from openlineage_pyspark.listener.static import lineage
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def assert_lineage(
         columns: all columns of the output, each with all of its sources, as `table.column`. Without a kind, only the
             columns that go into its value count. If one source of a column has a kind, as in
             `"default.orders.amount AGGREGATION"`, all sources of the column need one, and what decides about the value
-            counts too; `(masked)` stands behind the kind of what can't be read back. Columns of one name count as one.
+            counts too; `(masked)` follows the kind of what can't be read back. Columns of one name count as one.
         rows: the columns that decide about all rows, each with or without its kind; None to leave them out.
         spark: the session of a statement; by default the active one.
 
@@ -137,16 +137,16 @@ def _active_session() -> SparkSession:
     return session
 
 
-def _names(found: Lineage) -> Names:
-    return Names.of_datasets([*found.inputs, *(dataset for dataset, _ in found.outputs if dataset is not None)])
+def _names(found: Lineage) -> ShortNames:
+    return ShortNames.of_datasets([*found.inputs, *(dataset for dataset, _ in found.outputs if dataset is not None)])
 
 
-def _sources(edges: Iterable[Edge], names: Names, *, kinds: bool, all_types: bool) -> list[str]:
+def _sources(edges: Iterable[Edge], names: ShortNames, *, kinds: bool, all_types: bool) -> list[str]:
     """Return the sources as a test writes them, sorted."""
     sources: set[str] = set()
     for edge in edges:
         told = [t for t in edge.transformations if kinds or all_types or t.type == _DIRECT]
-        words = [f" {kind_of(t.subtype, masked=t.masking)}" if kinds else "" for t in told]
+        words = [f" {kind_text(t.subtype, masked=t.masking)}" if kinds else "" for t in told]
         sources |= {f"{names.of(edge.dataset)}.{edge.field}{word}" for word in words}
     return sorted(sources)
 

@@ -1,9 +1,9 @@
 """
 Compare the Java listener (openlineage-spark) with this one on the same statements and the same Spark, in separate runs.
 
-For each statement, it counts in the events of either: how many runs there are, how many of them are sound (one START,
-one COMPLETE, FAIL or ABORT), in what state they end, and how many of the true edges from source column to output column
-are there. All events of a statement count together, no matter which run they belong to.
+For each statement, it counts the runs in the events of either, and the sound ones among them (one START, and one
+COMPLETE, FAIL or ABORT). It notes in what state they end, and how many of the true edges from source column to output
+column are there. All events of a statement count together, no matter which run they belong to.
 
 The Java listener's jar comes from Maven Central, through Spark's own `--packages`.
 """

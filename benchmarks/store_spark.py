@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from openlineage_pyspark.store.spark.ingest import EventOrigin, take_once
-from openlineage_pyspark.store.spark.session import session_of
+from openlineage_pyspark.store.spark.session import active_or_new_session
 from openlineage_pyspark.store.spark.sql import Format
 from openlineage_pyspark.store.spark.tables import SparkTables
 
@@ -74,7 +74,7 @@ def main() -> None:
             "spark.sql.catalogImplementation": "in-memory",
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
         }
-        session = session_of(conf)
+        session = active_or_new_session(conf)
         session.sparkContext.setLogLevel("ERROR")
         results = []
         for number, size in enumerate([min(options.sizes), *options.sizes]):

@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-Runs = Sequence[Mapping[str, Any]]
+Measurements = Sequence[Mapping[str, Any]]
 
 _ROWS = (
     ("user's statements, s", "statement seconds"),
@@ -25,7 +25,7 @@ _ROWS = (
 _LEAST = 0.05
 
 
-def ratio(runs: Runs, figure: str) -> float:
+def ratio(runs: Measurements, figure: str) -> float:
     """
     Return the listener's factor: the median, over the pairs, of the figure with it divided by the figure without it.
 
@@ -40,7 +40,7 @@ def ratio(runs: Runs, figure: str) -> float:
     return median(found)
 
 
-def noise(runs: Runs, figure: str) -> float | None:
+def noise(runs: Measurements, figure: str) -> float | None:
     """
     Return how far two neighbours of the same kind are apart, in the median, as a fraction of the figure.
 
@@ -55,7 +55,7 @@ def noise(runs: Runs, figure: str) -> float | None:
     return median(apart) if apart else None
 
 
-def table(measured: Mapping[str, Runs]) -> str:
+def table(measured: Mapping[str, Measurements]) -> str:
     """
     Return all workloads as a Markdown table.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-Statement = tuple[str, Callable[[], Any]]
+NamedAction = tuple[str, Callable[[], Any]]
 
 _TWICE = 2
 _SMALL_WRITES = 200
@@ -50,7 +50,7 @@ class Workload:
 
     about: str
     prepare: Callable[[Scene], None]
-    statements: Callable[[Scene], Iterator[Statement]]
+    statements: Callable[[Scene], Iterator[NamedAction]]
     plans: Callable[[Scene], Iterable[tuple[str, str]]]
 
 
@@ -76,7 +76,7 @@ def _prepare_tpcds(scene: Scene) -> None:
     scene.spark.sql("USE tpcds")
 
 
-def _tpcds_statements(scene: Scene) -> Iterator[Statement]:
+def _tpcds_statements(scene: Scene) -> Iterator[NamedAction]:
     for name, sql in _tpcds(scene):
         yield name, partial(scene.spark.sql, sql)
 
@@ -142,7 +142,7 @@ def _build_and_write(make: Callable[[Scene], Any], scene: Scene, target: str) ->
 def _of_frames(about: str, prepare: Callable[[Scene], None], make: Callable[[Scene], Any], times: int) -> Workload:
     """Return a workload that builds a DataFrame and writes it, several times over."""
 
-    def statements(scene: Scene) -> Iterator[Statement]:
+    def statements(scene: Scene) -> Iterator[NamedAction]:
         for at in range(times):
             target = str(scene.folder / f"out{at}")
             yield f"write {at}", partial(_build_and_write, make, scene, target)

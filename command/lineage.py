@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.store_option import pairs
-from openlineage_pyspark.command.view import opened_from, reason_of
+from openlineage_pyspark.command.view import file_reason_of, opened_from
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.report import QUERY
 from openlineage_pyspark.files import cache
-from openlineage_pyspark.files.compare import compared, name_of, state_of
+from openlineage_pyspark.files.compare import compared, lineage_state_of, name_of
 from openlineage_pyspark.files.declared import DeclaredTable
 from openlineage_pyspark.files.errors import FilesError
 from openlineage_pyspark.files.revisions import scripts_at, scripts_now
 from openlineage_pyspark.files.scripts import Problem, StatementLineage, answers_of, lineage_of_answers
 from openlineage_pyspark.graph.difference import difference
-from openlineage_pyspark.graph.joined import Part, joined
+from openlineage_pyspark.graph.joined import StatementGraph, join_statements
 from openlineage_pyspark.graph.model import JobNode, node_id
-from openlineage_pyspark.page.formats import text_of as text_of_graph
+from openlineage_pyspark.page.formats import text_of_graph
 from openlineage_pyspark.page.html import page_of
-from openlineage_pyspark.store.diff import code_of, markdown_of, text_of
+from openlineage_pyspark.store.diff import code_of, markdown_of_diff, text_of_diff
 from openlineage_pyspark.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
         if base is not None:
             return _diff(found, lineage_of_answers(_answers(base, tables, options), tables), options)
     except (FilesError, StoreError, OSError, EOFError, zlib.error) as problem:
-        complain(reason_of(problem))
+        complain(file_reason_of(problem))
         return _WRONG
     sys.stdout.write(_WRITERS[options.format](found))
     return _told(found)
@@ -105,7 +105,7 @@ def _base(options: argparse.Namespace) -> list[Script]:
 
 def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage], options: argparse.Namespace) -> int:
     """Show what changed since a revision of git."""
-    states = state_of(earlier), state_of(found)
+    states = lineage_state_of(earlier), lineage_state_of(found)
     paths = [options.store] if options.store is not None else options.catalog
     if paths:
         problems: list[str] = []
@@ -121,7 +121,7 @@ def _diff(found: Sequence[StatementLineage], earlier: Sequence[StatementLineage]
     elif options.format in _PICTURES:
         sys.stdout.write(_drawn_diff(earlier, found, options.format))
     else:
-        sys.stdout.write(markdown_of(diff) if options.format == "markdown" else text_of(diff))
+        sys.stdout.write(markdown_of_diff(diff) if options.format == "markdown" else text_of_diff(diff))
         if problems_now and options.format == "markdown":
             sys.stdout.write(_markdown_problems(problems_now))
     return _DOWNSTREAM if not _told(found) and diff.downstream else _told_already(found)
@@ -147,10 +147,10 @@ def _answers(
     if options.cache is None:
         return answers_of(scripts, tables, conf)
     key = cache.key_of(scripts, tables, conf)
-    kept = cache.read(options.cache, key)
+    kept = cache.read_answers(options.cache, key)
     if kept is None:
         kept = answers_of(scripts, tables, conf)
-        cache.write(options.cache, key, kept)
+        cache.keep_answers(options.cache, key, kept)
     return kept
 
 
@@ -252,7 +252,7 @@ def _graph(found: Sequence[StatementLineage], *, by_file: bool = False) -> Graph
         found: the statements.
         by_file: whether a file is one job, which stays the same when its lines move; else each statement is one.
     """
-    parts = []
+    statements = []
     places = Counter((each.statement.file, each.statement.line) for each in found if each.lineage is not None)
     for each in found:
         if each.lineage is not None:
@@ -262,8 +262,8 @@ def _graph(found: Sequence[StatementLineage], *, by_file: bool = False) -> Graph
             job = JobNode("", at.file) if by_file else JobNode("", place, kind="SQL", sql=at.text)
             outputs = (dataset.identifier if dataset is not None else _QUERY for dataset, _ in each.lineage.outputs)
             reads, writes = map(_ids, ((dataset.identifier for dataset in each.lineage.inputs), outputs))
-            parts.append(Part(job, each.lineage.graph(), reads, writes))
-    return joined(parts)
+            statements.append(StatementGraph(job, each.lineage.graph(), reads, writes))
+    return join_statements(statements)
 
 
 def _ids(datasets: Iterable[Identifier]) -> tuple[str, ...]:

@@ -116,7 +116,7 @@ class Screen:
         return [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]
 
     def _free(self, columns: Sequence[TableColumn], indent: int) -> int:
-        """Return how many signs the cells of a row may have in all."""
+        """Return how many characters the cells of a row may have in all."""
         return self.console.width - indent - _GAP * (len(columns) - 1)
 
     def _widths(self, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], indent: int) -> list[int]:
@@ -177,7 +177,7 @@ def printable(text: str) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Return a text as lines: broken between words, and within a word that is too long after a sign such as `/`."""
+    """Return a text as lines: broken between words, and in a word that is too long after a character such as `/`."""
     lines = [""]
     for word in text.split(" "):
         for place, piece in enumerate([word] if cell_len(word) <= width else _pieces(word, width)):

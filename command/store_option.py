@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import complain
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
-from openlineage_pyspark.store.spark.session import session_of
+from openlineage_pyspark.store.spark.session import active_or_new_session
 from openlineage_pyspark.store.spark.tables import is_in_session_catalog, is_schema_name
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def session_for(name: str, options: argparse.Namespace) -> SparkSession:
     conf = pairs(options.conf)
     if options.packages:
         conf["spark.jars.packages"] = options.packages
-    return session_of(conf, is_session_catalog=is_in_session_catalog(name))
+    return active_or_new_session(conf, is_session_catalog=is_in_session_catalog(name))
 
 
 def pairs(texts: Iterable[str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.command.store_option import VARIABLE, is_store_file, refuse_missing_file, refuse_stores
 from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, JobNode
-from openlineage_pyspark.page.formats import text_of
+from openlineage_pyspark.page.formats import text_of_graph
 from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
@@ -90,10 +90,10 @@ def run(options: argparse.Namespace) -> int:
             _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
         page = options.format == "html"
-        text = page_of(graph, before=before, around=options.around) if page else text_of(graph, options.format)
+        text = page_of(graph, before=before, around=options.around) if page else text_of_graph(graph, options.format)
         _write(text, graph, output, opens=options.open)
     except (StoreError, OSError, EOFError, zlib.error) as problem:
-        complain(reason_of(problem))
+        complain(file_reason_of(problem))
         return _WRONG
     for problem_of_line in problems:
         complain(problem_of_line)
@@ -207,7 +207,7 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
             yield store
 
 
-def reason_of(problem: Exception) -> str:
+def file_reason_of(problem: Exception) -> str:
     """Return why files can't be read, as a sentence: an error of the operating system names only a number."""
     if isinstance(problem, OSError) and problem.filename is not None:
         return f"{problem.filename} can't be read: {problem.strerror}"

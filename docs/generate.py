@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport import Transport
 
 COMMAND = "python docs/generate.py --write"
-"""The command that writes the documents anew, in the root of the repository."""
+"""The command that rewrites the documents, in the root of the repository."""
 
 _REFERENCE = "docs/operators.md"
 _TRANSPORTS = "docs/transports.md"
@@ -170,7 +170,7 @@ def _groups(transport: type[Transport]) -> str:
 
 def sentence(rule: Callable[..., Any]) -> str:
     """
-    What a rule says of itself: its docstring.
+    Return what a rule says of itself: its docstring.
 
     Raises:
         ValueError: it is not one sentence.
@@ -306,7 +306,7 @@ def _yaml_group(group: list[_Line]) -> list[str]:
 
 
 def _yaml_line(depth: int, text: str, *, active: bool, outer: bool) -> str:
-    """Indent a line; one that is not active stands behind a `# ` at the level of its group."""
+    """Indent a line; one that is not active follows a `# ` at the level of its group."""
     if active:
         return "  " * depth + text
     level = min(depth, int(outer))

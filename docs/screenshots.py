@@ -21,7 +21,7 @@ import attrs
 import requests
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import lineage_of
-from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.answers import Store
@@ -116,7 +116,7 @@ class Shot:
         browser.save_screenshot(str(target))
 
 
-def graph_of(told: list[dict[str, Any]]) -> Graph:
+def graph_of_events(told: list[dict[str, Any]]) -> Graph:
     """Return the graph of events."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "lineage.db")
@@ -138,8 +138,8 @@ def pictures(events: Path) -> dict[str, Shot]:
     Args:
         events: the events of the demo.
     """
-    demo = page_of(graph_of(events_of(events)))
-    first, second = graph_of(shop()), graph_of([*shop(), *later()])
+    demo = page_of(graph_of_events(events_of(events)))
+    first, second = graph_of_events(shop()), graph_of_events([*shop(), *later()])
     return {
         "demo": Shot(demo, f"#focus={_DELAY}&lit={_DELAY}&depth=all"),
         "tables": Shot(demo, "#level=tables&lit=default.daily_operations.worst_delay", dark=True),
@@ -164,7 +164,7 @@ def beside_marquez(url: str, events: Path) -> dict[str, Shot]:
     told = events_of(events)
     for event in told:
         requests.post(f"{url}/api/v1/lineage", json=event, timeout=60).raise_for_status()
-    graph = graph_of(told)
+    graph = graph_of_events(told)
 
     def ask(path: str, **query: Any) -> Any:
         answer = requests.get(f"{url}/api/v1/{path}", params=query, timeout=60)
@@ -186,7 +186,7 @@ def beside_marquez(url: str, events: Path) -> dict[str, Shot]:
 def statement() -> Graph:
     """Return the graph of a statement with a CTE and a function of Python, from its recorded plan."""
     plan = decode_plan(recorded_plans.read("4.3", "graph")["cte-grouped-function"])
-    return lineage_of(lineage_of_plan(plan, session_of(plan, None), paths=True), plan).graph()
+    return lineage_of(lineage_of_plan(plan, session_settings_of(plan, None), paths=True), plan).graph()
 
 
 def notebook() -> str:

@@ -21,7 +21,7 @@ from openlineage_pyspark.graph.model import (
     GraphWarning,
     OperatorNode,
     column_id,
-    kind_of,
+    edge_kind_of,
     node_id,
     preferred,
     sure,
@@ -47,7 +47,7 @@ _NOT_READ = {
 }
 
 
-def graph_of(
+def graph_of_plan(
     inputs: Sequence[Dataset],
     outputs: Outputs,
     gaps: Iterable[Gap],
@@ -80,7 +80,7 @@ def graph_of(
     return ShownGraph((*datasets.values(), *columns.values(), *operators), edges, tuple(warnings))
 
 
-def operators_of(plan: Plan) -> tuple[OperatorNode, ...]:
+def operators_of_plan(plan: Plan) -> tuple[OperatorNode, ...]:
     """Return the operators of a plan; those whose rows are a view, a subquery or a CTE of the statement say so."""
     defined = {at.children[0] for at in plan.operators if at.class_name == CTE_DEFINITION and at.children}
     held = {
@@ -172,7 +172,7 @@ def _made(edge: Edge, target: str) -> Iterator[GraphEdge]:
         yield GraphEdge(
             column_id(_id(edge.dataset), edge.field),
             target,
-            kind_of(each.type, each.subtype, certainty),
+            edge_kind_of(each.type, each.subtype, certainty),
             sure(certainty, steps),
             each.type,
             each.subtype,

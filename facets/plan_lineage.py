@@ -34,7 +34,7 @@ from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer
-from openlineage_pyspark.facets.trace.expressions import Code, called_code
+from openlineage_pyspark.facets.trace.expressions import OpaqueCode, called_code
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Sources, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name, readable_names
@@ -99,7 +99,7 @@ class PlanLineage:
 
 
 @attrs.frozen
-class Memory:
+class EarlierPlans:
     """
     The results of earlier plans whose exprIds later plans read, such as checkpoints and micro-batches.
 
@@ -119,7 +119,7 @@ class Memory:
 def lineage_of_plan(
     plan: Plan,
     session: Session,
-    memory: Memory | None = None,
+    memory: EarlierPlans | None = None,
     *,
     is_command: bool = False,
     paths: bool = False,
@@ -140,12 +140,12 @@ def lineage_of_plan(
     Returns:
         The lineage; `gaps` names everything without a rule, and what was assumed instead.
     """
-    analysis = _Analysis(plan, session, memory or Memory(), paths=paths, composed=composed)
+    analysis = _Analysis(plan, session, memory or EarlierPlans(), paths=paths, composed=composed)
     return analysis.plan_lineage(is_command=is_command)
 
 
 class _Analysis:
-    def __init__(self, plan: Plan, session: Session, memory: Memory, *, paths: bool, composed: bool) -> None:
+    def __init__(self, plan: Plan, session: Session, memory: EarlierPlans, *, paths: bool, composed: bool) -> None:
         self.plan = plan
         self.paths = paths
         self.session = session
@@ -169,7 +169,7 @@ class _Analysis:
     def plan_lineage(self, *, is_command: bool) -> PlanLineage:
         plan = self.plan
         sinks = registry.sinks(plan) or ((plan.root,) if is_command else ())
-        found = [trimmed(registry.write(plan, plan.operators[at], self.session), self.session) for at in sinks]
+        found = [trimmed(registry.write_of(plan, plan.operators[at], self.session), self.session) for at in sinks]
         written = [
             (at, each)
             for at, write in zip(sinks, found, strict=True)
@@ -229,17 +229,17 @@ class _Analysis:
 
     def _code(self, reached: list[int]) -> dict[str, int]:
         """Return how often the plan has each kind of code that can't be read, as metrics name the kinds."""
-        found: Counter[Code] = Counter()
+        found: Counter[OpaqueCode] = Counter()
         for at in reached:
             kind = self.trace.lineage_of(at).code
             if kind is None and at in self._unread_sources:
-                kind = Code.RDD if self.plan.operators[at].class_name == LOGICAL_RDD else Code.SOURCE
+                kind = OpaqueCode.RDD if self.plan.operators[at].class_name == LOGICAL_RDD else OpaqueCode.SOURCE
             if kind is not None:
                 found[kind] += 1
         for expression in self.plan.expressions:
             if (called := called_code(expression)) is not None:
                 found[called] += 1
-        return {kind.value: found[kind] for kind in Code if found[kind]}
+        return {kind.value: found[kind] for kind in OpaqueCode if found[kind]}
 
     def _streamed(self, query: int) -> tuple[tuple[Identifier, ...], ...]:
         """Return the datasets of each leaf of a micro-batch's query that is a stream, in the order of the query."""
@@ -415,7 +415,7 @@ class _Analysis:
                 what = _namesake("a source", SOURCES.namesake(operator.class_name)) or "a source without a resolver"
                 self._remark(operator, f"{what}: what it reads is not known")
                 for name, error in plugins.BROKEN.items():
-                    said = f"an entry point of {plugins.GROUP} that could not be loaded ({error}, see the log)"
+                    said = f"an entry point of {plugins.SOURCES_GROUP} that could not be loaded ({error}, see the log)"
                     self.remarks[Gap(name, f"{said}: what its sources read is not known")] = None
             found = NO_DATASETS
         if found.opaque:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.lineage_graph import graph_of, operators_of
+from openlineage_pyspark.facets.lineage_graph import graph_of_plan, operators_of_plan
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge
 from openlineage_pyspark.facets.model.plan import Plan
@@ -142,8 +142,8 @@ class Lineage:
 
     def graph(self) -> Graph:
         """Return the lineage as a graph: datasets, columns and the plan's operators, and the edges between columns."""
-        names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
-        return graph_of(self.inputs, self.outputs, self.gaps, self.operators, names.of)
+        names = ShortNames.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
+        return graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of)
 
     def to_text(self, format: str) -> str:  # noqa: A002 (the word of the command line)
         """
@@ -155,12 +155,12 @@ class Lineage:
         Raises:
             ValueError: the format is none of these.
         """
-        from openlineage_pyspark.page.formats import text_of
+        from openlineage_pyspark.page.formats import text_of_graph
 
-        return text_of(self.graph(), format)
+        return text_of_graph(self.graph(), format)
 
     def __str__(self) -> str:
-        names = Names.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
+        names = ShortNames.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
         lines = [names.remark(namespace) for namespace in names.used(self._identifiers())]
         for dataset, lineage in self.outputs:
             title = names.of(dataset.identifier) if dataset is not None else QUERY
@@ -188,7 +188,7 @@ class Lineage:
         yield from (dataset.identifier for dataset in self.inputs)
 
 
-class Names:
+class ShortNames:
     """
     Short names for datasets, as people know them.
 
@@ -209,7 +209,7 @@ class Names:
         self._bases = {namespace: os.path.commonpath(found) for namespace, found in directories.items()}
 
     @classmethod
-    def of_datasets(cls, datasets: Iterable[Dataset]) -> Names:
+    def of_datasets(cls, datasets: Iterable[Dataset]) -> ShortNames:
         """Return the names for some datasets."""
         tables: dict[Identifier, str | None] = {}
         for dataset in datasets:
@@ -251,7 +251,9 @@ def html_of(lineage: Lineage, graph: Graph, title: str = "") -> str:
         graph: its own graph, or one that says more.
         title: a sentence above it; empty for none.
     """
-    names = Names.of_datasets([*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)])
+    names = ShortNames.of_datasets(
+        [*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)]
+    )
     tables = [
         FigureTable(
             (*HEADINGS, "expression"),
@@ -281,7 +283,7 @@ def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
         outputs = ((None, plan_lineage.columns),)
     if plan is None:
         return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps)
-    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan), operators_of(plan))
+    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan), operators_of_plan(plan))
 
 
 def plan_text(plan: Plan) -> str:
@@ -308,7 +310,7 @@ def _line_of(plan: Plan, at: int) -> str:
     return f"{operator.name}#{at} [{', '.join(column.name for column in operator.output)}]"
 
 
-def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, str]]:
+def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, str, str]]:
     """
     Yield the rows of the table of an output: a column, where it comes from, and how; a repeated column is left out.
 
@@ -321,7 +323,7 @@ def rows_of(lineage: ColumnLineage, names: Names) -> Iterator[tuple[str, str, st
         if not edges:
             yield column, "-", NO_SOURCE
         for place, edge in enumerate(edges):
-            kinds = dict.fromkeys(kind_of(t.subtype, masked=t.masking) for t in edge.transformations)
+            kinds = dict.fromkeys(kind_text(t.subtype, masked=t.masking) for t in edge.transformations)
             if edge.certainty is not Certainty.EXACT:
                 kinds[edge.certainty.word] = None
             expressions = (t.description for t in edge.transformations if t.subtype != _IDENTITY)
@@ -342,7 +344,7 @@ def reads_lines(views: Iterable[str], others: Iterable[str]) -> list[str]:
     return [*lines, *([f"reads {', '.join(rest)}"] if rest else [])]
 
 
-def _reads(lineage: Lineage, output: Dataset | None, names: Names) -> list[str]:
+def _reads(lineage: Lineage, output: Dataset | None, names: ShortNames) -> list[str]:
     """Return the lines that name what an output is made from without an edge."""
     used = {edge.dataset for _, columns in lineage.outputs for edge in columns.edges}
     used |= {output.identifier} if output is not None else set()
@@ -351,7 +353,7 @@ def _reads(lineage: Lineage, output: Dataset | None, names: Names) -> list[str]:
     return reads_lines(map(names.of, views), map(names.of, others))
 
 
-def kind_of(subtype: str, *, masked: bool) -> str:
+def kind_text(subtype: str, *, masked: bool) -> str:
     """Return the text for a kind of transformation, such as `AGGREGATION (masked)`."""
     return f"{subtype} (masked)" if masked else subtype
 
@@ -361,7 +363,7 @@ def how(kinds: Iterable[str], expression: str) -> str:
     return f"{', '.join(kinds) or '-'}  {' '.join(expression.split())}".rstrip()
 
 
-def _lines(lineage: ColumnLineage, names: Names) -> list[str]:
+def _lines(lineage: ColumnLineage, names: ShortNames) -> list[str]:
     """Return the table of an output. Nothing is cut: the text may go into a file, and the longest cells stand last."""
     rows = [HEADINGS, *rows_of(lineage, names)]
     if len(rows) == 1:

@@ -106,7 +106,7 @@ def dotted(text: str, begin: int = 0) -> tuple[str, ...]:
 
     Args:
         text: the text.
-        begin: where the name begins in it, perhaps behind spaces.
+        begin: where the name begins in it, perhaps after spaces.
     """
     parts: list[str] = []
     wanted = True
@@ -122,7 +122,7 @@ def dotted(text: str, begin: int = 0) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def quoted(value: str) -> str:
+def string_literal(value: str) -> str:
     """Return a value as a SQL string literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 

@@ -30,7 +30,7 @@ from openlineage_pyspark.facets.report import Lineage
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.datasets.foreign_sql import Sources
+    from openlineage_pyspark.facets.datasets.foreign_sql import SourceColumns
 
 TEXT = "the statement's text"
 """What a gap is about if the lineage was taken from the text."""
@@ -42,7 +42,7 @@ _NO_QUOTES = re.compile(r"\w+")
 # Before the word TABLE: what a query follows, and what the table follows that is filled.
 _BEFORE_QUERY = frozenset({"", "(", ")", "AS", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS"})
 _BEFORE_TARGET = frozenset({"INTO", "OVERWRITE", ",", "("})
-# How a statement that writes begins -> the words behind which its target is named.
+# How a statement that writes begins -> the words after which its target is named.
 _WRITING = {
     "CREATE": frozenset({"TABLE", "VIEW"}),
     "REPLACE": frozenset({"TABLE"}),
@@ -70,7 +70,7 @@ class TextLineage:
 
     target: str
     tables: tuple[str, ...]
-    columns: tuple[tuple[str, Sources | None], ...] = ()
+    columns: tuple[tuple[str, SourceColumns | None], ...] = ()
     whole: bool = False
     by_position: bool = False
     given: frozenset[str] = frozenset()
@@ -167,7 +167,7 @@ def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default")
         database: the current database in it.
     """
     parts = dotted(name) or (name,)
-    if is_path(parts):
+    if is_format_and_path(parts):
         return Dataset(location(parts[1]), file_format=parts[0].lower())
     if len(parts) < 3:
         parts = (*(catalog, *database.split("."))[: 3 - len(parts)], *parts)
@@ -175,7 +175,7 @@ def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default")
     return named_table(tuple(part.lower() for part in parts) if parts[0].lower() == _CATALOG else parts)
 
 
-def is_path(parts: tuple[str, ...]) -> bool:
+def is_format_and_path(parts: tuple[str, ...]) -> bool:
     """Return whether the parts of a name are a format and a path, as in ``parquet.`/lake/orders` ``."""
     return len(parts) == 2 and is_absolute(parts[1])
 
@@ -258,7 +258,7 @@ class _Named:
         edges = (edge for columns in views for edge in columns.dataset)
         return _merged((edge.dataset, edge.field, each) for edge in edges for each in edge.transformations)
 
-    def edges(self, sources: Sources) -> tuple[Edge, ...] | None:
+    def edges(self, sources: SourceColumns) -> tuple[Edge, ...] | None:
         """Return the edges from some sources; None if one is not there."""
         found: list[tuple[Identifier, str, Transformation]] = []
         for (table, column), same in sources.items():
@@ -312,7 +312,7 @@ def _column_of(view: Lineage, name: str) -> tuple[Edge, ...] | None:
     return next((column.edges for column in columns if column.name.lower() == name.lower()), None)
 
 
-def _placed(told: TextLineage, target: Dataset | None) -> tuple[tuple[str, Sources | None], ...] | None:
+def _placed(told: TextLineage, target: Dataset | None) -> tuple[tuple[str, SourceColumns | None], ...] | None:
     """Return the columns under the names that they have in the target; None if these are not known."""
     if not told.by_position or target is None:
         return told.columns
@@ -361,7 +361,7 @@ def _read(tree: Any) -> TextLineage | None:
     return TextLineage(written, tables, tuple(plain), whole, by_position, given)
 
 
-def _spelled(sources: Sources | None, names: Mapping[str, str]) -> Sources | None:
+def _spelled(sources: SourceColumns | None, names: Mapping[str, str]) -> SourceColumns | None:
     """Return sources with the names of tables as they are spelled."""
     return sources and {(names.get(table, table), column): same for (table, column), same in sources.items()}
 

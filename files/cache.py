@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.files.scripts import StatementAnswer
 from openlineage_pyspark.files.session import Analyzed
-from openlineage_pyspark.files.statements import Statement
+from openlineage_pyspark.files.statements import ScriptStatement
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.listener.static import EncodedQuery
 
@@ -36,7 +36,7 @@ def key_of(scripts: Sequence[Script], tables: Sequence[DeclaredTable], conf: Map
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def read(folder: Path, key: str) -> tuple[StatementAnswer, ...] | None:
+def read_answers(folder: Path, key: str) -> tuple[StatementAnswer, ...] | None:
     """Return what is kept under a key; None if there is nothing, or it can't be read."""
     try:
         document = json.loads((folder / f"{key}{_ENDING}").read_text(encoding="utf-8"))
@@ -45,7 +45,7 @@ def read(folder: Path, key: str) -> tuple[StatementAnswer, ...] | None:
         return None
 
 
-def write(folder: Path, key: str, answers: Sequence[StatementAnswer]) -> None:
+def keep_answers(folder: Path, key: str, answers: Sequence[StatementAnswer]) -> None:
     """
     Keep answers under a key, and drop the oldest ones of earlier keys.
 
@@ -88,4 +88,4 @@ def _answer(document: Mapping[str, Any]) -> StatementAnswer:
         document["database"],
         {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
     )
-    return StatementAnswer(Statement(**document["statement"]), analyzed, document["isDdl"])
+    return StatementAnswer(ScriptStatement(**document["statement"]), analyzed, document["isDdl"])

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from openlineage_pyspark.files.scripts import StatementLineage
     from openlineage_pyspark.store.answers import Store
 
-Column = tuple[str, str]
+ColumnName = tuple[str, str]
 """A dataset's name and a column; the column is empty for all rows."""
 
 
-def state_of(found: Iterable[StatementLineage]) -> LineageState:
+def lineage_state_of(found: Iterable[StatementLineage]) -> LineageState:
     """Return the columns that scripts write, and the edges that lead to them, by the names of the datasets."""
-    columns: dict[Column, str] = {}
-    edges: dict[tuple[Column, Column], set[str]] = {}
+    columns: dict[ColumnName, str] = {}
+    edges: dict[tuple[ColumnName, ColumnName], set[str]] = {}
     tables: dict[tuple[str, str], str] = {}
     queries: Counter[str] = Counter()
     for each in found:
@@ -90,10 +90,10 @@ def _types(fields: Iterable[Field], above: str = "") -> Iterable[tuple[str, str]
             yield from _types(field.fields, f"{above}{field.name}.")
 
 
-def _reached(starts: Iterable[Column], states: Iterable[LineageState]) -> dict[Column, int]:
+def _reached(starts: Iterable[ColumnName], states: Iterable[LineageState]) -> dict[ColumnName, int]:
     """Return what the scripts make from some columns -> how many statements lie between. All rows mean each column."""
-    below: dict[Column, set[Column]] = {}
-    columns: dict[str, set[Column]] = {}
+    below: dict[ColumnName, set[ColumnName]] = {}
+    columns: dict[str, set[ColumnName]] = {}
     for state in states:
         for source, target in state.edges:
             below.setdefault(source, set()).add(target)
@@ -101,7 +101,7 @@ def _reached(starts: Iterable[Column], states: Iterable[LineageState]) -> dict[C
         for source_table, target_table in state.tables:
             below.setdefault((source_table, ""), set()).add((target_table, ""))
     started = set(starts)
-    depths: dict[Column, int] = {}
+    depths: dict[ColumnName, int] = {}
     pending = deque((place, 0) for place in sorted(started))
     while pending:
         place, depth = pending.popleft()

@@ -38,12 +38,12 @@ class DeclaredTable:
     @property
     def ddl(self) -> str:
         """Return the columns as DDL has them between its parentheses."""
-        return ", ".join(f"{quoted(name)} {type_}" for name, type_ in self.columns)
+        return ", ".join(f"{in_backticks(name)} {type_}" for name, type_ in self.columns)
 
     @property
     def key(self) -> Parts:
         """Return its name in lower case: Spark tells no tables apart by case."""
-        return key_of(self.parts)
+        return name_key(self.parts)
 
     def with_column(self, added: tuple[str, str], behind: str | None = None) -> DeclaredTable:
         """
@@ -51,7 +51,7 @@ class DeclaredTable:
 
         Args:
             added: the column, with its type.
-            behind: the column behind which it stands; empty for the first place, None for the last one.
+            behind: the column after which it stands; empty for the first place, None for the last one.
         """
         names = [name.lower() for name, _ in self.columns]
         at = len(names) if behind is None else names.index(behind.lower()) + 1 if behind.lower() in names else 0
@@ -94,16 +94,16 @@ class DeclaredTables:
 
     def drop(self, parts: Parts) -> None:
         """Forget a table."""
-        if self._tables.pop(key_of(parts), None) is not None:
-            self._ends[parts[-1].lower()].remove(key_of(parts))
+        if self._tables.pop(name_key(parts), None) is not None:
+            self._ends[parts[-1].lower()].remove(name_key(parts))
 
     def get(self, parts: Parts) -> DeclaredTable | None:
         """
         Return the table that a whole name means; None if there is none.
 
-        The name in a store may have fewer parts: one such table is meant if no other ends so.
+        The name in a store may have fewer parts: one such table is meant if no other has this end.
         """
-        key = key_of(parts)
+        key = name_key(parts)
         if key in self._tables:
             return self._tables[key]
         ends = [each for each in self._ends.get(key[-1], ()) if key[-len(each) :] == each and len(each) < len(key)]
@@ -112,11 +112,11 @@ class DeclaredTables:
         return self._tables[found[0]] if len(found) == 1 else None
 
 
-def key_of(parts: Parts) -> Parts:
+def name_key(parts: Parts) -> Parts:
     """Return a name in lower case."""
     return tuple(part.lower() for part in parts)
 
 
-def quoted(name: str) -> str:
+def in_backticks(name: str) -> str:
     """Return a name in backticks."""
     return f"`{name.replace('`', '``')}`"

@@ -44,7 +44,7 @@ def _created(head: str) -> str:
 
 
 def _end_of_name(text: str) -> int | None:
-    """Return the place behind the table's name; None if there is none."""
+    """Return the place after the table's name; None if there is none."""
     at, begun, named, dot = 0, False, None, False
     for token in tokens(text):
         kind, end = token.kind, at + len(token.text)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
-from openlineage_pyspark.facets.statement_text import is_path, lineage_of_text, read_statement, unknown_table
+from openlineage_pyspark.facets.statement_text import is_format_and_path, lineage_of_text, read_statement, unknown_table
 from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables
 from openlineage_pyspark.files.session import Analyzed, ScriptSession, names_in, throw_away_session
-from openlineage_pyspark.files.statements import Statement, statements_of
+from openlineage_pyspark.files.statements import ScriptStatement, statements_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ class StatementAnswer:
         is_ddl: whether it stands in a file that only declares tables.
     """
 
-    statement: Statement
+    statement: ScriptStatement
     analyzed: Analyzed
     is_ddl: bool = False
 
@@ -100,7 +100,7 @@ class StatementLineage:
         problem: why Spark can't analyze it; None if it can. The lineage is then that of its text.
     """
 
-    statement: Statement
+    statement: ScriptStatement
     lineage: Lineage | None = None
     problem: Problem | None = None
 
@@ -144,7 +144,7 @@ def lineage_of_answers(
     return tuple(each for each in found if each.lineage is not None or each.problem is not None)
 
 
-def analyzed(session: ScriptSession, statement: Statement) -> Analyzed:
+def analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
     """Analyze a statement. If Spark refuses it, later ones still find the table that it would make."""
     found = session.analyze(statement.text, in_script=statement.in_script)
     if found.refusal is None:
@@ -169,7 +169,7 @@ def _told(answer: StatementAnswer, known: DeclaredTables) -> StatementLineage:
 
         def table(name: str) -> Lineage | None:
             query = told.tables.get(name)
-            return None if query is None else renamed(query.lineage(), lambda dataset: _known_as(dataset, known))
+            return None if query is None else with_names(query.lineage(), lambda dataset: _known_as(dataset, known))
 
         def unknown(name: str) -> Dataset:
             return _known_as(unknown_table(name, told.catalog, told.database), known)
@@ -180,18 +180,18 @@ def _told(answer: StatementAnswer, known: DeclaredTables) -> StatementLineage:
         return StatementLineage(statement, lineage, problem)
     if told.query is None or answer.is_ddl:
         return StatementLineage(statement)
-    lineage = renamed(told.query.lineage(), lambda dataset: _known_as(dataset, known))
+    lineage = with_names(told.query.lineage(), lambda dataset: _known_as(dataset, known))
     return StatementLineage(statement, lineage if lineage.outputs else None)
 
 
-def _problem(statement: Statement, told: Analyzed, refusal: Refusal) -> Problem:
+def _problem(statement: ScriptStatement, told: Analyzed, refusal: Refusal) -> Problem:
     has_place = told.kind != _NO_PLACE
     line, column = statement.place(*((refusal.line, refusal.column) if has_place else (None, None)))
     message = refusal.message
     if refusal.code == _UNKNOWN_TABLE:
         names = names_in(refusal.parameters.get("relationName", ""))
         message = f"the table {'.'.join(names)} is not known: no DDL, no earlier statement and no catalog declares it"
-        if is_path(names):
+        if is_format_and_path(names):
             message = f"the path {names[1]} is not opened: its columns must be declared, as those of a table"
     return Problem(statement.file, line, column, refusal.code, message)
 
@@ -213,7 +213,7 @@ def _known_as(dataset: Dataset, known: DeclaredTables) -> Dataset:
     return attrs.evolve(dataset, identifier=identifier, symlinks=(Symlink(catalog, label),), catalog=place)
 
 
-def renamed(lineage: Lineage, name: Callable[[Dataset], Dataset]) -> Lineage:
+def with_names(lineage: Lineage, name: Callable[[Dataset], Dataset]) -> Lineage:
     """Return a lineage with other names for its datasets."""
     every = [*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)]
     ids = {dataset.identifier: name(dataset).identifier for dataset in every}

@@ -26,7 +26,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
-from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, Parts, key_of, quoted
+from openlineage_pyspark.files.declared import (
+    SPARK_CATALOG,
+    DeclaredTable,
+    DeclaredTables,
+    Parts,
+    in_backticks,
+    name_key,
+)
 from openlineage_pyspark.files.errors import FilesError
 from openlineage_pyspark.files.headers import plainly_created
 from openlineage_pyspark.listener.errors import ProbeError
@@ -97,7 +104,7 @@ _CARRIED_OUT = frozenset(
         *("DropVariable", "CreateSQLFunctionCommand", "CreateUserDefinedFunction"),
     }
 )
-# Kinds that begin so have no lineage of columns, except those above that take it from a query.
+# Kinds that begin with these words have no lineage of columns, except those above that take it from a query.
 _WITHOUT_LINEAGE = tuple(
     "Add Alter Analyze Cache Clear Comment Create Describe Drop Explain List Noop Recover Refresh Rename Repair "
     "Replace Reset Set Show Truncate Uncache Unset".split()
@@ -239,19 +246,19 @@ class ScriptSession:
     def _know(self, parts: Parts) -> bool:
         """Declare a table to Spark, if it is known here and not yet there."""
         table = self._tables.get(parts)
-        if table is None or key_of(parts) in self._put:
+        if table is None or name_key(parts) in self._put:
             return False
         self._ensure(parts)
         schema = self._spark._jsparkSession.sessionState().sqlParser().parseTableSchema(table.ddl)
         self._call("put", parts[0], self._array(parts[1:-1]), parts[-1], schema, self._array(table.partitions))
-        self._put.add(key_of(parts))
+        self._put.add(name_key(parts))
         return True
 
     def _forget(self, parts: Parts) -> None:
         known = self._tables.get(parts)
         if known is not None:
             self._tables.drop(known.parts)
-        self._put.discard(key_of(parts))
+        self._put.discard(name_key(parts))
         self._call("drop", parts[0], self._array(parts[1:-1]), parts[-1])
 
     def _ensure(self, parts: Parts) -> None:
@@ -272,7 +279,7 @@ class ScriptSession:
         if not name or not name[0] or name[0].lower() in self._databases:
             return False
         self._databases.add(name[0].lower())
-        self._spark.sql(f"CREATE DATABASE IF NOT EXISTS {SPARK_CATALOG}.{quoted(name[0])}")
+        self._spark.sql(f"CREATE DATABASE IF NOT EXISTS {SPARK_CATALOG}.{in_backticks(name[0])}")
         return True
 
     def whole(self, names: Parts) -> Parts:
@@ -352,13 +359,15 @@ class ScriptSession:
         parts = self._name_of(parsed.child())
         self._ensure(parts)
         is_new = str(parsed.nodeName()) == "CreateView"
-        names = ", ".join(quoted(str(each._1())) for each in _each(parsed.userSpecifiedColumns())) if is_new else ""
+        names = (
+            ", ".join(in_backticks(str(each._1())) for each in _each(parsed.userSpecifiedColumns())) if is_new else ""
+        )
         query = str(parsed.originalText().get() if is_new else parsed.originalText())
         filled = f"SELECT * FROM ({query}) AS `view` ({names})" if names else query  # noqa: S608 (the user's own)
-        return f"CREATE TABLE {'.'.join(map(quoted, parts))} AS {filled}"
+        return f"CREATE TABLE {'.'.join(map(in_backticks, parts))} AS {filled}"
 
     def _create_like(self, text: str) -> None:
-        source = ".".join(map(quoted, names_after(text, "LIKE")))
+        source = ".".join(map(in_backticks, names_after(text, "LIKE")))
         query = f"TABLE {source}"
         plan = self._retried(lambda: analyzed_plan(self._spark, query))
         target = self.whole(names_after(text, "EXISTS") or names_after(text, "TABLE"))
@@ -366,13 +375,13 @@ class ScriptSession:
 
     def _create_view(self, text: str, kind: str, parsed: Any) -> None:
         if kind == _CACHES:
-            name = quoted(str(parsed.tempViewName()))
+            name = in_backticks(str(parsed.tempViewName()))
             text = f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {parsed.originalText()}"
         elif kind == "CreateView":
             parts = self._name_of(parsed.child())
             self._ensure(parts)
             self._forget(parts)
-            self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(quoted, parts))}")
+            self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, parts))}")
         self._spark.sql(text)
 
     def _create(self, parsed: Any, columns: Iterable[Any]) -> None:
@@ -402,7 +411,7 @@ class ScriptSession:
         if kind == "DropTable" or parts[0].lower() != SPARK_CATALOG:
             self._forget(parts)
         else:
-            self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(quoted, _written(name)))}")
+            self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, _written(name)))}")
 
     def _rename(self, text: str, parsed: Any) -> None:
         old, new = self._name_of(parsed.child()), _texts(parsed.newName())
@@ -538,7 +547,7 @@ def names_in(text: str) -> Parts:
 
 
 def names_after(text: str, word: str) -> Parts:
-    """Return the parts of the dotted name behind the first occurrence of a keyword; none without one."""
+    """Return the parts of the dotted name after the first occurrence of a keyword; none without one."""
     at = 0
     for token in tokens(text):
         at += len(token.text)
@@ -571,7 +580,7 @@ def _with_changes(table: DeclaredTable, parsed: Any) -> DeclaredTable:
     is_one = str(parsed.nodeName()) == "AlterColumn"
     for each in [parsed] if is_one else _each(parsed.specs()):
         names = _texts(each.column().name())
-        known = next((column for column in table.columns if (column[0].lower(),) == key_of(names)), None)
+        known = next((column for column in table.columns if (column[0].lower(),) == name_key(names)), None)
         if known is None:
             continue
         type_ = each.dataType() if is_one else each.newDataType()
@@ -586,7 +595,7 @@ def _with_changes(table: DeclaredTable, parsed: Any) -> DeclaredTable:
 
 
 def _place(position: Any) -> str | None:
-    """Return the column behind which one is placed: empty for the first place, None if none is named."""
+    """Return the column after which one is placed: empty for the first place, None if none is named."""
     if not position.isDefined():
         return None
     place = position.get().position()

@@ -21,14 +21,14 @@ _OPENING = {"BEGIN": "", "LOOP": "", "REPEAT": "", "ELSE": "", "IF": "THEN", "EL
             "WHEN": "THEN", "WHILE": "DO", "FOR": "DO"}  # fmt: skip
 # What only decides where a script goes on.
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
-# What stands behind the first word of a handler's condition, such as NOT FOUND or SQLSTATE '22012'.
+# What follows the first word of a handler's condition, such as NOT FOUND or SQLSTATE '22012'.
 _OF_CONDITIONS = frozenset({"FOUND", "VALUE"})
-# A transaction of another database begins so, and no script.
+# A transaction of another database begins in this way, and no script does.
 _NO_SCRIPT = frozenset({"", "TRANSACTION", "TRAN", "WORK"})
 
 
 @attrs.frozen
-class Statement:
+class ScriptStatement:
     """
     A statement of a file.
 
@@ -59,7 +59,7 @@ class Statement:
         return self.line + line - 1, column + (self.column if line == 1 else 1)
 
 
-def statements_of(text: str, file: str) -> tuple[Statement, ...]:
+def statements_of(text: str, file: str) -> tuple[ScriptStatement, ...]:
     """
     Return the statements of a file, in their order.
 
@@ -85,7 +85,7 @@ class _Splitting:
         self._at = 0
         self._counted, self._line, self._line_begin = 0, 1, 0
 
-    def statements(self) -> Iterator[Statement]:
+    def statements(self) -> Iterator[ScriptStatement]:
         while self._at < len(self._tokens):
             if self._is_script():
                 yield from self._script()
@@ -93,11 +93,11 @@ class _Splitting:
                 yield from self._simple(in_script=False)
 
     def _is_script(self) -> bool:
-        """Return whether a script begins here, perhaps behind its label."""
+        """Return whether a script begins here, perhaps after its label."""
         at = self._at + (2 if self._sign(self._at + 1) == ":" else 0)
         return self._word(at) == "BEGIN" and (self._word(at + 1) or self._sign(at + 1)) not in (*_NO_SCRIPT, ";")
 
-    def _simple(self, *, in_script: bool) -> Iterator[Statement]:
+    def _simple(self, *, in_script: bool) -> Iterator[ScriptStatement]:
         """Yield what stands here until the next `;`, unless it is nothing."""
         begin = self._at
         while self._at < len(self._tokens) and self._sign(self._at) != ";":
@@ -106,17 +106,17 @@ class _Splitting:
             start = self._tokens[begin][0]
             offset, last = self._tokens[self._at - 1]
             line, column = self._place(start)
-            yield Statement(self._text[start : offset + len(last.text)], self._file, line, column, in_script)
+            yield ScriptStatement(self._text[start : offset + len(last.text)], self._file, line, column, in_script)
         self._at += 1
 
-    def _script(self) -> Iterator[Statement]:
+    def _script(self) -> Iterator[ScriptStatement]:
         depth = 0
         while self._at < len(self._tokens):
             if self._sign(self._at + 1) == ":":
                 self._at += 2
             word = self._word(self._at)
             if word == "END":
-                # What block it ends, and its label, may stand behind it.
+                # What block it ends, and its label, may follow it.
                 list(self._simple(in_script=True))
                 depth -= 1
                 if depth == 0:
@@ -139,7 +139,7 @@ class _Splitting:
                 yield from self._simple(in_script=True)
 
     def _pass_over_conditions(self) -> None:
-        """Go behind the conditions of a handler: its statement follows, or its block."""
+        """Skip the conditions of a handler: its statement follows, or its block."""
         self._pass_over("FOR")
         is_next = True
         while is_next:
@@ -150,7 +150,7 @@ class _Splitting:
             self._at += is_next
 
     def _pass_over(self, end: str) -> None:
-        """Go behind a word that ends a condition; one inside a CASE expression or in parentheses does not."""
+        """Skip a word that ends a condition, but not one inside a CASE expression or in parentheses."""
         inside = 0
         while end and self._at < len(self._tokens):
             word, sign = self._word(self._at), self._sign(self._at)
@@ -176,7 +176,7 @@ class _Splitting:
         return self._tokens[at][1].text
 
     def _place(self, offset: int) -> tuple[int, int]:
-        """Return the line and the column of an offset that lies behind the last one that was asked for."""
+        """Return the line and the column of an offset after the last one that was asked for."""
         while (end := self._text.find("\n", self._counted, offset)) >= 0:
             self._line += 1
             self._counted = self._line_begin = end + 1

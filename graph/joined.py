@@ -24,9 +24,9 @@ _NO_NAMESPACE = ""
 
 
 @attrs.frozen
-class Part:
+class StatementGraph:
     """
-    A statement as a part of a graph.
+    A statement and its graph.
 
     Args:
         job: the statement as a job.
@@ -41,18 +41,18 @@ class Part:
     writes: tuple[str, ...] = ()
 
 
-def joined(parts: Iterable[Part]) -> Graph:
+def join_statements(statements: Iterable[StatementGraph]) -> Graph:
     """
     Return the graphs of statements as one, in which each statement is a job.
 
     Args:
-        parts: the statements.
+        statements: the statements, each with its graph.
     """
     nodes: dict[str, Node] = {}
     edges: list[GraphEdge] = []
     warnings: list[GraphWarning] = []
-    for part in parts:
-        own = _of_job(part)
+    for statement in statements:
+        own = _of_job(statement)
         for node in own.nodes:
             known = nodes.get(node.id)
             if known is None or (isinstance(known, ColumnNode) and not known.data_type):
@@ -62,9 +62,9 @@ def joined(parts: Iterable[Part]) -> Graph:
     return Graph(tuple(nodes.values()), tuple(edges), tuple(warnings))
 
 
-def _of_job(part: Part) -> Graph:
+def _of_job(statement: StatementGraph) -> Graph:
     """Return the graph of a statement with the statement as its job. What a query gives is named after the job."""
-    job, graph = part.job, part.graph
+    job, graph = statement.job, statement.graph
     renamed: dict[str, str] = {}
     nodes: list[Node] = [job]
     for node in graph.nodes:
@@ -81,9 +81,9 @@ def _of_job(part: Part) -> Graph:
         attrs.evolve(edge, source=renamed[edge.source], target=renamed[edge.target], job=job.id) for edge in graph.edges
     ]
     owner = {node.id: node.dataset for node in nodes if isinstance(node, ColumnNode)}
-    reads = dict.fromkeys([renamed[each] for each in part.reads])
+    reads = dict.fromkeys([renamed[each] for each in statement.reads])
     reads |= dict.fromkeys(owner.get(edge.source, edge.source) for edge in edges)
-    writes = dict.fromkeys([renamed[each] for each in part.writes])
+    writes = dict.fromkeys([renamed[each] for each in statement.writes])
     writes |= dict.fromkeys(owner.get(edge.target, edge.target) for edge in edges)
     flows = [
         *(GraphEdge(each, job.id, EdgeKind.READ, STATED, job=job.id) for each in reads),

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 import attrs
 
-Key = TypeVar("Key", bound=Hashable)
+BoxKey = TypeVar("BoxKey", bound=Hashable)
 
 _SWEEPS = 8
 
@@ -44,7 +44,7 @@ class Gaps:
 
 
 @attrs.frozen
-class Layout(Generic[Key]):
+class Layout(Generic[BoxKey]):
     """
     Where boxes stand, in pixels.
 
@@ -57,14 +57,14 @@ class Layout(Generic[Key]):
         height: how high.
     """
 
-    places: Mapping[Key, tuple[int, int]]
-    bends: Mapping[tuple[Key, Key], tuple[tuple[int, int], ...]]
-    backward: frozenset[tuple[Key, Key]]
+    places: Mapping[BoxKey, tuple[int, int]]
+    bends: Mapping[tuple[BoxKey, BoxKey], tuple[tuple[int, int], ...]]
+    backward: frozenset[tuple[BoxKey, BoxKey]]
     width: int
     height: int
 
 
-def layered(sizes: Mapping[Key, Size], links: Mapping[tuple[Key, Key], int], gaps: Gaps) -> Layout[Key]:
+def layered(sizes: Mapping[BoxKey, Size], links: Mapping[tuple[BoxKey, BoxKey], int], gaps: Gaps) -> Layout[BoxKey]:
     """
     Return where boxes stand.
 
@@ -92,7 +92,7 @@ def layered(sizes: Mapping[Key, Size], links: Mapping[tuple[Key, Key], int], gap
         key: (lefts[layer] + (widths[layer] - box.width) // 2, tops[at])
         for at, (key, box, layer) in enumerate(zip(keys, boxes, passed.layers, strict=False))
     }
-    bends: dict[tuple[Key, Key], tuple[tuple[int, int], ...]] = {}
+    bends: dict[tuple[BoxKey, BoxKey], tuple[tuple[int, int], ...]] = {}
     for a, b in pairs:
         points: list[tuple[int, int]] = []
         for each in passed.ways[(b, a) if (a, b) in turned else (a, b)]:

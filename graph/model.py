@@ -17,7 +17,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-VERSION = "1-0-0"
+GRAPH_VERSION = "1-0-0"
 """The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
 
 _SCHEMA = "lineage-graph.schema.json"
@@ -72,7 +72,7 @@ def type_of(subtype: str) -> str:
     return "INDIRECT" if subtype in _OF_ROWS else "DIRECT"
 
 
-def kind_of(type_: str, subtype: str, certainty: str = "") -> EdgeKind:
+def edge_kind_of(type_: str, subtype: str, certainty: str = "") -> EdgeKind:
     """
     Return the plain word for a transformation of OpenLineage.
 
@@ -451,7 +451,7 @@ class Graph:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, as the JSON Schema describes them."""
         return {
-            "version": VERSION,
+            "version": GRAPH_VERSION,
             **({"time": self.time} if self.time else {}),
             "nodes": [node.to_dict() for node in self.nodes],
             "edges": [edge.to_dict() for edge in self.edges],

@@ -1,7 +1,7 @@
 """
 Pictures as text that other programs draw: Mermaid (which GitHub draws in Markdown) and DOT (Graphviz).
 
-A picture is boxes and arrows. `picture_of` makes one of a graph; a store's answers make their own.
+A picture is boxes and arrows. `picture_of_graph` makes one of a graph; a store's answers make their own.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def dot(picture: Picture) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def picture_of(graph: Graph) -> Picture:
+def picture_of_graph(graph: Graph) -> Picture:
     """
     Return the picture of a graph: its datasets with their columns, and the jobs of which no column is known.
 

@@ -10,7 +10,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def plain(text: str) -> str:
-    """Return a text on one line, with a blank for each sign that a terminal would act on, such as a colour code."""
+    """Return a text on one line, with a blank for each character that a terminal acts on, such as a colour code."""
     return text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
 
 
@@ -19,7 +19,7 @@ def csv_of(rows: Iterable[Sequence[object]]) -> str:
     Return rows as CSV that a spreadsheet can open.
 
     A text that a spreadsheet would compute as a formula (https://owasp.org/www-community/attacks/CSV_Injection) has an
-    apostrophe before it, and a sign that a terminal would act on is a blank; line breaks stay.
+    apostrophe before it, and a character that a terminal would act on is a blank; line breaks stay.
     """
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(map(_cells, rows))

@@ -3,8 +3,8 @@ Draws a graph as a picture that stands still: one SVG, without scripts, for note
 
 Tables are boxes with their columns as rows, and the jobs that make one from another stand between them, if the graph
 has any. The picture carries its own style, for light and for dark, and needs no ids, so that several can stand in one
-page. Names are foreign text: they are shown as text, without signs that turn the direction of writing, and cut. The
-same graph gives the same bytes.
+page. Names are foreign text: they are shown as text, cut, and without characters that turn the direction of writing.
+The same graph gives the same bytes.
 """
 
 from __future__ import annotations
@@ -142,11 +142,11 @@ def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None) -> str:
 
 def shown(text: str, most: int, *, end: bool = False) -> str:
     """
-    Return a foreign text as it can be shown: without signs that are not seen or turn the direction, and not too long.
+    Return a foreign text as it can be shown: cut, and without characters that are invisible or turn the direction.
 
     Args:
         text: the text.
-        most: how many signs are left at most. A sign that takes the room of two counts twice.
+        most: how many characters are left at most. One that takes the room of two counts twice.
         end: whether its end is left, as of a path, and not its beginning.
     """
     start = text[-2 * most :] if end else text[: 2 * most]
@@ -164,7 +164,7 @@ def shown(text: str, most: int, *, end: bool = False) -> str:
 
 
 def _width_of(signs: Iterable[str]) -> int:
-    """Return how many places of a line a text takes, where East Asian signs take two (UAX 11)."""
+    """Return how many places of a line a text takes, where East Asian characters take two (UAX 11)."""
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in signs)
 
 
@@ -173,7 +173,7 @@ def _pixels(text: str) -> int:
 
 
 @attrs.frozen
-class _Box:
+class _PlacedBox:
     """
     A box and its rows.
 
@@ -307,18 +307,18 @@ class _Scene:
             return [(ends[0], edge.job), (edge.job, ends[1])]
         return [(ends[0], ends[1])]
 
-    def _box(self, node: DatasetNode | JobNode | OperatorNode, ends: set[str]) -> _Box:
+    def _box(self, node: DatasetNode | JobNode | OperatorNode, ends: set[str]) -> _PlacedBox:
         if isinstance(node, JobNode):
-            return _Box(node, shown(node.name.rpartition(".")[2] or node.name, _LONGEST_NAME))
+            return _PlacedBox(node, shown(node.name.rpartition(".")[2] or node.name, _LONGEST_NAME))
         label = shown(self.label(node.id), _LONGEST_NAME, end=True)
         if isinstance(node, OperatorNode):
-            return _Box(node, label)
+            return _PlacedBox(node, label)
         columns = self._columns.get(node.id, [])
         if len(columns) <= self.bounds.rows:
-            return _Box(node, label, tuple(columns))
+            return _PlacedBox(node, label, tuple(columns))
         first = sorted(columns, key=lambda each: each.id not in ends)[: self.bounds.rows]
         few = {each.id for each in first}
-        return _Box(node, label, tuple(each for each in columns if each.id in few), len(columns) - len(few))
+        return _PlacedBox(node, label, tuple(each for each in columns if each.id in few), len(columns) - len(few))
 
     def _lines(self) -> tuple[dict[tuple[str, str], dict[_Leg, list[GraphEdge]]], int]:
         """Return the lines between each two boxes, with their edges, and how many edges have no line."""
@@ -471,7 +471,7 @@ class _Drawing:
             yield f'<text class="faint" x="{left + 34}" y="{top + 8}">{_KEY.get(look, look)}</text>'
             left += _pixels(_KEY.get(look, look)) + 50
 
-    def _box(self, box: _Box) -> str:
+    def _box(self, box: _PlacedBox) -> str:
         x, y = self._layout.places[box.node.id]
         size = self._sizes[box.node.id]
         start = " start" if box.node.id == self._scene.start else ""
@@ -479,17 +479,17 @@ class _Drawing:
             kind, label, inner = "table", self._label_of_table(box), self._rows(box, size)
         else:
             kind, label, inner = self._small(box, box.node, size)
-        # An inner picture cuts what a font makes wider than was reckoned, without an id.
+        # An inner picture cuts what a font makes wider than was computed, without an id.
         return (
             f'<svg class="{kind}{start}" role="group" aria-label="{_attribute(label)}" x="{x}" y="{y}" '
             f'width="{size.width}" height="{size.height}"><title>{_text(label)}</title>{inner}</svg>'
         )
 
-    def _label_of_table(self, box: _Box) -> str:
+    def _label_of_table(self, box: _PlacedBox) -> str:
         made = self._made(box.node.id)
         return f"Table {shown(self._scene.label(box.node.id), _LONGEST_TEXT)}{f', every row: {made}' if made else ''}"
 
-    def _rows(self, box: _Box, size: Size) -> str:
+    def _rows(self, box: _PlacedBox, size: Size) -> str:
         paper = f'<rect class="paper" x="1" y="1" width="{size.width - 2}" height="{size.height - 2}" rx="4"/>'
         head = f'<rect class="head" x="2" y="2" width="{size.width - 4}" height="{_HEAD - 4}" rx="3"/>'
         parts = [paper, head, f'<text class="name" x="9" y="16">{_text(box.label)}</text>']
@@ -509,7 +509,7 @@ class _Drawing:
             parts.append(f'<text class="faint" x="9" y="{base}">… {box.more:,} more</text>')
         return "".join(parts)
 
-    def _small(self, box: _Box, node: JobNode | OperatorNode, size: Size) -> tuple[str, str, str]:
+    def _small(self, box: _PlacedBox, node: JobNode | OperatorNode, size: Size) -> tuple[str, str, str]:
         """Return the class, the label and the inner part of a job or an operator."""
         paper = f'<rect class="paper" x="1" y="1" width="{size.width - 2}" height="{_HEAD - 2}" rx="11"/>'
         name = f'<text x="22" y="16">{_text(box.label)}</text>'

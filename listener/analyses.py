@@ -19,17 +19,17 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
-from openlineage_pyspark.facets.plan_lineage import Memory, PlanLineage, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage import EarlierPlans, PlanLineage, lineage_of_plan
 from openlineage_pyspark.facets.trace.solve import ROWS
-from openlineage_pyspark.listener.guard import Caught, Guard
+from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnded, ExecutionStarted, QueryExecution
-from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, Step
+from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, RecordStep
 
 _MOST_REMEMBERED = 50_000
 _MOST_TABLES = 2_000
 
 
-def session_of(
+def session_settings_of(
     plan: Plan, metastore: str | None, trimming: Trimming = DEFAULT_TRIMMING, *, views: bool = True
 ) -> Session:
     """
@@ -93,7 +93,7 @@ class Analyses:
         self._texts: dict[int, str] = {}
         self._tables: dict[str, Dataset] = {}
 
-    def of(self, step: Step, *, wanted: bool) -> PlanLineage | None:
+    def of(self, step: RecordStep, *, wanted: bool) -> PlanLineage | None:
         """
         Return the lineage of the plan in a step, and remember it if its rows outlive the plan.
 
@@ -126,7 +126,7 @@ class Analyses:
         why = query.fault or "see the log"
         if query.plan is not None:
             found = self._guard.attempt("reading a plan", self._lineage, query.plan, is_command=query.is_command)
-            if not isinstance(found, Caught):
+            if not isinstance(found, CaughtException):
                 return found
             why = f"{found.name}, see the log"
         gap = Gap(query.plan_class or "plan", f"its lineage is not known: it could not be read ({why})")
@@ -135,8 +135,8 @@ class Analyses:
 
     def _lineage(self, encoded: EncodedPlan, *, is_command: bool) -> PlanLineage:
         plan = encoded.decode(self._place)
-        memory = Memory(self._datasets, self._sources, self._rows, self._texts)
-        session = session_of(plan, self._metastore, self._trimming, views=self._views)
+        memory = EarlierPlans(self._datasets, self._sources, self._rows, self._texts)
+        session = session_settings_of(plan, self._metastore, self._trimming, views=self._views)
         session = attrs.evolve(session, tables=self._tables)
         return lineage_of_plan(plan, session, memory, is_command=is_command, paths=self._paths, composed=self._composed)
 

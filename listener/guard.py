@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 @attrs.frozen
-class Caught:
+class CaughtException:
     """
     Stands for an exception that a function raised.
 
@@ -63,15 +63,15 @@ class Guard:
             kwargs: its keyword arguments.
         """
         found = self.attempt(what, function, *args, **kwargs)
-        return None if isinstance(found, Caught) else found
+        return None if isinstance(found, CaughtException) else found
 
-    def attempt(self, what: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Caught:
-        """Do the same as `run`, but return `Caught` instead of None if the function raised."""
+    def attempt(self, what: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | CaughtException:
+        """Do the same as `run`, but return `CaughtException` instead of None if the function raised."""
         try:
             return function(*args, **kwargs)
         except Exception as problem:  # noqa: BLE001 - the boundary to the user's job
             self.report(what, problem)
-            return Caught(type(problem).__name__)
+            return CaughtException(type(problem).__name__)
 
     def report(self, what: str, problem: BaseException) -> None:
         """Count an exception, and log the first of its kind, with its stack trace at DEBUG."""

@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.model.run import Failure, Gap, RedactedState, Ru
 from openlineage_pyspark.facets.redaction.redact import redacted
 from openlineage_pyspark.facets.redaction.rows import shown_messages
 from openlineage_pyspark.listener.analyses import Analyses
-from openlineage_pyspark.listener.guard import Caught, Guard
+from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.records import (
     ApplicationEnded,
     EventsDropped,
@@ -36,7 +36,7 @@ from openlineage_pyspark.listener.probe.records import (
 )
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.assemble import Runs
-from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, Step
+from openlineage_pyspark.listener.runs.nesting import NestedRecordBuffer, RecordStep
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
 from openlineage_pyspark.transport.event import TERMINAL_TYPES, dataset_keys
@@ -153,7 +153,7 @@ class Pipeline:
         late = [state for step in self._nested.release_all() for state in self._after(step)]
         return [*late, *self._runs.abandon(time, self.dropped, lost)]
 
-    def _after(self, step: Step) -> list[RunState]:
+    def _after(self, step: RecordStep) -> list[RunState]:
         plan_lineage = self._analyses.of(step, wanted=self._runs.wants_plan(step))
         return self._runs.feed(step, plan_lineage)
 
@@ -206,7 +206,7 @@ class Pipeline:
 
     def _contribution(self, provider: Provider, state: RedactedState) -> Contribution:
         made = self._guard.attempt(f"facets of {provider.name}", contribute, provider, state)
-        return failed(provider, made.name) if isinstance(made, Caught) else made
+        return failed(provider, made.name) if isinstance(made, CaughtException) else made
 
 
 def transport_event(state: RunState, body: bytes, identity: str, application: str) -> Event:

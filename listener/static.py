@@ -12,7 +12,7 @@ from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import Lineage, lineage_of
 from openlineage_pyspark.facets.statement_text import lineage_of_text, unknown_table
-from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe.client import (
     ContextFacts,
@@ -58,7 +58,7 @@ class EncodedQuery:
     def lineage(self) -> Lineage:
         """Return the lineage of the query. Nothing of Spark is needed for this."""
         plan = decode_plan(self.plan)
-        session = session_of(plan, self.metastore, self.trimming, views=self.views)
+        session = session_settings_of(plan, self.metastore, self.trimming, views=self.views)
         return lineage_of(lineage_of_plan(plan, session, paths=True, composed=self.composed), plan)
 
 

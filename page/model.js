@@ -25,7 +25,7 @@ const FAILED = new Set(["FAIL", "ABORT"]);
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /**
- * Return a foreign text as it can be shown: without signs that are not seen or turn the direction, and not too long.
+ * Return a foreign text as it can be shown: cut, and without characters that are invisible or turn the direction.
  * @param {string} text
  * @param {number} most
  */

@@ -95,7 +95,7 @@ class Scene {
   }
 
   /**
-   * Return what cuts a text at the end of its box, should this browser's font be wider than was reckoned.
+   * Return what cuts a text at the end of its box, should this browser's font be wider than was computed.
    * @param {number} width Of the box.
    */
   clip(width) {

@@ -17,9 +17,9 @@ from openlineage_pyspark.store.questions.table_schemas import table_schemas
 from openlineage_pyspark.store.questions.things import find_run
 from openlineage_pyspark.store.questions.ways import reached_from, ways_between
 from openlineage_pyspark.store.recovery.plan import Mode
-from openlineage_pyspark.store.recovery.planning import Wish, plan
-from openlineage_pyspark.store.recovery.reading import Bad, read
-from openlineage_pyspark.store.spark.session import session_of
+from openlineage_pyspark.store.recovery.planning import RecoveryRequest, plan
+from openlineage_pyspark.store.recovery.reading import BadVersion, read_facts
+from openlineage_pyspark.store.spark.session import active_or_new_session
 from openlineage_pyspark.store.spark.tables import SparkTables, is_in_session_catalog, is_schema_name
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.times import micros_of_time, time_of
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.graph.model import Graph
     from openlineage_pyspark.store.diff import Diff
-    from openlineage_pyspark.store.questions.lists import DatasetLine, JobLine, RunLine, Version
-    from openlineage_pyspark.store.questions.names import Tables
+    from openlineage_pyspark.store.questions.lists import DatasetLine, JobLine, RunLine, VersionLine
+    from openlineage_pyspark.store.questions.names import QueriedTables
     from openlineage_pyspark.store.questions.reached import Answer
     from openlineage_pyspark.store.questions.table_schemas import TableSchema
     from openlineage_pyspark.store.recovery.facts import Facts
@@ -47,7 +47,7 @@ class Store:
         tables: the engine. `Store.open` makes one of a file.
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: QueriedTables) -> None:
         self._tables = tables
 
     @classmethod
@@ -63,7 +63,7 @@ class Store:
         """
         name = str(path)
         if is_schema_name(name) and not Path(path).exists():
-            return cls(SparkTables(session_of({}, is_session_catalog=is_in_session_catalog(name)), name))
+            return cls(SparkTables(active_or_new_session({}, is_session_catalog=is_in_session_catalog(name)), name))
         return cls(Database(Path(path), read_only=True))
 
     @classmethod
@@ -110,7 +110,7 @@ class Store:
 
         Args:
             thing: a dataset; a dataset, a dot and a column; a dataset, `@` and a version, `latest` or a time; `job:`
-                and a name; `run:` and an id. The end of a dataset's name is enough if only one ends so, and the
+                and a name; `run:` and an id. The end of a dataset's name is enough if only one has it, and the
                 beginning of a version and of a run's id.
             depth: how many jobs to pass at most; None for all.
             direct: whether to leave out columns that only decide about rows, as in a filter.
@@ -120,7 +120,7 @@ class Store:
                 a column, versions for a version and for a run, else tables.
 
         Raises:
-            StoreError: nothing is called so, or several things are; or the time can't be read.
+            StoreError: nothing has this name, or several things have it; or the time can't be read.
         """
         how_far = limits(depth, as_of, direct=direct, ever=ever)
         return reached_from(self._tables, thing, Direction.UPSTREAM, how_far, Grain(by) if by else None)
@@ -306,12 +306,12 @@ class Store:
         """Return each table that the store knows with its columns, under each of its names."""
         return table_schemas(self._tables)
 
-    def history(self, thing: str) -> list[Version]:
+    def history(self, thing: str) -> list[VersionLine]:
         """
         Return the versions of a dataset, the latest first.
 
         Raises:
-            StoreError: nothing is called so, or several things are.
+            StoreError: nothing has this name, or several things have it.
         """
         return history(self._tables, thing)
 
@@ -333,7 +333,7 @@ class Store:
 
         Args:
             thing: the dataset.
-            version: the wrong version, as behind the `@` of a thing; without any of these four, the newest one.
+            version: the wrong version, as after the `@` of a thing; without any of these four, the newest one.
             run: the run that made it, or the beginning or the end of its id.
             batch: the micro-batch that made it.
             time: when it was current, as `as_of` in `upstream`.
@@ -343,14 +343,14 @@ class Store:
             correction: the statements that put the right data in; none if a person does it.
 
         Raises:
-            StoreError: nothing is called so, or several things are; or there is no such version, be it the wrong one or
-                one that expired; or the time can't be read.
+            StoreError: nothing has this name, or several things have it; the wrong version, or one that expired, is not
+                there; or the time can't be read.
         """
         when = time_of(time, datetime.now(timezone.utc)) if time else None
-        facts, start, passes = read(self._tables, thing, Bad(version, run, batch, when), column)
+        facts, start, passes = read_facts(self._tables, thing, BadVersion(version, run, batch, when), column)
         gone = frozenset(expired)
         _refuse_unknown(gone, facts)
-        return plan(facts, Wish(start, Mode(mode), passes, gone, tuple(correction)))
+        return plan(facts, RecoveryRequest(start, Mode(mode), passes, gone, tuple(correction)))
 
 
 def _refuse_unknown(expired: frozenset[str], facts: Facts) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.store.events.rows import Rows
-    from openlineage_pyspark.store.questions.names import Tables
+    from openlineage_pyspark.store.questions.names import QueriedTables
     from openlineage_pyspark.store.questions.reach import Place
 
 _COMPLETE_RUNS = (
@@ -132,7 +132,7 @@ def differences(old: LineageState, new: LineageState, label: Callable[[Any], str
     return Differences(tuple(sorted(changes, key=_order)), frozenset(touched), frozenset(made))
 
 
-def diff_of_times(tables: Tables, before: int, after: int) -> Diff:
+def diff_of_times(tables: QueriedTables, before: int, after: int) -> Diff:
     """
     Return what changed in a store between two points in time, microseconds since 1970.
 
@@ -141,7 +141,7 @@ def diff_of_times(tables: Tables, before: int, after: int) -> Diff:
     return _diff(tables, *(_texts_until(tables, time) for time in (before, after)))
 
 
-def diff_of_runs(tables: Tables, before: str, after: str) -> Diff:
+def diff_of_runs(tables: QueriedTables, before: str, after: str) -> Diff:
     """Return what is different between two runs, with the runs within each."""
     return _diff(tables, *(_texts_of_runs(tables, runs_within(tables, run_id)) for run_id in (before, after)))
 
@@ -165,13 +165,13 @@ def diff_of_files(before: Path, after: Path) -> Diff:
         return _diff(both, *((line.text for line in side) for side in sides))
 
 
-def _texts_until(tables: Tables, time: int) -> Iterator[str]:
+def _texts_until(tables: QueriedTables, time: int) -> Iterator[str]:
     yield from _texts_of_runs(tables, [row[0] for row in tables.query(_COMPLETE_RUNS, (time, time, time))], time)
     alone = "SELECT json FROM event WHERE run_id = '' AND time <= ? ORDER BY time, event_id"
     yield from (row[0] for row in tables.query(alone, (time,)))
 
 
-def _texts_of_runs(tables: Tables, run_ids: Sequence[str], time: int | None = None) -> Iterator[str]:
+def _texts_of_runs(tables: QueriedTables, run_ids: Sequence[str], time: int | None = None) -> Iterator[str]:
     for begin in range(0, len(run_ids), MOST_IN_A_LIST):
         some = run_ids[begin : begin + MOST_IN_A_LIST]
         marks = ", ".join("?" * len(some))
@@ -183,7 +183,7 @@ def _texts_of_runs(tables: Tables, run_ids: Sequence[str], time: int | None = No
         yield from (row[0] for row in rows)
 
 
-def _diff(tables: Tables, before: Iterable[str], after: Iterable[str]) -> Diff:
+def _diff(tables: QueriedTables, before: Iterable[str], after: Iterable[str]) -> Diff:
     old, new = _state(tables, before), _state(tables, after)
     ids = {place[0] for state in (old, new) for place in state.columns}
     ids |= {place[0] for state in (old, new) for edge in state.edges for place in edge}
@@ -194,7 +194,7 @@ def _diff(tables: Tables, before: Iterable[str], after: Iterable[str]) -> Diff:
 
 
 def downstream_of(
-    tables: Tables, places: Mapping[tuple[str, str], int]
+    tables: QueriedTables, places: Mapping[tuple[str, str], int]
 ) -> tuple[dict[tuple[str, str], int], tuple[str, ...]]:
     """
     Return what a store says is made from columns that are known by their names.
@@ -230,7 +230,7 @@ def downstream_of(
     return found, tuple(doubts)
 
 
-def _downstream(tables: Tables, columns: set[Place], made: set[Place]) -> tuple[tuple[str, int], ...]:
+def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) -> tuple[tuple[str, int], ...]:
     """Return what is made from columns, and from whole datasets, the closest first."""
     found: dict[Place, int] = {}
     for places, by_columns in ((columns, True), (made, False)):
@@ -254,7 +254,7 @@ def _changes(old: dict[Any, str], new: dict[Any, str]) -> Iterator[tuple[Any, st
             yield key, "changed", old[key], new[key]
 
 
-def _state(tables: Tables, texts: Iterable[str]) -> LineageState:
+def _state(tables: QueriedTables, texts: Iterable[str]) -> LineageState:
     """Return what events say, with the datasets as the store knows them."""
     rows: Rows = {}
     for part in rows_of_events(texts):
@@ -302,7 +302,7 @@ def _order(change: Change) -> tuple[str, str, str]:
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
 
-def text_of(diff: Diff) -> str:
+def text_of_diff(diff: Diff) -> str:
     """Return a difference as lines for people."""
     lines = [f"{_SIGNS[each.sign]} {each.what} {each.name}{_how(each)}" for each in diff.changes]
     if diff.downstream:
@@ -310,7 +310,7 @@ def text_of(diff: Diff) -> str:
     return "".join(f"{plain(line)}\n" for line in lines or ["nothing changed"])
 
 
-def markdown_of(diff: Diff) -> str:
+def markdown_of_diff(diff: Diff) -> str:
     """Return a difference as Markdown, for a pull request."""
     if not diff.changes:
         return "No lineage changed.\n"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 from openlineage_pyspark.store.events.rows import parse_event
-from openlineage_pyspark.store.questions.names import Tables
+from openlineage_pyspark.store.questions.names import QueriedTables
 from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST, id_lists
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _COUNTED = ("event", "run", "job", "dataset", "source_snapshot_lineage", "sink_snapshot_lineage", "column_lineage")
 
 
-class Forgetful(Tables, Protocol):
+class ExpirableTables(QueriedTables, Protocol):
     """What expiry needs of an engine."""
 
     def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
@@ -58,7 +58,7 @@ class Expired:
     shrunk: bool
 
 
-def expire(tables: Forgetful, time: int, *, dry_run: bool = False) -> Expired:
+def expire(tables: ExpirableTables, time: int, *, dry_run: bool = False) -> Expired:
     """
     Drop what is older than a time and neither current nor the origin of what is.
 
@@ -92,7 +92,7 @@ class _Dropped:
         time: what is from then on stays, microseconds since 1970.
     """
 
-    def __init__(self, tables: Tables, time: int) -> None:
+    def __init__(self, tables: QueriedTables, time: int) -> None:
         self._tables = tables
         self._time = time
         # What was written of a dataset: when, and by which run.
@@ -217,5 +217,5 @@ def _parts(texts: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield ",".join("?" * len(part)), part
 
 
-def _counts(tables: Tables) -> dict[str, int]:
+def _counts(tables: QueriedTables) -> dict[str, int]:
     return {name: tables.query(f'SELECT count(*) FROM "{name}"')[0][0] for name in _COUNTED}  # noqa: S608 (our names)

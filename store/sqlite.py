@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from openlineage_pyspark.store.events.rows import Row, Rows
-    from openlineage_pyspark.store.tables.schema import StoredColumn, Table
+    from openlineage_pyspark.store.tables.schema import StoredColumn, StoredTable
 
 _PATIENCE_SECONDS = 60
 _PAUSE_SECONDS = 0.01
@@ -183,7 +183,7 @@ class Database:
 
     def rebuild(self, *, only_if_old: bool = False, progress: Callable[[int], None] = lambda _: None) -> int:
         """
-        Make all tables anew from the events that are stored, in one transaction. What is in `rejected` stays.
+        Rebuild all tables from the events that are stored, in one transaction. What is in `rejected` stays.
 
         Args:
             only_if_old: whether to leave a store of this version as it is, such as one that another process has just
@@ -333,7 +333,7 @@ class Database:
 
     def _is_store(self) -> bool:
         """Return whether another process made the tables at this moment."""
-        return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (schema.COLUMN_LINEAGE.name,)))
+        return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (schema.COLUMN_LINEAGE_TABLE.name,)))
 
     def _has_indexes(self) -> bool:
         """Return whether the indexes are there that were added without a new version of the schema, and those alone."""
@@ -477,7 +477,7 @@ def _not_null(column: StoredColumn) -> str:
     return " NOT NULL" if column.merge is Merge.KEY else ""
 
 
-def _upsert(table: Table, missing: frozenset[str] = frozenset()) -> str:
+def _upsert(table: StoredTable, missing: frozenset[str] = frozenset()) -> str:
     """
     Return the statement that merges one row into a table, as the merges of its columns say.
 
@@ -501,7 +501,7 @@ def _upsert(table: Table, missing: frozenset[str] = frozenset()) -> str:
     )
 
 
-def _upserts(table: Table, rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
+def _upserts(table: StoredTable, rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
     """Yield the statements that merge rows into a table, each with its rows: those that have no value in one column."""
     optional = _OPTIONAL[table.name]
     parts: dict[tuple[bool, ...], list[Row]] = {}
@@ -515,7 +515,7 @@ def _upserts(table: Table, rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]
 
 
 @functools.lru_cache(maxsize=1000)
-def _statement(table: Table, missing: tuple[bool, ...]) -> str:
+def _statement(table: StoredTable, missing: tuple[bool, ...]) -> str:
     names = [column.name for column in table.stored]
     found = [names[place] for place, is_missing in zip(_OPTIONAL[table.name], missing, strict=True) if is_missing]
     return _upsert(table, frozenset({*found, *(f"{name}_order" for name in found)}))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import hypothesis
 import pytest
-from openlineage_pyspark.command.events.file import Line, Place
+from openlineage_pyspark.command.events.lines import EventPlace, FileLine
 from openlineage_pyspark.command.events.rules import COMPLETENESS, ORDER
 from openlineage_pyspark.command.events.specification import Schemas, Shape, facets_of
 from openlineage_pyspark.command.events.validate import Check
@@ -158,7 +158,7 @@ def violations() -> Callable[[list[dict]], list[str]]:
     def broken(events: list[dict]) -> list[str]:
         check = Check(shape)
         for number, event in enumerate(events, 1):
-            check.add(Line(Place("events", number), event))
+            check.add(FileLine(EventPlace("events", number), event))
         # The command allows them; whoever expects them takes them out before.
         repeats = [f"{check.repeats} events came twice"] if check.repeats else []
         return repeats + [

@@ -88,7 +88,7 @@ def shipped_by_the_tree() -> set[str]:
 
 @needs_wheel
 def test_the_wheel_holds_the_package_its_data_and_the_hook_and_nothing_else() -> None:
-    """A package that setup.py does not find would vanish without a word."""
+    """A package that setup.py does not find would be missing from the wheel."""
     installed = {str(file) for file in DISTRIBUTION.files or () if "__pycache__" not in file.parts}
 
     scripts = {PurePosixPath(file).name for file in installed if file.startswith("../")}
@@ -175,7 +175,7 @@ def test_the_launcher_of_an_environment_puts_the_hook_in_beside_its_hook_file() 
 
 @needs_wheel
 def test_the_tests_see_the_installed_package_and_not_the_tree() -> None:
-    """Else a file that the wheel lacks would not be missed."""
+    """Otherwise the tests would find files that the wheel lacks."""
     found = importlib.util.find_spec("openlineage_pyspark")
 
     assert found is not None

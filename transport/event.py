@@ -43,7 +43,7 @@ class Event:
         body: the event as compact JSON in UTF-8, without a line break.
         parent_run_id: the run whose START the receiver must have before it gets this event; None if there is none.
         id: a UUID, the same however often the event is sent; computed from the content by default.
-        reads: the datasets that the run reads, as `dataset_keys` returns them; they order its START behind other runs.
+        reads: the datasets that the run reads, as `dataset_keys` returns them; they order its START after other runs.
         writes: the datasets that the run writes, likewise.
 
     Raises:

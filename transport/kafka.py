@@ -72,7 +72,7 @@ class KafkaTransport(Transport):
 
     Args:
         topic: the name of the topic.
-        key: the key of every message; None to use `key_of`.
+        key: the key of every message; None to use `message_key`.
         properties: the properties of librdkafka's producer.
     """
 
@@ -139,7 +139,7 @@ class KafkaTransport(Transport):
             words.append(error)
 
         try:
-            producer.produce(self._topic, event.body, self._key or key_of(event.body), on_delivery=note)
+            producer.produce(self._topic, event.body, self._key or message_key(event.body), on_delivery=note)
             producer.flush()
         except BufferError:
             raise TransportError(f"{self.destination}: the producer's queue is full", retryable=True) from None
@@ -188,7 +188,7 @@ class _AtDebug:
         _log.debug(text, *values)
 
 
-def key_of(body: bytes) -> str:
+def message_key(body: bytes) -> str:
     """
     Return the key of a message as the Java and Python clients make it.
 

@@ -218,7 +218,7 @@ def size(options: Mapping[str, object], name: str) -> int | None:
     if word is None:
         return None
     try:
-        found = values.size(word)
+        found = values.byte_count(word)
     except ValueError:
         found = 0
     if not found:

@@ -25,7 +25,7 @@ def boolean(text: str) -> bool:
     return word in {"true", "1"}
 
 
-def size(text: str) -> int:
+def byte_count(text: str) -> int:
     """
     Return the number of bytes of a text such as `1048576`, `512k`, `32m` or `1g`; units are powers of 1024.
 

@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--properties-file", type=Path, metavar="FILE", help="in place of Spark's spark-defaults.conf")
 
 
-def read(options: argparse.Namespace, environ: Mapping[str, str]) -> Configured:
+def read_configuration(options: argparse.Namespace, environ: Mapping[str, str]) -> Configured:
     """
     Read the configuration.
 

@@ -9,7 +9,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.command.delivery.configured import needs_driver, open_without_driver, read
+from openlineage_pyspark.command.delivery.configured import needs_driver, open_without_driver, read_configuration
 from openlineage_pyspark.command.screen import complain
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 from openlineage_pyspark.transport import TransportConfigError
@@ -111,7 +111,7 @@ def _options(options: argparse.Namespace, settings: Settings) -> Mapping[str, An
     if "type" not in configured:
         # A login may be configured for HTTP without a receiver; it is meant for the one that is named here.
         named = argparse.Namespace(conf=[*options.conf, (_TYPE, "http")], properties_file=options.properties_file)
-        configured = read(named, os.environ).settings.transport
+        configured = read_configuration(named, os.environ).settings.transport
         if "url" not in configured:
             return {**configured, "url": to}
     # Credentials for one server must not be sent to another.

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.delivery.configured import add_options, read
+from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, close, reachable_parts
 from openlineage_pyspark.command.delivery.spool import add_spool_option, contents, root_for
 from openlineage_pyspark.command.screen import Screen, complain, counted
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         The exit code: 1 if something stays behind, 2 if there is no usable receiver or spool.
     """
-    settings = read(options, os.environ).settings
+    settings = read_configuration(options, os.environ).settings
     try:
         root = root_for(settings, options.spool)
     except SpoolError as problem:

@@ -7,9 +7,9 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.delivery.configured import add_options, read
+from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, reachable_parts
-from openlineage_pyspark.command.events.file import EventFileError, read_lines
+from openlineage_pyspark.command.events.lines import EventFileError, read_lines
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.transport import Delivery, Event
 from openlineage_pyspark.transport.delivery.fan_out import FanOut
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from openlineage_pyspark.command.events.file import EventJson, Place
+    from openlineage_pyspark.command.events.lines import EventJson, EventPlace
     from openlineage_pyspark.transport import DeliveryCounts, Transport
 
 _DESCRIPTION = """\
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         The exit code: 1 if an event was not delivered or a line is not an event, 2 if there is no usable receiver.
     """
-    settings = read(options, os.environ).settings
+    settings = read_configuration(options, os.environ).settings
     parts = reachable_parts(options, settings, instead="name another receiver with --to URL")
     if not parts:
         return 2
@@ -106,9 +106,9 @@ class Sending:
         self._delivery = FanOut([Delivery(part) for part in parts])
         self._patience = patience
         self.sent = 0
-        self.stopped_at: Place | None = None
+        self.stopped_at: EventPlace | None = None
 
-    def send(self, place: Place, event: Event) -> bool:
+    def send(self, place: EventPlace, event: Event) -> bool:
         """Deliver an event, and say so if it is refused; return False if the receiver stays away."""
         before = self._delivery.counts()
         self._delivery.submit(event)

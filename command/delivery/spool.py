@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.command.delivery.configured import add_options, read
+from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.screen import Screen, TableColumn, complain, counted
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.start.delivery import named_root
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     """
     screen = Screen()
     try:
-        root = root_for(read(options, os.environ).settings, options.spool)
+        root = root_for(read_configuration(options, os.environ).settings, options.spool)
     except SpoolError as problem:
         complain(str(problem))
         return 2
@@ -115,7 +115,7 @@ def run_removal(options: argparse.Namespace) -> int:
     """
     screen = Screen()
     try:
-        root = root_for(read(options, os.environ).settings, options.spool)
+        root = root_for(read_configuration(options, os.environ).settings, options.spool)
     except SpoolError as problem:
         complain(str(problem))
         return 2

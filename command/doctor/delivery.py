@@ -355,7 +355,7 @@ def _why_unwritable(root: Path) -> str:
         return str(problem.strerror or problem)
 
 
-class _Kept(logging.Handler):
+class _KeptWarnings(logging.Handler):
     """Keeps the warnings."""
 
     def __init__(self) -> None:
@@ -369,7 +369,7 @@ class _Kept(logging.Handler):
 @contextmanager
 def _said() -> Iterator[list[str]]:
     """Collect the warnings that the transports would log."""
-    kept = _Kept()
+    kept = _KeptWarnings()
     logger = logging.getLogger("openlineage_pyspark.transport")
     logger.addHandler(kept)
     try:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.command.delivery.configured import add_options, read
+from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
 from openlineage_pyspark.command.doctor import delivery as doctor_delivery
 from openlineage_pyspark.command.doctor import runtime as doctor_runtime
 from openlineage_pyspark.command.doctor.diagnosis import PROBLEM, WARNING
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         The exit code: 1 if a problem prevents lineage.
     """
-    configured = read(options, os.environ)
+    configured = read_configuration(options, os.environ)
     with doctor_delivery.opened_transport(configured.settings) as opened:
         found = examine(configured, os.environ, opened)
     keys = doctor_delivery.set_keys(configured, os.environ, opened)

@@ -17,7 +17,7 @@ from openlineage_pyspark.transport.event import TERMINAL_TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openlineage_pyspark.command.events.file import EventJson, Place
+    from openlineage_pyspark.command.events.lines import EventJson, EventPlace
 
 ORDER = "order"
 """A run begins with its only START, has one terminal event and nothing after that; its parent started before it."""
@@ -25,7 +25,7 @@ COMPLETENESS = "completeness"
 """A run has a START and a terminal event, and keeps its job."""
 NAMES = "names"
 """Each name is there, only once, and consists of characters that receivers accept."""
-COLUMN_LINEAGE = "column lineage"
+COLUMN_LINEAGE_RULE = "column lineage"
 """Each source is an input with that field in its schema, each target a field of the output."""
 TRANSFORMATIONS = "transformations"
 """Each source has a transformation that the specification knows; none that influences rows is DIRECT."""
@@ -81,7 +81,7 @@ class Finding:
         problem: what is wrong, as a clause.
     """
 
-    place: Place
+    place: EventPlace
     rule: str
     run_id: str
     job: str
@@ -89,8 +89,8 @@ class Finding:
 
 
 @attrs.frozen
-class _Step:
-    place: Place
+class _EventOfRun:
+    place: EventPlace
     type: str
     job: tuple[str, str]
     parent: str | None
@@ -104,7 +104,7 @@ class RunRules:
     """
 
     def __init__(self) -> None:
-        self._runs: dict[str, list[_Step]] = {}
+        self._runs: dict[str, list[_EventOfRun]] = {}
         self._events = 0
         # For each run, the position of its first event, and of its START, among all events.
         self._begun: dict[str, int] = {}
@@ -115,7 +115,7 @@ class RunRules:
         """How many runs there are."""
         return len(self._runs)
 
-    def add(self, place: Place, event: EventJson) -> tuple[str, str]:
+    def add(self, place: EventPlace, event: EventJson) -> tuple[str, str]:
         """
         Add the next event; one that lacks a run, a job or a type belongs to no run.
 
@@ -134,7 +134,9 @@ class RunRules:
             return "", ""
         if not all(isinstance(text, str) for text in (run_id, kind, *job)):
             return "", ""
-        self._runs.setdefault(run_id, []).append(_Step(place, kind, job, parent if isinstance(parent, str) else None))
+        self._runs.setdefault(run_id, []).append(
+            _EventOfRun(place, kind, job, parent if isinstance(parent, str) else None)
+        )
         self._begun.setdefault(run_id, self._events)
         if kind == "START":
             self._started.setdefault(run_id, self._events)
@@ -147,7 +149,7 @@ class RunRules:
             for rule, step, problem in (*_order(steps), *_one_job(steps), *self._parents(run_id, steps)):
                 yield Finding(step.place, rule, run_id, step.job[1], problem)
 
-    def _parents(self, run_id: str, steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
+    def _parents(self, run_id: str, steps: list[_EventOfRun]) -> Iterator[tuple[str, _EventOfRun, str]]:
         for parent in dict.fromkeys(step.parent for step in steps):
             # A parent without events here, such as a scheduler's task, was started somewhere else.
             if (
@@ -158,7 +160,7 @@ class RunRules:
                 yield ORDER, steps[0], f"begins before the START of its parent {parent}"
 
 
-def _order(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
+def _order(steps: list[_EventOfRun]) -> Iterator[tuple[str, _EventOfRun, str]]:
     starts = [step for step in steps if step.type == "START"]
     terminal = [index for index, step in enumerate(steps) if step.type in TERMINAL_TYPES]
     if not starts:
@@ -176,14 +178,14 @@ def _order(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
         yield ORDER, after, f"{after.type} after {steps[terminal[0]].type}"
 
 
-def _one_job(steps: list[_Step]) -> Iterator[tuple[str, _Step, str]]:
+def _one_job(steps: list[_EventOfRun]) -> Iterator[tuple[str, _EventOfRun, str]]:
     jobs = sorted({step.job for step in steps})
     if len(jobs) > 1:
         other = next(step for step in steps if step.job != steps[0].job)
         yield COMPLETENESS, other, f"belongs to several jobs: {jobs}"
 
 
-def event_findings(place: Place, event: EventJson) -> Iterator[Finding]:
+def event_findings(place: EventPlace, event: EventJson) -> Iterator[Finding]:
     """
     Yield what is wrong with one event by itself.
 
@@ -196,7 +198,7 @@ def event_findings(place: Place, event: EventJson) -> Iterator[Finding]:
         facet = output.get("facets", {}).get("columnLineage")
         if facet is not None:
             where = f"columnLineage of {output['name']}"
-            found += [(COLUMN_LINEAGE, f"{where}: {problem}") for problem in _sources(event, output, facet)]
+            found += [(COLUMN_LINEAGE_RULE, f"{where}: {problem}") for problem in _sources(event, output, facet)]
             found += [(TRANSFORMATIONS, f"{where}: {problem}") for problem in _ways(facet)]
     for rule, problem in found:
         yield Finding(place, rule, event["run"]["runId"], event["job"]["name"], problem)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.facets.report import EVERY_ROW, VIEW_TYPE, Names, kind_of
+from openlineage_pyspark.facets.report import EVERY_ROW, VIEW_TYPE, ShortNames, kind_text
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openlineage_pyspark.command.events.file import EventJson
+    from openlineage_pyspark.command.events.lines import EventJson
 
 NO_END = "no end"
 """The state of a run whose last event is not its end."""
@@ -23,7 +23,7 @@ _TABLE = "TABLE"
 
 
 @attrs.frozen
-class SourceColumn:
+class ReportedColumn:
     """
     A column that flows into another column.
 
@@ -60,7 +60,7 @@ class ReportedDataset:
     is_view: bool = False
     other_names: tuple[str, ...] = ()
     rows: int | None = None
-    columns: tuple[tuple[str, tuple[SourceColumn, ...]], ...] | None = None
+    columns: tuple[tuple[str, tuple[ReportedColumn, ...]], ...] | None = None
 
 
 @attrs.frozen
@@ -112,7 +112,7 @@ class RunEvents:
         return None if begin is None or end is None or self.state == NO_END else (end - begin).total_seconds()
 
 
-def state_of(event: EventJson) -> ReportedState:
+def reported_state_of(event: EventJson) -> ReportedState:
     """
     Return the state that a run event reports.
 
@@ -161,7 +161,7 @@ def latest_outputs(runs: Iterable[RunEvents]) -> list[tuple[RunEvents, ReportedD
     return list(chosen.values())
 
 
-def names_of(runs: Iterable[RunEvents]) -> Names:
+def names_of(runs: Iterable[RunEvents]) -> ShortNames:
     """Return the names for the datasets of some runs."""
     tables: dict[Identifier, str | None] = {}
     for run in runs:
@@ -170,7 +170,7 @@ def names_of(runs: Iterable[RunEvents]) -> Names:
             sources = (edge.dataset for _, edges in each.columns or () for edge in edges)
             for source in sources:
                 tables.setdefault(source, None)
-    return Names(tables)
+    return ShortNames(tables)
 
 
 def _dataset(document: EventJson) -> ReportedDataset:
@@ -197,7 +197,7 @@ def _output(document: EventJson) -> ReportedDataset:
     )
 
 
-def _columns(facets: EventJson) -> Iterator[tuple[str, tuple[SourceColumn, ...]]]:
+def _columns(facets: EventJson) -> Iterator[tuple[str, tuple[ReportedColumn, ...]]]:
     lineage = _group(facets, "columnLineage")
     fields = _group(lineage, "fields")
     schema = [_text(field, "name") for field in _groups(_group(facets, "schema", optional=True), "fields")]
@@ -209,16 +209,16 @@ def _columns(facets: EventJson) -> Iterator[tuple[str, tuple[SourceColumn, ...]]
         yield EVERY_ROW, tuple(map(_edge, every))
 
 
-def _edge(document: EventJson) -> SourceColumn:
+def _edge(document: EventJson) -> ReportedColumn:
     kinds: dict[str, None] = {}
     expression = ""
     for step in _groups(document, "transformations"):
         kind = _text(step, "subtype", default="") or _text(step, "type")
-        kinds[kind_of(kind, masked=bool(step.get("masking")))] = None
+        kinds[kind_text(kind, masked=bool(step.get("masking")))] = None
         if kind != "IDENTITY":
             expression = expression or _text(step, "description", default="")
     dataset = Identifier(_text(document, "namespace"), _text(document, "name"))
-    return SourceColumn(dataset, _text(document, "field"), tuple(kinds), expression)
+    return ReportedColumn(dataset, _text(document, "field"), tuple(kinds), expression)
 
 
 def _facets(holder: EventJson) -> EventJson:

@@ -8,18 +8,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.command.events.file import EventFileError, read_lines
-from openlineage_pyspark.command.events.runs import latest_outputs, names_of, runs_of, state_of
+from openlineage_pyspark.command.events.lines import EventFileError, read_lines
+from openlineage_pyspark.command.events.runs import latest_outputs, names_of, reported_state_of, runs_of
 from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
-    from openlineage_pyspark.command.events.runs import ReportedDataset, ReportedState, RunEvents, SourceColumn
+    from openlineage_pyspark.command.events.runs import ReportedColumn, ReportedDataset, ReportedState, RunEvents
     from openlineage_pyspark.command.screen import Screen
     from openlineage_pyspark.facets.model.dataset import Identifier
-    from openlineage_pyspark.facets.report import Names
+    from openlineage_pyspark.facets.report import ShortNames
 
 _DESCRIPTION = """\
 Prints where each column of each output comes from, then the runs: how each ended, when it started, its seconds, rows,
@@ -92,8 +92,8 @@ def run(options: argparse.Namespace) -> int:
 def _draw(options: argparse.Namespace) -> int:
     """Print the graph of some files, or what lies around one output or column."""
     from openlineage_pyspark.command.screen import complain
-    from openlineage_pyspark.command.view import opened_from, reason_of
-    from openlineage_pyspark.page.formats import text_of
+    from openlineage_pyspark.command.view import file_reason_of, opened_from
+    from openlineage_pyspark.page.formats import text_of_graph
     from openlineage_pyspark.store.errors import StoreError
 
     if options.json or (options.column is not None and options.output is None):
@@ -103,9 +103,9 @@ def _draw(options: argparse.Namespace) -> int:
     around = ".".join(filter(None, (options.output, options.column)))
     try:
         with opened_from([Path(file) for file in options.files], problems) as store:
-            sys.stdout.write(text_of(store.graph(around), options.format))
+            sys.stdout.write(text_of_graph(store.graph(around), options.format))
     except (StoreError, OSError, EOFError, zlib.error) as problem:
-        complain(reason_of(problem))
+        complain(file_reason_of(problem))
         return 1
     for problem_of_line in problems[:_MOST_PROBLEMS]:
         complain(problem_of_line)
@@ -119,18 +119,18 @@ def _states(files: Sequence[str], problems: list[str]) -> Iterator[ReportedState
             problems.append(f"{line.place}: {line.problem}")
         elif "run" in line.event:
             try:
-                yield state_of(line.event)
+                yield reported_state_of(line.event)
             except ValueError as problem:
                 problems.append(f"{line.place}: {problem}")
         elif not {"job", "dataset"} & line.event.keys():
             problems.append(f"{line.place}: not an OpenLineage event")
 
 
-def _is_meant(output: ReportedDataset, names: Names, options: argparse.Namespace) -> bool:
+def _is_meant(output: ReportedDataset, names: ShortNames, options: argparse.Namespace) -> bool:
     return _is_named(output, names, options.output) and _has_column(output, options.column)
 
 
-def _is_named(output: ReportedDataset, names: Names, wanted: str | None) -> bool:
+def _is_named(output: ReportedDataset, names: ShortNames, wanted: str | None) -> bool:
     if wanted is None:
         return True
     own = (output.dataset.name, *output.other_names)
@@ -145,7 +145,7 @@ def _has_column(output: ReportedDataset, wanted: str | None) -> bool:
 
 
 def _nothing_found(
-    outputs: Sequence[tuple[RunEvents, ReportedDataset]], names: Names, options: argparse.Namespace
+    outputs: Sequence[tuple[RunEvents, ReportedDataset]], names: ShortNames, options: argparse.Namespace
 ) -> str:
     named = [output for _, output in outputs if _is_named(output, names, options.output)]
     if named and options.column is not None:
@@ -159,7 +159,7 @@ def _show(
     screen: Screen,
     outputs: Sequence[tuple[RunEvents, ReportedDataset]],
     runs: Sequence[RunEvents],
-    names: Names,
+    names: ShortNames,
     column: str | None,
 ) -> None:
     from openlineage_pyspark.command.screen import counted
@@ -198,7 +198,7 @@ def _shown_datasets(outputs: Iterable[tuple[RunEvents, ReportedDataset]]) -> Ite
         yield from _without_edges(run, output)
 
 
-def _show_columns(screen: Screen, output: ReportedDataset, names: Names, wanted: str | None) -> None:
+def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wanted: str | None) -> None:
     from openlineage_pyspark.command.screen import TableColumn
 
     rows = []
@@ -279,7 +279,7 @@ def _document(
     }
 
 
-def _source(edge: SourceColumn) -> dict[str, Any]:
+def _source(edge: ReportedColumn) -> dict[str, Any]:
     return {
         "namespace": edge.dataset.namespace,
         "name": edge.dataset.name,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jsonschema import Draft202012Validator
-    from openlineage_pyspark.command.events.file import EventJson
+    from openlineage_pyspark.command.events.lines import EventJson
 
 FacetKey = tuple[str, str]
 """The entity that a facet is of, such as `RunFacet`, and the facet's name."""

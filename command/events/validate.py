@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.command.events.file import EventFileError, read_lines
+from openlineage_pyspark.command.events.lines import EventFileError, read_lines
 from openlineage_pyspark.command.events.rules import (
     CREDENTIALS,
     SPECIFICATION,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from openlineage_pyspark.command.events.file import EventJson, Line
+    from openlineage_pyspark.command.events.lines import EventJson, FileLine
 
 _DESCRIPTION = """\
 Checks events in the order in which they were sent: a run begins with its only START, has one terminal event and nothing
@@ -105,7 +105,7 @@ class Check:
         """How many runs there are."""
         return self._runs.count
 
-    def add(self, line: Line) -> None:
+    def add(self, line: FileLine) -> None:
         """Check the next line."""
         event = line.event
         self._files.setdefault(line.place.file, len(self._files))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking
-from openlineage_pyspark.page.formats import text_of
-from openlineage_pyspark.store.questions.pictures import FORMATS
+from openlineage_pyspark.page.formats import text_of_graph
+from openlineage_pyspark.store.questions.pictures import ANSWER_FORMATS
 from openlineage_pyspark.store.questions.reached import Grain, id_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openlineage_pyspark.store.answers import Store
-    from openlineage_pyspark.store.questions.reached import Answer, Link, Node
+    from openlineage_pyspark.store.questions.reached import Answer, AnswerLink, AnswerNode
 
 _PLACE = """a dataset, or DATASET.COLUMN; the end of a name is enough, such as `orders` for `s3://lake/sales/orders`"""
 _THING = f"""{_PLACE}; or DATASET@VERSION, DATASET@latest, DATASET@TIME, job:NAME or run:ID"""
@@ -26,7 +26,7 @@ _UPSTREAM = "Shows where a dataset, a column, a version, a job or a run comes fr
 _DOWNSTREAM = "Shows what is made from a dataset, a column, a version, by a job or a run, the closest first."
 _BETWEEN = "Shows the ways from one dataset or column to another, and nothing else."
 
-_FORMATS = ("table", "json", *FORMATS, "html", "svg")
+_FORMATS = ("table", "json", *ANSWER_FORMATS, "html", "svg")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -82,8 +82,8 @@ def _between(store: Store, options: argparse.Namespace) -> int:
 def _print(store: Store, answer: Answer, options: argparse.Namespace) -> int:
     if options.format == "table":
         _print_table(Screen(), answer)
-    elif options.format in FORMATS:
-        sys.stdout.write(FORMATS[options.format](answer))
+    elif options.format in ANSWER_FORMATS:
+        sys.stdout.write(ANSWER_FORMATS[options.format](answer))
     elif options.format == "json" and not _is_graph(answer, options):
         Screen().json(answer.to_dict())
     else:
@@ -91,7 +91,7 @@ def _print(store: Store, answer: Answer, options: argparse.Namespace) -> int:
         if options.format == "json":
             Screen().json({"question": answer.question, "start": id_of(answer.start), **graph.to_dict()})
         else:
-            sys.stdout.write(text_of(graph, options.format))
+            sys.stdout.write(text_of_graph(graph, options.format))
     return 0
 
 
@@ -117,22 +117,22 @@ def _print_table(screen: Screen, answer: Answer) -> None:
     screen.table(columns, rows)
 
 
-def _label(node: Node, kinds: set[str]) -> str:
+def _label(node: AnswerNode, kinds: set[str]) -> str:
     return f"{node.label} (every row)" if "column" in kinds and node.kind == "dataset" else node.label
 
 
-def _how_of_column(link: Link) -> tuple[str, ...]:
+def _how_of_column(link: AnswerLink) -> tuple[str, ...]:
     return (f"{', '.join(dict.fromkeys(link.kinds))} {next(filter(None, link.expressions), '')}".rstrip(),)
 
 
-def _how_of_version(link: Link) -> tuple[str, ...]:
+def _how_of_version(link: AnswerLink) -> tuple[str, ...]:
     if link.kept:
         return ("keeps its rows",)
     by = f"run {link.last_run}" if link.batch is None else f"run {link.last_run}, batch {link.batch}"
     return (f"{by}, version inferred" if link.inferred else by,)
 
 
-_HOWS: dict[str, Callable[[Link], tuple[str, ...]]] = {
+_HOWS: dict[str, Callable[[AnswerLink], tuple[str, ...]]] = {
     "column": _how_of_column,
     "dataset": lambda _: (),
     "version": _how_of_version,

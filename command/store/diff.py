@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, is_store_file, opened, refuse_missing_file
-from openlineage_pyspark.command.view import opened_from, reason_of
+from openlineage_pyspark.command.view import file_reason_of, opened_from
 from openlineage_pyspark.graph.difference import difference
-from openlineage_pyspark.page.formats import text_of as text_of_graph
+from openlineage_pyspark.page.formats import text_of_graph
 from openlineage_pyspark.page.html import page_of
-from openlineage_pyspark.store.diff import diff_of_files, markdown_of, text_of
+from openlineage_pyspark.store.diff import diff_of_files, markdown_of_diff, text_of_diff
 from openlineage_pyspark.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -56,14 +56,14 @@ def run(options: argparse.Namespace) -> int:
         found = _diff(options)
         picture = _graph(options) if options.format in _GRAPHS else ""
     except (StoreError, OSError, EOFError, zlib.error) as problem:
-        complain(reason_of(problem))
+        complain(file_reason_of(problem))
         return 2
     if picture:
         sys.stdout.write(picture)
     elif options.format == "json":
         Screen().json(found.to_dict())
     else:
-        sys.stdout.write(markdown_of(found) if options.format == "markdown" else text_of(found))
+        sys.stdout.write(markdown_of_diff(found) if options.format == "markdown" else text_of_diff(found))
     return int(bool(found.changes))
 
 

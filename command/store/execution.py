@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.recovery.formats import as_text, in_folder
-from openlineage_pyspark.store.spark.session import session_of, told
+from openlineage_pyspark.store.spark.session import active_or_new_session, told
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.plan import RecoveryPlan, RecoveryStep
@@ -44,7 +44,7 @@ def execute(plan: RecoveryPlan, conf: Mapping[str, str], *, ask: bool, begin: in
         return 0
     if ask and not _agreed(f"Carry out {counted(len(plan.steps) - begin + 1, 'step')}? [y/N] "):
         return _FAILED
-    screen, session = Screen(), _Session(conf)
+    screen, session = Screen(), _LazySession(conf)
     try:
         for number, step in enumerate(plan.steps, 1):
             if number < begin:
@@ -59,7 +59,7 @@ def execute(plan: RecoveryPlan, conf: Mapping[str, str], *, ask: bool, begin: in
     return 0
 
 
-def _do(step: RecoveryStep, session: _Session, *, ask: bool) -> str:
+def _do(step: RecoveryStep, session: _LazySession, *, ask: bool) -> str:
     """Do a step, and return why it failed; empty if it did not."""
     if not step.language:
         if step.action == "stop" and not ask:
@@ -76,7 +76,7 @@ def _do(step: RecoveryStep, session: _Session, *, ask: bool) -> str:
     return ""
 
 
-def _shell(step: RecoveryStep, code: str, session: _Session) -> str:
+def _shell(step: RecoveryStep, code: str, session: _LazySession) -> str:
     if step.action == "run":
         # Another Spark may need what this one holds, such as a metastore in a folder.
         session.stop()
@@ -91,7 +91,7 @@ def _agreed(question: str) -> bool:
         return False
 
 
-class _Session:
+class _LazySession:
     """A Spark session that is started when it is needed."""
 
     def __init__(self, conf: Mapping[str, str]) -> None:
@@ -102,7 +102,7 @@ class _Session:
         """Run a statement, and return why it failed; empty if it did not."""
         try:
             if self._session is None:
-                self._session = session_of({**_OWN, **self._conf})
+                self._session = active_or_new_session({**_OWN, **self._conf})
             with told("Spark refused it"):
                 self._session.sql(sql).collect()
         except StoreError as problem:

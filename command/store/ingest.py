@@ -20,7 +20,14 @@ from openlineage_pyspark.command.store_option import (
 )
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.files import STANDARD_INPUT
-from openlineage_pyspark.store.events.ingest import EventLine, Taken, files_of, lines_of, take, without_cycle_collection
+from openlineage_pyspark.store.events.ingest import (
+    EventLine,
+    Ingested,
+    files_of,
+    lines_of,
+    take,
+    without_cycle_collection,
+)
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.transport.spool.content import spooled_bodies
 from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, directories
@@ -94,7 +101,7 @@ def _named(paths: list[Path]) -> list[Path]:
     return paths
 
 
-def _take(database: Database, paths: list[Path], unread: list[str]) -> Taken:
+def _take(database: Database, paths: list[Path], unread: list[str]) -> Ingested:
     """Take paths in, with a bar on the terminal, if there is one."""
     if not sys.stderr.isatty():
         return take(database, _lines(paths, unread, lambda _: None))

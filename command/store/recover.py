@@ -12,7 +12,7 @@ from openlineage_pyspark.command.screen import Screen
 from openlineage_pyspark.command.store.execution import execute
 from openlineage_pyspark.command.store_option import add_store, asking, pairs
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.recovery.formats import FORMATS
+from openlineage_pyspark.store.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.store.recovery.plan import Mode
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument(
         "--correct-with", type=Path, metavar="FILE", help="SQL that puts the right data in; else a person does it"
     )
-    parser.add_argument("--format", choices=("text", "json", *list(FORMATS)[1:]), default="text", help="default: text")
+    parser.add_argument(
+        "--format", choices=("text", "json", *list(PLAN_FORMATS)[1:]), default="text", help="default: text"
+    )
     running = parser.add_argument_group("to carry it out")
     running.add_argument("--execute", action="store_true", help="carry the plan out, and stop where a step fails")
     running.add_argument("--yes", action="store_true", help="do not ask before the first step")
@@ -76,7 +78,7 @@ def _recover(store: Store, options: argparse.Namespace) -> int:
     if options.format == "json":
         Screen().json(plan.to_dict())
     else:
-        sys.stdout.write(FORMATS[options.format](plan))
+        sys.stdout.write(PLAN_FORMATS[options.format](plan))
     return 0
 
 

@@ -14,7 +14,7 @@ from openlineage_pyspark.store.spark.sql import Format
 from openlineage_pyspark.store.spark.tables import SparkTables
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.events.ingest import Taken
+    from openlineage_pyspark.store.events.ingest import Ingested
 
 _WRONG = 2
 _INTO = "with --spark: the schema that holds the store, such as lake.lineage"
@@ -155,13 +155,13 @@ def _asked(options: argparse.Namespace) -> tuple[str, list[EventOrigin]]:
     return name, [EventOrigin(address, pairs(options.source_option)) for address in addresses]
 
 
-def _take(tables: SparkTables, origin: EventOrigin, options: argparse.Namespace) -> Taken:
+def _take(tables: SparkTables, origin: EventOrigin, options: argparse.Namespace) -> Ingested:
     if options.stream or options.every:
         return take_stream(tables, origin, checkpoint=options.checkpoint, every=options.every)
     return take_once(tables, origin)
 
 
-def _tell(name: str, found: list[Taken]) -> int:
+def _tell(name: str, found: list[Ingested]) -> int:
     events, rejected = sum(taken.events for taken in found), sum(taken.rejected for taken in found)
     Screen().line(f"{events:,} event{'' if events == 1 else 's'} taken into {name}")
     for taken in found:

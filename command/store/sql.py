@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.answers import Store
 
 _DESCRIPTION = f"""\
-Asks the store's tables and views by a query of your own. The query is written as for Spark. The names
+Asks the store's tables and views with a query of your own. The query is written as for Spark. The names
 {", ".join(PROPOSAL)} mean the views with the columns job, barrier_id, database, table and snapshot_id here."""
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.expiry import Expired
 
 _REBUILD = """\
-Makes all tables of a store anew from the events in it. This also makes a store of an older version one of this version.
+Rebuilds all tables of a store from the events in it. This also makes a store of an older version one of this version.
 Other processes may read a store in a file meanwhile, and those that write wait for up to a minute. For one in Spark's
 tables, no ingest may run meanwhile."""
 _EXPIRE = """\
@@ -40,7 +40,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the commands to the command line."""
     parser = commands.add_parser("store", help="look after a lineage store", description="Looks after a lineage store.")
     below = parser.add_subparsers(metavar="COMMAND", required=True)
-    rebuild = below.add_parser("rebuild", help="make all tables anew from the events", description=_REBUILD)
+    rebuild = below.add_parser("rebuild", help="rebuild all tables from the events", description=_REBUILD)
     add_store(rebuild)
     rebuild.set_defaults(run=run_rebuild)
     old = below.add_parser("expire", help="drop what is old", description=_EXPIRE)
@@ -54,7 +54,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run_rebuild(options: argparse.Namespace) -> int:
     """
-    Make all tables of a store anew.
+    Rebuild all tables of a store.
 
     Args:
         options: `store`.
@@ -73,7 +73,7 @@ def run_rebuild(options: argparse.Namespace) -> int:
     except StoreError as problem:
         complain(str(problem))
         return 2
-    Screen().line(f"all tables of {path} made anew from {count:,} event{'' if count == 1 else 's'}")
+    Screen().line(f"all tables of {path} rebuilt from {count:,} event{'' if count == 1 else 's'}")
     return 0
 
 

@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.plan import UNION, WITH_CTE, Operator, Plan
 
-__all__ = ["BUILT_IN", "QUIET", "WRITES", "is_command", "is_known", "job_word", "namesake", "sinks", "write"]
+__all__ = ["BUILT_IN", "QUIET", "WRITES", "is_command", "is_known", "job_word", "namesake", "sinks", "write_of"]
 
 BUILT_IN = (inserts, tables, row_level, delta, hudi)
 """The modules whose import registers their commands."""
@@ -114,7 +114,7 @@ def namesake(operator: Operator) -> str | None:
     return None if is_known(operator) else WRITES.namesake(operator.class_name) or QUIET.namesake(operator.class_name)
 
 
-def write(plan: Plan, operator: Operator, session: Session) -> Target:
+def write_of(plan: Plan, operator: Operator, session: Session) -> Target:
     """
     Return what a command writes.
 

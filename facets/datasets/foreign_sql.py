@@ -23,7 +23,7 @@ MOST_STEPS = 300_000
 
 SourceColumn: TypeAlias = tuple[str, str]
 """The names of a table and of a column in it."""
-Sources: TypeAlias = Mapping[SourceColumn, bool]
+SourceColumns: TypeAlias = Mapping[SourceColumn, bool]
 """Source column -> whether its value arrives unchanged."""
 
 # The base class of all nodes has another name in newer versions, where SetOperation is new too.
@@ -74,7 +74,7 @@ class UnreadableError(Exception):
 
 
 @attrs.frozen
-class Item:
+class ResultColumn:
     """
     A column of a result, or all columns of a table.
 
@@ -85,7 +85,7 @@ class Item:
     """
 
     name: str | None
-    sources: Sources | None = None
+    sources: SourceColumns | None = None
     table: str | None = None
 
 
@@ -101,10 +101,10 @@ class Query:
     """
 
     tables: tuple[str, ...]
-    items: tuple[Item, ...]
+    items: tuple[ResultColumn, ...]
     whole: bool
 
-    def sources(self, names: tuple[str, ...]) -> list[Sources | None]:
+    def sources(self, names: tuple[str, ...]) -> list[SourceColumns | None]:
         """
         Return the source columns of each column of the result.
 
@@ -150,7 +150,7 @@ def read_query(text: str, dialect: str | None) -> Query:
         parsed = statements[0] if len(statements) == 1 else None
         if not isinstance(parsed, _QUERIES):
             raise UnreadableError
-        reader = _Reader(dialect or "")
+        reader = _NameResolver(dialect or "")
         result = reader.query(parsed, None, {})
     except (SqlglotError, RecursionError) as problem:
         # The parser and the reader recurse into brackets and subqueries.
@@ -173,10 +173,10 @@ class _Rows:
             there are no others.
     """
 
-    items: list[Item]
+    items: list[ResultColumn]
     every: Any = _ABSENT
 
-    def columns(self, key: str, keyed: Any) -> list[Item]:
+    def columns(self, key: str, keyed: Any) -> list[ResultColumn]:
         """Return the columns with a name."""
         return [item for item in self.items if item.name is not None and keyed(item.name) == key]
 
@@ -194,15 +194,15 @@ class _Scope:
     ctes: dict[str, _Rows]
     rows: list[_Rows] = attrs.Factory(list)
     named: dict[str, _Rows] = attrs.Factory(dict)
-    arrays: dict[str, Sources | None] = attrs.Factory(dict)
+    arrays: dict[str, SourceColumns | None] = attrs.Factory(dict)
     aliases: dict[str, Any] = attrs.Factory(dict)
     scalars: dict[str, Any] = attrs.Factory(dict)
     using: dict[str, list[_Rows]] = attrs.Factory(dict)
     solving: set[str] = attrs.Factory(set)
-    solved: dict[str, Sources | None] = attrs.Factory(dict)
+    solved: dict[str, SourceColumns | None] = attrs.Factory(dict)
 
 
-class _Reader:
+class _NameResolver:
     """Resolves the names of one query."""
 
     def __init__(self, dialect: str) -> None:
@@ -274,7 +274,7 @@ class _Reader:
         if open_ or len(left.items) != len(right.items):
             return _Rows([], None)
         pairs = zip(left.items, right.items, strict=True)
-        return _Rows([Item(a.name, self._joined([a.sources, b.sources], same=True)) for a, b in pairs])
+        return _Rows([ResultColumn(a.name, self._joined([a.sources, b.sources], same=True)) for a, b in pairs])
 
     def _froms(self, select: Any, scope: _Scope) -> None:
         """Read FROM, JOIN and ARRAY JOIN."""
@@ -358,7 +358,7 @@ class _Reader:
         if name.lower() in _NO_TABLES or node.name.lower() in _NO_TABLES:
             return _Rows([])
         self.tables[name] = None
-        return _Rows([Item(None, table=name)])
+        return _Rows([ResultColumn(None, table=name)])
 
     def _function(self, function: Any, scope: _Scope) -> _Rows:
         """Return what a function in FROM gives: what it reads is known only of functions that make up their rows."""
@@ -367,7 +367,7 @@ class _Reader:
             return _Rows([], {})
         if name == "dictionary" and (table := _text(function.expressions[:1])):
             self.tables[table] = None
-            return _Rows([Item(None, table=table)])
+            return _Rows([ResultColumn(None, table=table)])
         return _Rows([], self._value(function, scope) or None)
 
     def _renamed(self, rows: _Rows, node: Any) -> _Rows:
@@ -379,7 +379,7 @@ class _Reader:
             return rows
         if rows.tables or rows.every is not _ABSENT or len(names) > len(rows.items):
             return _Rows([], None)
-        items = [Item(name, item.sources) for name, item in zip(names, rows.items, strict=False)]
+        items = [ResultColumn(name, item.sources) for name, item in zip(names, rows.items, strict=False)]
         return _Rows([*items, *rows.items[len(names) :]])
 
     def _select(self, select: Any, scope: _Scope) -> _Rows:
@@ -405,9 +405,9 @@ class _Reader:
                 found.every = None
             elif isinstance(value, exp.Aliases):
                 sources = self._value(value.this, scope)
-                found.items += [Item(self._spelled(alias), sources) for alias in value.expressions]
+                found.items += [ResultColumn(self._spelled(alias), sources) for alias in value.expressions]
             else:
-                found.items.append(Item(name or "", self._value(value, scope)))
+                found.items.append(ResultColumn(name or "", self._value(value, scope)))
         return found
 
     def _projection(self, node: Any) -> tuple[str, Any]:
@@ -447,13 +447,13 @@ class _Reader:
             scope = scope.outer
         return None
 
-    def _value(self, value: Any, scope: _Scope) -> Sources | None:
+    def _value(self, value: Any, scope: _Scope) -> SourceColumns | None:
         """Return the sources of an expression."""
         while isinstance(value, exp.Paren):
             value = value.this
         if isinstance(value, exp.Column):
             return self._column(value, scope)
-        parts: list[Sources | None] = []
+        parts: list[SourceColumns | None] = []
         for node in self._walk([value]):
             if isinstance(node, exp.Column):
                 parts.append({} if self._names_dictionary(node) else self._column(node, scope))
@@ -473,7 +473,7 @@ class _Reader:
         looks_up = self._dialect == "clickhouse" and _function_name(call).startswith(_LOOK_UPS)
         return looks_up and bool(call.expressions) and call.expressions[0] is column
 
-    def _dictionary(self, node: Any) -> Sources | None:
+    def _dictionary(self, node: Any) -> SourceColumns | None:
         """Return the columns that ClickHouse's dictGet and joinGet look up in another table; none for other nodes."""
         name = _function_name(node)
         if not name.startswith(_LOOK_UPS):
@@ -487,7 +487,7 @@ class _Reader:
         columns = [_text([each]) for each in (wanted.expressions if isinstance(wanted, exp.Tuple) else [wanted])]
         return {(table, column): False for column in columns if column}
 
-    def _column(self, column: Any, scope: _Scope) -> Sources | None:
+    def _column(self, column: Any, scope: _Scope) -> SourceColumns | None:
         """Return the sources of a column's name; None if it could be in more than one place."""
         if not isinstance(column.this, exp.Identifier):
             return {} if isinstance(column.parent, exp.Count) else None
@@ -503,7 +503,7 @@ class _Reader:
                 return self._of_rows(rows, names[at + 1 :])
         return self._field(parts, names, scope)
 
-    def _of_rows(self, rows: _Rows, names: list[str]) -> Sources | None:
+    def _of_rows(self, rows: _Rows, names: list[str]) -> SourceColumns | None:
         """Return the sources of a column of one table, perhaps with a field of it."""
         name = ".".join(names) if self._dialect == "clickhouse" else names[0]
         found = self._named(rows, name)
@@ -511,7 +511,7 @@ class _Reader:
             return None
         return found if len(names) == 1 or self._dialect == "clickhouse" else dict.fromkeys(found, False)
 
-    def _field(self, parts: list[Any], names: list[str], scope: _Scope) -> Sources | None:
+    def _field(self, parts: list[Any], names: list[str], scope: _Scope) -> SourceColumns | None:
         """Return the sources of `column.field`."""
         found = self._bare(parts[0], scope) if self._dialect in _HAS_FIELDS else None
         if found is None or self._dialect != "clickhouse":
@@ -519,7 +519,7 @@ class _Reader:
         # Each field of a nested table is a column of its own.
         return {(table, ".".join([column, *names[1:]])): False for table, column in found}
 
-    def _bare(self, identifier: Any, scope: _Scope | None) -> Sources | None:
+    def _bare(self, identifier: Any, scope: _Scope | None) -> SourceColumns | None:
         """Return the sources of a name without a table."""
         name = self._spelled(identifier)
         plain = not identifier.args.get("quoted") and name.lower()
@@ -554,7 +554,7 @@ class _Reader:
             return _ABSENT
         return self._named(others[0], name) if len(others) == 1 else None
 
-    def _alias(self, scope: _Scope, key: str, expression: Any) -> Sources | None:
+    def _alias(self, scope: _Scope, key: str, expression: Any) -> SourceColumns | None:
         """Return the sources of another expression of the same SELECT, which is solved once."""
         if key not in scope.solved:
             scope.solving.add(key)
@@ -572,7 +572,7 @@ class _Reader:
             return rows.every
         return {(rows.tables[0], name): True} if len(rows.tables) == 1 else None
 
-    def _joined(self, parts: Iterable[Any], *, same: bool) -> Sources | None:
+    def _joined(self, parts: Iterable[Any], *, same: bool) -> SourceColumns | None:
         """Return the union of sources; None if one is not known. `same`: whether values stay unchanged."""
         found: dict[SourceColumn, bool] = {}
         for part in parts:

@@ -7,7 +7,7 @@ from importlib import metadata
 
 import attrs
 
-GROUP = "openlineage_pyspark.sources"
+SOURCES_GROUP = "openlineage_pyspark.sources"
 """The entry point group in which a distribution names the modules that register its sources."""
 
 BROKEN: dict[str, str] = {}
@@ -30,5 +30,5 @@ class Plugin:
 
 def installed() -> tuple[Plugin, ...]:
     """Return all installed plug-ins, sorted by name."""
-    found = sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
+    found = sorted(metadata.entry_points(group=SOURCES_GROUP), key=lambda entry: entry.name)
     return tuple(Plugin(entry.name, entry.load) for entry in found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 from openlineage_pyspark.facets.datasets.source import Relation, reads
-from openlineage_pyspark.facets.model.dataset import Versions
+from openlineage_pyspark.facets.model.dataset import TableVersions
 from openlineage_pyspark.facets.model.plan import Described, Operator
 
 # A read by these options is of another snapshot than the table's; some of them only the scan resolves.
@@ -18,7 +18,7 @@ _SNAPSHOT_OPTIONS = {
 }
 
 
-def versioned(relation: Relation, versions: Versions | None) -> Relation:
+def versioned(relation: Relation, versions: TableVersions | None) -> Relation:
     """Return a relation whose datasets are read at these versions."""
     if versions is None:
         return relation
@@ -35,7 +35,7 @@ def versioned(relation: Relation, versions: Versions | None) -> Relation:
         "org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation": _SNAPSHOT_OPTIONS,
     }
 )
-def iceberg_versions(operator: Operator) -> Versions | None:
+def iceberg_versions(operator: Operator) -> TableVersions | None:
     """Return the snapshot of Iceberg that a batch reads; None for any other table, and for one without a snapshot."""
     table = operator.described("table")
     while table is not None and isinstance(target := table.values.get("target"), Described):
@@ -49,11 +49,11 @@ def iceberg_versions(operator: Operator) -> Versions | None:
     else:
         named, id_ = table.text("asOf"), table.text("snapshot")
         branch = table.text("branch") or (named if named and not named.lstrip("-").isdigit() else None)
-    return Versions("iceberg", (id_,) if id_ else (), None if branch == "main" else branch)
+    return TableVersions("iceberg", (id_,) if id_ else (), None if branch == "main" else branch)
 
 
 @reads({"org.apache.spark.sql.delta.files.TahoeFileIndex": {"version": "version"}})
-def delta_versions(operator: Operator) -> Versions | None:
+def delta_versions(operator: Operator) -> TableVersions | None:
     """Return the version of Delta Lake that a batch reads; None for any other relation."""
     relation = operator.described("relation")
     index = relation.values.get("index") if relation is not None else None
@@ -61,4 +61,4 @@ def delta_versions(operator: Operator) -> Versions | None:
         return None
     version = index.values.get("version")
     # A table that does not exist yet has a version below all others.
-    return Versions("delta", (str(version),)) if isinstance(version, int) and version >= 0 else None
+    return TableVersions("delta", (str(version),)) if isinstance(version, int) and version >= 0 else None

@@ -20,10 +20,12 @@ def _version() -> str:
         return "unknown"
 
 
-VERSION = _version()
+PACKAGE_VERSION = _version()
 """The version of this package; `unknown` if it is not installed but only on the path."""
 
-PRODUCER = "pkg:pypi/openlineage-pyspark" + (f"@{quote(VERSION, safe='')}" if VERSION != "unknown" else "")
+PRODUCER = "pkg:pypi/openlineage-pyspark" + (
+    f"@{quote(PACKAGE_VERSION, safe='')}" if PACKAGE_VERSION != "unknown" else ""
+)
 """
 Package URL (purl) of this package at its version (BaseEvent.producer, BaseFacet._producer).
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Identifier
     from openlineage_pyspark.facets.model.run import RedactedState, RunState
 
-GROUP = "openlineage_pyspark.facets"
+FACETS_GROUP = "openlineage_pyspark.facets"
 """The entry point group in which a distribution names its facet providers."""
 
 
@@ -96,7 +96,7 @@ class Contribution:
 
 def providers() -> tuple[Provider, ...]:
     """Return all installed providers, sorted by name."""
-    found = sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
+    found = sorted(metadata.entry_points(group=FACETS_GROUP), key=lambda entry: entry.name)
     return tuple(Provider(name=entry.name, load=entry.load) for entry in found)
 
 

@@ -14,7 +14,7 @@ from openlineage.client.facet_v2 import (
     tags_run,
 )
 from openlineage_pyspark.facets.events.call_site import call_site_facet
-from openlineage_pyspark.facets.events.ids import PRODUCER, VERSION
+from openlineage_pyspark.facets.events.ids import PACKAGE_VERSION, PRODUCER
 from openlineage_pyspark.facets.events.marquez import accepted_job_namespace
 from openlineage_pyspark.facets.events.micro_batches import micro_batches_facet
 from openlineage_pyspark.facets.events.submission import submission_facet
@@ -84,7 +84,7 @@ def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...],
     if state.parent is not None:
         facets["parent"] = _parent(state.parent)
     facets["processing_engine"] = processing_engine_run.ProcessingEngineRunFacet(
-        version=engine.version, name="spark", openlineageAdapterVersion=VERSION, producer=PRODUCER
+        version=engine.version, name="spark", openlineageAdapterVersion=PACKAGE_VERSION, producer=PRODUCER
     )
     facets["pyspark_event"] = PySparkEvent(id=identity, producer=PRODUCER)
     facets.update(_own_facets(state))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openlineage.client.event_v2 import RunEvent
     from openlineage_pyspark.facets.events.options import EventOptions
 
-Node = dict[str, Any]
+JsonObject = dict[str, Any]
 
 _LONGEST_ERROR = 8_000
 _LONGEST_REMARK = 500
@@ -37,7 +37,7 @@ _CONFIGURATION = frozenset(
 _DETAILS = frozenset({"dataSource", "catalog", "storage", "datasetType", "symlinks", "subset", "pyspark_lineage_steps"})
 _BATCHES = "pyspark_micro_batches"
 _ESSENTIAL = frozenset({"parent", "errorMessage", "extractionError", "jobType", "pyspark_event", _BATCHES})
-OWN = (
+OWN_FACETS = (
     _CONFIGURATION
     | _DETAILS
     | _ESSENTIAL
@@ -61,7 +61,7 @@ class Edit:
         value: its new value; by default the member is deleted.
     """
 
-    holder: Node
+    holder: JsonObject
     key: str
     value: object = _GONE
 
@@ -78,7 +78,7 @@ class CutStep:
     """
 
     what: str
-    edits: Callable[[Node], Iterator[Edit]]
+    edits: Callable[[JsonObject], Iterator[Edit]]
     gradual: bool = False
 
 
@@ -102,11 +102,11 @@ def apply(edit: Edit) -> None:
 # --- the parts of an event ------------------------------------------------------------------------------------
 
 
-def _datasets(event: Node) -> list[Node]:
+def _datasets(event: JsonObject) -> list[JsonObject]:
     return [*event["inputs"], *event["outputs"]]
 
 
-def _facets(event: Node) -> Iterator[Node]:
+def _facets(event: JsonObject) -> Iterator[JsonObject]:
     """Yield each object that holds facets by name."""
     yield event["run"]["facets"]
     yield event["job"]["facets"]
@@ -116,7 +116,7 @@ def _facets(event: Node) -> Iterator[Node]:
                 yield dataset[key]
 
 
-def _lineages(event: Node) -> list[tuple[Node, Node]]:
+def _lineages(event: JsonObject) -> list[tuple[JsonObject, JsonObject]]:
     """Return each `columnLineage`, after the object that holds it."""
     return [
         (facets, facets["columnLineage"])
@@ -125,14 +125,14 @@ def _lineages(event: Node) -> list[tuple[Node, Node]]:
     ]
 
 
-def _edges(event: Node) -> Iterator[Node]:
+def _edges(event: JsonObject) -> Iterator[JsonObject]:
     for _, lineage in _lineages(event):
         for column in lineage["fields"].values():
             yield from column["inputFields"]
         yield from lineage.get("dataset", ())
 
 
-def without_empty_lineage(event: Node) -> None:
+def without_empty_lineage(event: JsonObject) -> None:
     """Delete each `columnLineage` that has nothing left."""
     for facets, lineage in _lineages(event):
         if not lineage["fields"] and not lineage.get("dataset"):
@@ -142,11 +142,11 @@ def without_empty_lineage(event: Node) -> None:
 # --- the steps, in their order --------------------------------------------------------------------------------
 
 
-def _error_texts(event: Node) -> Iterator[Edit]:
+def _error_texts(event: JsonObject) -> Iterator[Edit]:
     yield from _shorter_errors(event, _LONGEST_ERROR)
 
 
-def _shorter_errors(event: Node, longest: int) -> Iterator[Edit]:
+def _shorter_errors(event: JsonObject, longest: int) -> Iterator[Edit]:
     error = event["run"]["facets"].get("errorMessage", {})
     for key in ("message", "stackTrace"):
         if len(error.get(key, "")) > longest:
@@ -160,18 +160,18 @@ def _shortened(text: str, longest: int) -> str:
     return f"{text[:half]}\n... {len(text) - 2 * half} characters cut ...\n{text[-half:]}"
 
 
-def _edge_descriptions(event: Node) -> Iterator[Edit]:
+def _edge_descriptions(event: JsonObject) -> Iterator[Edit]:
     for edge in _edges(event):
         for way in edge.get("transformations", ()):
             if "description" in way:
                 yield Edit(way, "description")
 
 
-def _sql(event: Node) -> Iterator[Edit]:
+def _sql(event: JsonObject) -> Iterator[Edit]:
     yield from _of_names(event["job"]["facets"], frozenset({"sql"}))
 
 
-def _documentation(event: Node) -> Iterator[Edit]:
+def _documentation(event: JsonObject) -> Iterator[Edit]:
     for facets in _facets(event):
         yield from _of_names(facets, frozenset({"documentation"}))
         pending = [*facets.get("schema", {}).get("fields", ())]
@@ -182,17 +182,17 @@ def _documentation(event: Node) -> Iterator[Edit]:
                 yield Edit(field, "description")
 
 
-def _configuration(event: Node) -> Iterator[Edit]:
+def _configuration(event: JsonObject) -> Iterator[Edit]:
     for part in ("run", "job"):
         yield from _of_names(event[part]["facets"], _CONFIGURATION)
 
 
-def _of_custom_providers(event: Node) -> Iterator[Edit]:
+def _of_custom_providers(event: JsonObject) -> Iterator[Edit]:
     for facets in _facets(event):
-        yield from _of_names(facets, facets.keys() - OWN)
+        yield from _of_names(facets, facets.keys() - OWN_FACETS)
 
 
-def _remarks(event: Node) -> Iterator[Edit]:
+def _remarks(event: JsonObject) -> Iterator[Edit]:
     facet = event["run"]["facets"].get("extractionError", {})
     errors = facet.get("errors", [])
     for error in errors[:_MOST_REMARKS]:
@@ -202,13 +202,13 @@ def _remarks(event: Node) -> Iterator[Edit]:
         yield Edit(facet, "errors", errors[:_MOST_REMARKS])
 
 
-def _dataset_details(event: Node) -> Iterator[Edit]:
+def _dataset_details(event: JsonObject) -> Iterator[Edit]:
     for dataset in _datasets(event):
         for key in ("facets", "inputFacets", "outputFacets"):
             yield from _of_names(dataset.get(key, {}), _DETAILS)
 
 
-def _unused_fields(event: Node) -> Iterator[Edit]:
+def _unused_fields(event: JsonObject) -> Iterator[Edit]:
     """Cut from schemas the fields at which no edge begins or ends."""
     used: dict[tuple[str, str], set[str]] = {}
     for edge in _edges(event):
@@ -228,7 +228,7 @@ def _unused_fields(event: Node) -> Iterator[Edit]:
             yield Edit(facets["schema"], "fields", kept)
 
 
-def _indirect_edges(event: Node) -> Iterator[Edit]:
+def _indirect_edges(event: JsonObject) -> Iterator[Edit]:
     for _, lineage in _lineages(event):
         if "dataset" in lineage:
             yield Edit(lineage, "dataset")
@@ -241,12 +241,12 @@ def _indirect_edges(event: Node) -> Iterator[Edit]:
                 yield Edit(column, "inputFields", direct)
 
 
-def _directly(edge: Node) -> Node | None:
+def _directly(edge: JsonObject) -> JsonObject | None:
     ways = [way for way in edge.get("transformations", ()) if way["type"] == "DIRECT"]
     return {**edge, "transformations": ways} if ways else None
 
 
-def _columns(event: Node) -> Iterator[Edit]:
+def _columns(event: JsonObject) -> Iterator[Edit]:
     entries = [
         (len(serialise(column)), lineage["fields"], name)
         for _, lineage in _lineages(event)
@@ -257,22 +257,22 @@ def _columns(event: Node) -> Iterator[Edit]:
         yield Edit(fields, name)
 
 
-def _dataset_facets(event: Node) -> Iterator[Edit]:
+def _dataset_facets(event: JsonObject) -> Iterator[Edit]:
     for dataset in _datasets(event):
         yield from _of_names(dataset, frozenset({"facets", "inputFacets", "outputFacets"}))
 
 
-def _inputs(event: Node) -> Iterator[Edit]:
+def _inputs(event: JsonObject) -> Iterator[Edit]:
     if event["inputs"]:
         yield Edit(event, "inputs", [])
 
 
-def _outputs(event: Node) -> Iterator[Edit]:
+def _outputs(event: JsonObject) -> Iterator[Edit]:
     if event["outputs"]:
         yield Edit(event, "outputs", [])
 
 
-def _rest(event: Node) -> Iterator[Edit]:
+def _rest(event: JsonObject) -> Iterator[Edit]:
     run = event["run"]["facets"]
     for facets in (run, event["job"]["facets"]):
         yield from _of_names(facets, facets.keys() - _ESSENTIAL)
@@ -282,7 +282,7 @@ def _rest(event: Node) -> Iterator[Edit]:
         yield Edit(run["extractionError"], "errors", [])
 
 
-def _offsets(event: Node) -> Iterator[Edit]:
+def _offsets(event: JsonObject) -> Iterator[Edit]:
     for batch in _batches(event):
         for source in batch["sources"]:
             for key in ("from", "to"):
@@ -290,24 +290,24 @@ def _offsets(event: Node) -> Iterator[Edit]:
                     yield Edit(source, key, None)
 
 
-def _sources_and_sinks(event: Node) -> Iterator[Edit]:
+def _sources_and_sinks(event: JsonObject) -> Iterator[Edit]:
     for batch in _batches(event):
         for key in ("sources", "sinks"):
             if batch[key]:
                 yield Edit(batch, key, [])
 
 
-def _all_batches(event: Node) -> Iterator[Edit]:
+def _all_batches(event: JsonObject) -> Iterator[Edit]:
     if _batches(event):
         yield Edit(event["run"]["facets"][_BATCHES], "batches", [])
 
 
-def _batches(event: Node) -> list[Node]:
-    found: list[Node] = event["run"]["facets"].get(_BATCHES, {}).get("batches", [])
+def _batches(event: JsonObject) -> list[JsonObject]:
+    found: list[JsonObject] = event["run"]["facets"].get(_BATCHES, {}).get("batches", [])
     return found
 
 
-def _of_names(holder: Node, names: Collection[str]) -> Iterator[Edit]:
+def _of_names(holder: JsonObject, names: Collection[str]) -> Iterator[Edit]:
     for name in [name for name in holder if name in names]:
         yield Edit(holder, name)
 
@@ -337,7 +337,7 @@ STEPS = (
 
 # --- the event as a whole -------------------------------------------------------------------------------------
 
-KEY = "event.maxBytes"
+MAX_BYTES_KEY = "event.maxBytes"
 """The configuration key of the limit; the remarks name it."""
 
 _FACET = "extractionError"
@@ -402,7 +402,7 @@ class _Oversized:
         self._room = 0 if self._silent else _JOINTS
         if not self._silent and _FACET not in self._facets:
             self._room += len(serialise({_FACET: self._remarked({})}))
-        self._say(KEY, f"the event had {size} bytes, over the limit of {self._limit}: what follows was cut")
+        self._say(MAX_BYTES_KEY, f"the event had {size} bytes, over the limit of {self._limit}: what follows was cut")
 
     def fits(self) -> bool:
         return self._size + self._room <= self._limit
@@ -425,7 +425,7 @@ class _Oversized:
     def encoded(self) -> Encoded:
         without_empty_lineage(self._event)
         if not self.fits():
-            self._say(KEY, "the event is over the limit even so")
+            self._say(MAX_BYTES_KEY, "the event is over the limit even so")
         if not self._silent:
             self._facets[_FACET] = self._remarked(self._facets.get(_FACET, {}))
         errors = self._facets.get(_FACET, {}).get("errors", ())

@@ -9,7 +9,7 @@ from openlineage.client.facet_v2 import DatasetFacet, dataset_version_dataset
 from openlineage_pyspark.facets.events.ids import PRODUCER, own_schema
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.facets.model.dataset import Versions
+    from openlineage_pyspark.facets.model.dataset import TableVersions
 
 
 # Made without a class statement, as the facets of runs are.
@@ -26,7 +26,7 @@ PySparkSnapshot = attrs.make_class(
 )
 
 
-def version_facets(versions: Versions | None, *, written: bool) -> dict[str, DatasetFacet]:
+def version_facets(versions: TableVersions | None, *, written: bool) -> dict[str, DatasetFacet]:
     """
     Return `version` with the newest version, and `pyspark_snapshot` if there is more to say.
 

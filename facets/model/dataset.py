@@ -61,7 +61,7 @@ class Catalog:
 
 
 @attrs.frozen
-class Versions:
+class TableVersions:
     """
     The versions of a table that one run reads, or has committed.
 
@@ -79,7 +79,7 @@ class Versions:
     parent: str | None = None
     operation: str | None = None
 
-    def joined(self, other: Versions | None) -> Versions:
+    def joined(self, other: TableVersions | None) -> TableVersions:
         """Return the versions that were read here or there, each once."""
         if other is None or other == self:
             return self
@@ -114,7 +114,7 @@ class Dataset:
     type: str | None = None
     description: str | None = None
     locations: tuple[str, ...] = ()
-    versions: Versions | None = None
+    versions: TableVersions | None = None
 
     def joined(self, other: Dataset) -> Dataset:
         """Return the dataset with the parts and the versions of another description of it too."""

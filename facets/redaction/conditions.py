@@ -11,7 +11,7 @@ of brackets. A literal belongs to a secret if in its condition
 - it follows the name of a secret at once, or as the next argument: `PASSWORD 'x'`, `map('password', 'x')`;
 - it follows a string that ends where a secret begins: `concat('https://me:', 'x', '@host')`, `'password=' || 'x'`;
 - it is an argument of a function that encrypts, signs or compares secrets;
-- it is bound by `EXECUTE IMMEDIATE ... USING`, or stands behind `IDENTIFIED`.
+- it is bound by `EXECUTE IMMEDIATE ... USING`, or follows `IDENTIFIED`.
 
 The conditions of a subquery are its own: `token IN (SELECT token FROM t WHERE kind = 'x')` says nothing about 'x'.
 A number belongs to a secret only if it is compared with the name itself, and the name may be one of a number.
@@ -171,12 +171,12 @@ def secret_literals(
     """
     if all_strings:
         return frozenset(at for at, token in enumerate(tokens) if token.kind is TokenKind.STRING)
-    reading = _Reading(tokens, _indexes(columns))
+    reading = _ConditionReading(tokens, _indexes(columns))
     reading.read()
     return frozenset(reading.found)
 
 
-class _Reading:
+class _ConditionReading:
     """One pass over the tokens, with a stack of open brackets."""
 
     def __init__(self, tokens: Sequence[Token], columns: frozenset[int]) -> None:
@@ -498,7 +498,7 @@ def _indexes(columns: Sequence[str]) -> frozenset[int]:
 
 
 def _begins_secret(pattern: re.Pattern[str], text: str) -> bool:
-    """Return whether a secret begins where a pattern matches in a text: behind its name, or behind a login."""
+    """Return whether a secret begins where a pattern matches in a text: after its name, or after a login."""
     return any(found["name"] is None or is_secret(found["name"]) for found in pattern.finditer(text))
 
 

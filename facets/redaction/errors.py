@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from openlineage_pyspark.facets.redaction.frames import FRAME, HEADINGS, SOURCE
+from openlineage_pyspark.facets.redaction.frames import FRAME, SOURCE, TRACEBACK_HEADINGS
 from openlineage_pyspark.facets.redaction.sql import MASK, redact_sql
 from openlineage_pyspark.facets.redaction.text import without_values
 from openlineage_pyspark.facets.urls import REDACTED
@@ -131,7 +131,7 @@ def _masked(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _masked_line(line: str) -> str:
-    if line.strip() in HEADINGS or FRAME.fullmatch(line) or SOURCE.fullmatch(line):
+    if line.strip() in TRACEBACK_HEADINGS or FRAME.fullmatch(line) or SOURCE.fullmatch(line):
         return line
     raised = _RAISED.match(line)
     kept = [raised["before"] + raised["class"]] if raised is not None else []

@@ -12,7 +12,7 @@ FRAME = re.compile(
 )
 """A line of a Java stack trace."""
 
-HEADINGS = frozenset(
+TRACEBACK_HEADINGS = frozenset(
     (
         "Traceback (most recent call last):",
         "Exception Group Traceback (most recent call last):",

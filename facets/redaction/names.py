@@ -2,7 +2,7 @@
 The names whose values may be shown, and the names that say that their value is a secret.
 
 The list of shown names decides for options and properties: the value of any other name is hidden. Whether a name says
-that its value is a secret is decided by its parts, after it is split at camel case, digits and signs: `dbPass1`,
+that its value is a secret is decided by its parts, after it is split at camel case, digits and punctuation: `dbPass1`,
 `DB-PASS` and `db.pass_2` are alike. It decides for free text, for what SQL compares or assigns, and for properties that
 the user asks for by name.
 """
@@ -37,7 +37,7 @@ _SECRET = re.compile(
     """,
     re.VERBOSE,
 )
-# What such a name is about if it ends or begins so: not the secret, but its number, its kind, its age, its place.
+# What such a name is about if it ends or begins with one: not the secret, but its number, its kind, its age, its place.
 _ABOUT = re.compile(
     r"""
     _(?:counts?|length|len|sizes?|bits|types?|kinds?|expir(?:y|es|ed|ation)|dates?|time|timestamp|at|on

@@ -2,10 +2,10 @@
 Remove from failures what may quote values of rows.
 
 Spark's own messages quote values (`The value '123-45-6789' of the type "STRING" cannot be cast`), and so do exceptions
-of the user's functions and of libraries. Of an exception that was raised where rows are handled, in a task or while an
-expression is evaluated, these stay: its class, its frames and, if it has one of Spark's conditions, the condition with
-its SQLSTATE and its text, in which only the parameters that are names keep their values. All other messages stay, but
-for what they repeat of such an exception.
+of the user's functions and of libraries. An exception that was raised where rows are handled, in a task or while an
+expression is evaluated, keeps its class and its frames. If it has one of Spark's conditions, it also keeps the
+condition, its SQLSTATE and its text, in which only the parameters that are names keep their values. All other messages
+stay, but for what they repeat of such an exception.
 
 Messages also hold whole stack traces as text. What can't be told from a value in there is removed.
 """
@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 from openlineage_pyspark.facets.model.run import Failure, Raised
-from openlineage_pyspark.facets.redaction.frames import FRAME, HEADINGS, SOURCE
+from openlineage_pyspark.facets.redaction.frames import FRAME, SOURCE, TRACEBACK_HEADINGS
 from openlineage_pyspark.facets.urls import REDACTED
 
-KEY = "spark.openlineage.errors.rowValues"
-WITHHELD = f"{REDACTED} (withheld: it may quote rows, {KEY}=true sends it)"
+ROW_VALUES_KEY = "spark.openlineage.errors.rowValues"
+WITHHELD = f"{REDACTED} (withheld: it may quote rows, {ROW_VALUES_KEY}=true sends it)"
 _SHORT = 8
 """A message shorter than this is looked for only where it follows the class of an exception."""
 _MARK = re.compile("\0\\d+\0")
@@ -366,7 +366,7 @@ def _types_and_frames(lines: list[str], *, headed: bool) -> Iterator[str]:
 
 def _is_frame(line: str) -> bool:
     """Return whether a line stands between the messages of a stack trace."""
-    return bool(line.strip(" \t|+-") in HEADINGS or FRAME.fullmatch(line) or _BETWEEN.fullmatch(line))
+    return bool(line.strip(" \t|+-") in TRACEBACK_HEADINGS or FRAME.fullmatch(line) or _BETWEEN.fullmatch(line))
 
 
 def _type_and_message(pattern: re.Pattern[str], line: str) -> str:

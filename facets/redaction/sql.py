@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import attrs
 from openlineage_pyspark.facets.redaction.conditions import secret_literals
 from openlineage_pyspark.facets.redaction.names import is_secret, is_shown_option, is_shown_property
-from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, quoted, tokens, unquoted
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, string_literal, tokens, unquoted
 from openlineage_pyspark.facets.urls import REDACTED, reduced, without_credentials
 
 MASK = "?"
@@ -163,7 +163,7 @@ class _SqlRedactor:
         return "".join(unquoted(token) if token.kind in quotes else token.text for token in parts)
 
     def _end(self, begin: int, *signs: str, before: int | None = None) -> int:
-        """Return the position of the first of some signs outside inner parentheses, or of the closing parenthesis."""
+        """Return the position of the first of these characters outside inner parentheses, or of the closing one."""
         depth = 0
         for at in range(begin, len(self._places) if before is None else before):
             text = self._text(at)
@@ -183,9 +183,9 @@ class _SqlRedactor:
         elif token.kind is TokenKind.STRING:
             value = unquoted(token)
             if not token.whole or value in self._hidden_before:
-                self._show(at, quoted(REDACTED))
+                self._show(at, string_literal(REDACTED))
             elif (shown := self._redact(_reduced(value))) != value:
-                self._show(at, quoted(shown))
+                self._show(at, string_literal(shown))
         elif token.kind is TokenKind.NAME and not token.whole:
             self._show(at, f"`{REDACTED}`")
 
@@ -206,7 +206,7 @@ class _SqlRedactor:
         if end - begin > 1 or not values:
             values.append("".join(token.text for token in self.all[first:last]))
         self.hidden.update(value for value in values if len(value) >= _SHORTEST_SECRET)
-        self.shown[first:last] = [MASK if self._mask else quoted(REDACTED), *[""] * (last - first - 1)]
+        self.shown[first:last] = [MASK if self._mask else string_literal(REDACTED), *[""] * (last - first - 1)]
 
     def _options(self, begin: int) -> int:
         """Redact a list of names and values in parentheses; return the position after it."""
@@ -236,7 +236,7 @@ class _SqlRedactor:
         """Redact a string that is SQL itself."""
         inner = redact_sql(unquoted(self._token(at)), self._redact)
         self.hidden |= inner.hidden
-        self._show(at, quoted(self._redact(inner.text)))
+        self._show(at, string_literal(self._redact(inner.text)))
 
     def _end_of_name(self, begin: int, end: int) -> int:
         at = begin + 1

@@ -1,9 +1,9 @@
 """
 Find the values that names give to secrets in free text, in whatever language it is written.
 
-A name is a word of letters, digits, `_`, `-` and `.`. It names a value if a sign stands between the two: one that
-assigns (`=`, `:`, `=>`, `->`), one that compares (`==`, `<>`, `IN`, `LIKE`), a comma in a pair, the end of an XML tag,
-or white space before a quoted text or after the name of an option (`--password x`). The value may stand first
+A name is a word of letters, digits, `_`, `-` and `.`. It names a value if one of these stands between the two: an
+assignment (`=`, `:`, `=>`, `->`), a comparison (`==`, `<>`, `IN`, `LIKE`), a comma in a pair, or the end of an XML tag.
+White space is enough before a quoted text, or after the name of an option (`--password x`). The value may stand first
 (`'x' = password`), and its name may be a value itself (`name=password, value=x`).
 
 How a value begins says where it ends: at its own closing quote (however often it is escaped), at its own closing
@@ -108,10 +108,10 @@ def named_values(text: str) -> list[Span]:
     Args:
         text: any text.
     """
-    return _Reading(text).spans() if _STEM.search(text) is not None else []
+    return _NamedValues(text).spans() if _STEM.search(text) is not None else []
 
 
-class _Reading:
+class _NamedValues:
     """
     One pass over the names of a text.
 
@@ -337,7 +337,7 @@ class _Reading:
         return start, end if typed is None else typed
 
     def _typed(self, end: int) -> int | None:
-        """Return the end of the text behind a type, as in `password: str = "x"`; None if none stands there."""
+        """Return the end of the text after a type, as in `password: str = "x"`; None if none stands there."""
         typed = _TYPED.match(self.text, end)
         given = self._quoted(typed.end()) if typed is not None else None
         return min(given[1] + 1, len(self.text)) if given is not None else None

@@ -2,7 +2,7 @@
 Compose the text of an expression from the columns of sources: `abs(sum(orders.amount))` for `abs(total)`.
 
 Each attribute in the text of an expression is replaced by the text of the expression that computes it, down to the
-columns of sources, which are called by the names of their tables. A text has at most `LONGEST` characters; what is left
+columns of sources. These are called by the names of their tables. A text has at most `LONGEST` characters; what is left
 out of it, the innermost first, is shown as `...`. Nothing recurses, and the work is limited by the length of the text.
 
 What removes secrets later decides by the names that stand beside literals, so no name of a secret gets lost here: it is
@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.trace.expressions import uses
 from openlineage_pyspark.facets.trace.operators import Definition, Passed
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name
-from openlineage_pyspark.facets.trace.texts import name_text, plain, without_literals
+from openlineage_pyspark.facets.trace.texts import attribute_text, shown_text, without_literals
 
 LONGEST = 2_000
 MOST_REPLACED = 200_000
@@ -301,7 +301,7 @@ class Composer:
         if expression is None or not expression.sql:
             return None
         sql = (expression.sql,) if isinstance(expression.sql, str) else expression.sql
-        parts = tuple(self._hole(p.id, computation, p.text) if isinstance(p, Mention) else plain(p) for p in sql)
+        parts = tuple(self._hole(p.id, computation, p.text) if isinstance(p, Mention) else shown_text(p) for p in sql)
         return parts if _is_cut(parts) else (*parts, *self._of_generator(computation))
 
     def _hole(self, id_: int, computation: Computation, name: str) -> _Hole:
@@ -339,7 +339,7 @@ class Composer:
     def _plain_name(self, id_: int) -> str:
         known = self._names.get(id_)
         if known is None:
-            known = self._names[id_] = name_text(quoted_name(self._name(id_))) or CUT
+            known = self._names[id_] = attribute_text(quoted_name(self._name(id_))) or CUT
         return known
 
 

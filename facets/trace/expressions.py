@@ -27,7 +27,7 @@ from openlineage_pyspark.facets.trace.struct_fields import READINGS as STRUCT_RE
 from openlineage_pyspark.facets.trace.struct_fields import Path, accessed, held, selected
 
 
-class Reach(enum.Enum):
+class UseTarget(enum.Enum):
     """The target of a use."""
 
     COLUMN = "an attribute in the output of the operator's children"
@@ -37,7 +37,7 @@ class Reach(enum.Enum):
 
 
 @attrs.frozen
-class Use:
+class ExpressionUse:
     """
     One thing that an expression reads.
 
@@ -50,7 +50,7 @@ class Use:
         certainty: OPAQUE if it is an argument of code that can't be read.
     """
 
-    reach: Reach
+    reach: UseTarget
     kind: Kind
     id: int = 0
     operator: int = -1
@@ -58,8 +58,8 @@ class Use:
     certainty: Certainty = Certainty.EXACT
 
 
-Part = tuple[Value, Kind]
-ExpressionRule = Callable[[Plan, Expression], "list[Part]"]
+Influence = tuple[Value, Kind]
+ExpressionRule = Callable[[Plan, Expression], "list[Influence]"]
 
 READINGS = {
     "org.apache.spark.sql.catalyst.expressions.CommonExpressionId": {"id": "id"},
@@ -98,7 +98,7 @@ MASKING = frozenset(
 """Functions whose argument can't be read back from their value."""
 
 
-class Code(enum.Enum):
+class OpaqueCode(enum.Enum):
     """
     A kind of code that can't be read: its result may depend on all that it is given.
 
@@ -118,20 +118,20 @@ class Code(enum.Enum):
 
 
 OPAQUE = {
-    "PythonUDF": Code.PYTHON_FUNCTION,
-    "PythonUDAF": Code.PYTHON_FUNCTION,
-    "PythonUDTF": Code.PYTHON_FUNCTION,
-    "ExternalUserDefinedFunction": Code.PYTHON_FUNCTION,
-    "ScalaUDF": Code.JVM_FUNCTION,
-    "UserDefinedGenerator": Code.JVM_FUNCTION,
-    "CallMethodViaReflection": Code.JVM_FUNCTION,
-    "TryReflect": Code.JVM_FUNCTION,
-    "ApplyFunctionExpression": Code.CATALOG_FUNCTION,
-    "V2Aggregator": Code.CATALOG_FUNCTION,
+    "PythonUDF": OpaqueCode.PYTHON_FUNCTION,
+    "PythonUDAF": OpaqueCode.PYTHON_FUNCTION,
+    "PythonUDTF": OpaqueCode.PYTHON_FUNCTION,
+    "ExternalUserDefinedFunction": OpaqueCode.PYTHON_FUNCTION,
+    "ScalaUDF": OpaqueCode.JVM_FUNCTION,
+    "UserDefinedGenerator": OpaqueCode.JVM_FUNCTION,
+    "CallMethodViaReflection": OpaqueCode.JVM_FUNCTION,
+    "TryReflect": OpaqueCode.JVM_FUNCTION,
+    "ApplyFunctionExpression": OpaqueCode.CATALOG_FUNCTION,
+    "V2Aggregator": OpaqueCode.CATALOG_FUNCTION,
 }
-"""Calls of code that can't be read. So are all classes outside of Catalyst, such as Hive's functions, but for `OWN`."""
+"""Calls of code that can't be read. So are all classes outside of Catalyst, such as Hive's functions."""
 
-OWN = frozenset(
+READABLE_CLASSES = frozenset(
     [
         "org.apache.spark.ml.stat.SummaryBuilderImpl$MetricsAggregate",
         "org.apache.spark.sql.avro.AvroDataToCatalyst",
@@ -148,17 +148,17 @@ _MAGIC = "invoke"
 """The method of a catalog's function that Spark calls itself (ScalarFunction.MAGIC_METHOD_NAME)."""
 
 
-def called_code(expression: Expression) -> Code | None:
+def called_code(expression: Expression) -> OpaqueCode | None:
     """Return which kind of code that can't be read an expression calls; None if it calls none."""
     name = expression.name
     if name in OPAQUE:
         return OPAQUE[name]
     if name in ("Invoke", "StaticInvoke"):
         # Spark calls methods of its own too, but none of that name.
-        return Code.CATALOG_FUNCTION if expression.arguments.get("functionName") == _MAGIC else None
-    if "." not in name or name in OWN:
+        return OpaqueCode.CATALOG_FUNCTION if expression.arguments.get("functionName") == _MAGIC else None
+    if "." not in name or name in READABLE_CLASSES:
         return None
-    return Code.HIVE_FUNCTION if name.startswith("org.apache.spark.sql.hive.") else Code.JVM_FUNCTION
+    return OpaqueCode.HIVE_FUNCTION if name.startswith("org.apache.spark.sql.hive.") else OpaqueCode.JVM_FUNCTION
 
 
 UNCHANGED = frozenset(
@@ -180,7 +180,7 @@ UNCHANGED = frozenset(
 """Expressions that return the value of their only argument."""
 
 
-def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) -> tuple[Use, ...]:
+def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) -> tuple[ExpressionUse, ...]:
     """
     Return everything that an argument of an operator reads.
 
@@ -193,13 +193,13 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
     Returns:
         Each use once, in the order of the text. The walk is iterative, and linear in the size of the expression.
     """
-    found: dict[Use, None] = {}
+    found: dict[ExpressionUse, None] = {}
     seen: set[tuple[int, Kind, Path, Certainty]] = set()
     stack: list[tuple[Value, Kind, Path, Certainty]] = [(value, kind, path, Certainty.EXACT)]
     while stack:
         at, how, inside, sure = stack.pop()
         if isinstance(at, AttributeRef):
-            found[Use(Reach.COLUMN, how, at.id, path=inside, certainty=sure)] = None
+            found[ExpressionUse(UseTarget.COLUMN, how, at.id, path=inside, certainty=sure)] = None
         elif isinstance(at, tuple):
             stack.extend((item, how, inside, sure) for item in reversed(at))
         elif isinstance(at, ExpressionRef):
@@ -260,13 +260,13 @@ def _checks_length(expression: Expression) -> bool:
     return isinstance(name, str) and name in ("readSidePadding", "charTypeWriteSideCheck", "varcharTypeWriteSideCheck")
 
 
-def _function(_: Plan, expression: Expression) -> list[Part]:
+def _function(_: Plan, expression: Expression) -> list[Influence]:
     """Return the parts of a function: its value is computed from all of its arguments."""
     kind = Kind.MASKED_TRANSFORMATION if expression.name in MASKING else Kind.TRANSFORMATION
     return [(reference, kind) for reference in references(expression.arguments.values())]
 
 
-def _if(_: Plan, expression: Expression) -> list[Part]:
+def _if(_: Plan, expression: Expression) -> list[Influence]:
     """IF: the condition is a CONDITIONAL influence; the two values are transformed."""
     a = expression.arguments
     return [
@@ -276,15 +276,15 @@ def _if(_: Plan, expression: Expression) -> list[Part]:
     ]
 
 
-def _null_if(_: Plan, expression: Expression) -> list[Part]:
+def _null_if(_: Plan, expression: Expression) -> list[Influence]:
     """NULLIF in Spark 4.3: the comparison is a CONDITIONAL influence; the value is transformed."""
     a = expression.arguments
     return [(a.get("predicate"), Kind.CONDITIONAL), (a.get("value"), Kind.TRANSFORMATION)]
 
 
-def _case(_: Plan, expression: Expression) -> list[Part]:
+def _case(_: Plan, expression: Expression) -> list[Influence]:
     """CASE: the conditions are CONDITIONAL influences; the values are transformed."""
-    parts: list[Part] = []
+    parts: list[Influence] = []
     branches = expression.arguments.get("branches")
     for branch in branches if isinstance(branches, tuple) else ():
         if isinstance(branch, tuple):
@@ -293,28 +293,28 @@ def _case(_: Plan, expression: Expression) -> list[Part]:
     return parts
 
 
-def _coalesce(_: Plan, expression: Expression) -> list[Part]:
+def _coalesce(_: Plan, expression: Expression) -> list[Influence]:
     """COALESCE, NVL: each argument may be the result, and is also a CONDITIONAL influence on it."""
     children = references(expression.arguments.values())
     return [(child, kind) for child in children for kind in (Kind.TRANSFORMATION, Kind.CONDITIONAL)]
 
 
-def _aggregate(_: Plan, expression: Expression) -> list[Part]:
+def _aggregate(_: Plan, expression: Expression) -> list[Influence]:
     """Aggregates: the arguments are aggregated; a FILTER clause is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("aggregateFunction"), Kind.AGGREGATION), (a.get("filter"), Kind.CONDITIONAL)]
 
 
-def _python_aggregate(plan: Plan, expression: Expression) -> list[Part]:
+def _python_aggregate(plan: Plan, expression: Expression) -> list[Influence]:
     """Grouped aggregate functions in Python: the arguments are aggregated."""
     return [(value, compose(Kind.AGGREGATION, kind)) for value, kind in _function(plan, expression)]
 
 
-def _window(plan: Plan, expression: Expression) -> list[Part]:
+def _window(plan: Plan, expression: Expression) -> list[Influence]:
     """Window expressions: partition and order are WINDOW influences; the function keeps its own rule."""
     a = expression.arguments
     function = a.get("windowFunction")
-    parts: list[Part] = [(a.get("windowSpec"), Kind.WINDOW)]
+    parts: list[Influence] = [(a.get("windowSpec"), Kind.WINDOW)]
     if isinstance(function, ExpressionRef) and plan.expressions[function.index].name in RANKING:
         return parts
     return [(function, Kind.IDENTITY), *parts]
@@ -324,40 +324,40 @@ RANKING = frozenset(["Rank", "DenseRank", "RowNumber", "PercentRank", "CumeDist"
 """Window functions that read nothing but the order."""
 
 
-def _window_offset(_: Plan, expression: Expression) -> list[Part]:
+def _window_offset(_: Plan, expression: Expression) -> list[Influence]:
     """LAG, LEAD: the input and the default are transformed."""
     a = expression.arguments
     return [(a.get("input"), Kind.TRANSFORMATION), (a.get("default"), Kind.TRANSFORMATION)]
 
 
-def _pivot_first(_: Plan, expression: Expression) -> list[Part]:
+def _pivot_first(_: Plan, expression: Expression) -> list[Influence]:
     """PIVOT: the values are transformed; the pivot column is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("valueColumn"), Kind.TRANSFORMATION), (a.get("pivotColumn"), Kind.CONDITIONAL)]
 
 
-def _chosen_by(_: Plan, expression: Expression) -> list[Part]:
+def _chosen_by(_: Plan, expression: Expression) -> list[Influence]:
     """MAX_BY, MIN_BY: the value is transformed; the ordering is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("valueExpr"), Kind.TRANSFORMATION), (a.get("orderingExpr"), Kind.CONDITIONAL)]
 
 
-def _with(_: Plan, expression: Expression) -> list[Part]:
+def _with(_: Plan, expression: Expression) -> list[Influence]:
     """Common expressions (`With`): each reference reads what its definition reads."""
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
-def _sql_function(_: Plan, expression: Expression) -> list[Part]:
+def _sql_function(_: Plan, expression: Expression) -> list[Influence]:
     """SQL functions: what the body reads, with the arguments in place of the parameters."""
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 
-def _transpiled(_: Plan, expression: Expression) -> list[Part]:
+def _transpiled(_: Plan, expression: Expression) -> list[Influence]:
     """Python functions that Spark may replace by expressions: what the Python function reads."""
     return [(expression.arguments.get("pythonUDFExpr"), Kind.IDENTITY)]
 
 
-def _ordered(_: Plan, expression: Expression) -> list[Part]:
+def _ordered(_: Plan, expression: Expression) -> list[Influence]:
     """LISTAGG: the values are transformed; the order within the group is a CONDITIONAL influence."""
     a = expression.arguments
     order = a.get("orderExpressions")
@@ -404,29 +404,31 @@ def _is_same_type_cast(plan: Plan, expression: Expression) -> bool:
     return plan.attributes[child.id].type == expression.arguments.get("dataType", expression.arguments.get("target"))
 
 
-def _outer(expression: Expression, how: Kind, inside: Path) -> tuple[list[Use], list[tuple[Value, Kind, Path]]] | None:
+def _outer(
+    expression: Expression, how: Kind, inside: Path
+) -> tuple[list[ExpressionUse], list[tuple[Value, Kind, Path]]] | None:
     """Return the use of an outer reference to an attribute; None otherwise, also around a whole outer expression."""
     attribute = expression.arguments.get("e")
     if expression.name == "OuterReference" and isinstance(attribute, AttributeRef):
-        return [Use(Reach.OUTER, how, attribute.id, path=inside)], []
+        return [ExpressionUse(UseTarget.OUTER, how, attribute.id, path=inside)], []
     return None
 
 
 def _subquery(
     plan: Plan, expression: Expression, how: Kind, inside: Path
-) -> tuple[list[Use], list[tuple[Value, Kind, Path]]] | None:
+) -> tuple[list[ExpressionUse], list[tuple[Value, Kind, Path]]] | None:
     """Return the uses and further arguments of a subquery: its result, except for EXISTS, and its rows; else None."""
     top = expression.arguments.get("plan")
     if not isinstance(top, OperatorRef):
         return None
     kind = how if expression.name in ("ScalarSubquery", "ListQuery") else compose(how, Kind.TRANSFORMATION)
-    found = [Use(Reach.ROWS, how, operator=top.index)]
+    found = [ExpressionUse(UseTarget.ROWS, how, operator=top.index)]
     if expression.name != "Exists":
         output = plan.operators[top.index].output
         if expression.name == "ScalarSubquery":
             output = output[:1]
         else:
             inside = ()
-        found = [Use(Reach.RESULT, kind, column.id, top.index, inside) for column in output] + found
+        found = [ExpressionUse(UseTarget.RESULT, kind, column.id, top.index, inside) for column in output] + found
     conditions = expression.arguments.get("joinCond")
     return found, [(conditions, compose(how, Kind.JOIN), ())] if conditions else []

@@ -22,7 +22,7 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
     Value,
 )
-from openlineage_pyspark.facets.trace.expressions import Code
+from openlineage_pyspark.facets.trace.expressions import OpaqueCode
 
 
 @attrs.frozen
@@ -69,7 +69,7 @@ class OperatorLineage:
     known: bool = True
     certainty: Certainty = Certainty.EXACT
     rows_certainty: Certainty = Certainty.EXACT
-    code: Code | None = None
+    code: OpaqueCode | None = None
 
 
 OperatorRule = Callable[[Plan, Operator], OperatorLineage]
@@ -120,7 +120,7 @@ def _unknown(plan: Plan, operator: Operator) -> OperatorLineage:
     # An operator without children is a source, and its resolver says what it reads.
     if not operator.children:
         return OperatorLineage()
-    return attrs.evolve(_opaque(plan, operator), known=False, certainty=Certainty.GUESSED, code=Code.OPERATOR)
+    return attrs.evolve(_opaque(plan, operator), known=False, certainty=Certainty.GUESSED, code=OpaqueCode.OPERATOR)
 
 
 @rule({_LOGICAL: "Project"})
@@ -176,7 +176,7 @@ def _typed_filter(_: Plan, operator: Operator) -> OperatorLineage:
         passes_through=operator.children[:1],
         influences=((operator.arguments.get("deserializer"), Kind.FILTER),),
         rows_certainty=Certainty.OPAQUE,
-        code=Code.TYPED_OPERATION,
+        code=OpaqueCode.TYPED_OPERATION,
     )
 
 
@@ -474,12 +474,12 @@ def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
         if isinstance(count, int):
             cogrouped += [AttributeRef(column.id) for column in plan.operators[child].output[:count]]
     rows = tuple((keys, Kind.GROUP_BY) for keys in (grouping, tuple(cogrouped)) if keys)
-    return attrs.evolve(_opaque(plan, operator), influences=rows, code=Code.PYTHON_ROWS)
+    return attrs.evolve(_opaque(plan, operator), influences=rows, code=OpaqueCode.PYTHON_ROWS)
 
 
 _CODE = {
-    "MapPartitionsExternalUDF": Code.PYTHON_ROWS,
-    "ScriptTransformation": Code.SCRIPT,
+    "MapPartitionsExternalUDF": OpaqueCode.PYTHON_ROWS,
+    "ScriptTransformation": OpaqueCode.SCRIPT,
     "DeserializeToObject": None,
     "SerializeFromObject": None,
     "Transpose": None,
@@ -502,7 +502,7 @@ def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
         for child in operator.children
         for column in plan.operators[child].output
     )
-    code = _CODE.get(operator.name, Code.TYPED_OPERATION)
+    code = _CODE.get(operator.name, OpaqueCode.TYPED_OPERATION)
     return OperatorLineage(
         computes={column.id: everything for column in operator.output}, certainty=Certainty.OPAQUE, code=code
     )

@@ -22,9 +22,9 @@ from openlineage_pyspark.facets.model.plan import (
     references,
 )
 from openlineage_pyspark.facets.redaction.names import is_secret
-from openlineage_pyspark.facets.trace.expressions import Reach, Use, uses
+from openlineage_pyspark.facets.trace.expressions import ExpressionUse, UseTarget, uses
 from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage, Passed, operator_lineage
-from openlineage_pyspark.facets.trace.struct_fields import renamed
+from openlineage_pyspark.facets.trace.struct_fields import path_in_branch
 from openlineage_pyspark.facets.trace.texts import own_text
 
 ROWS = -1
@@ -395,7 +395,7 @@ class Trace:
             if isinstance(definition, Computed):
                 hops += self._computed_hops(cell, definition)
             elif definition.kind is Kind.IDENTITY:
-                below = renamed(self.plan, id_, definition.id, path)
+                below = path_in_branch(self.plan, id_, definition.id, path)
                 branches = self._branches(definition, below)
                 jumps = self._jumps(operator)
                 hops += [_Hop(branch, Kind.IDENTITY, "", operator, jumps=jumps) for branch in branches]
@@ -413,7 +413,7 @@ class Trace:
         text = self._text(shown)
         for use in uses(self.plan, definition.value, definition.kind, path):
             # Taking a field out of a struct is a step too, and so is taking a value out of a subquery.
-            copies = use.kind is Kind.IDENTITY and use.path == path and use.reach is not Reach.RESULT
+            copies = use.kind is Kind.IDENTITY and use.path == path and use.reach is not UseTarget.RESULT
             for hop in self._use(operator, use, "" if copies else text, scope):
                 yield hop._replace(computation=computation) if hop.text else hop
 
@@ -431,7 +431,9 @@ class Trace:
             handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
             # A reference to a CTE is a step of its own: without it, the operators above the CTE would not be known.
             if handed and len(handed) == len(made) and self._refers_to(cell[0]) is None:
-                below = [(d.operator, d.id, renamed(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)]
+                below = [
+                    (d.operator, d.id, path_in_branch(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)
+                ]
                 stack.extend(map(self._follow, below))
             else:
                 found.append(cell)
@@ -461,15 +463,15 @@ class Trace:
             stack.extend((each, above) for each in reversed(below))
         return hops
 
-    def _use(self, operator: int, use: Use, text: str, scope: Iterable[int]) -> list[_Hop]:
+    def _use(self, operator: int, use: ExpressionUse, text: str, scope: Iterable[int]) -> list[_Hop]:
         """Return the hop to what an expression of an operator reads; none if nothing below has it."""
         cell: _Cell | None = None
         jumps: _Jumps = ()
-        if use.reach is Reach.ROWS:
+        if use.reach is UseTarget.ROWS:
             cell = (use.operator, ROWS, ())
-        elif use.reach is Reach.RESULT:
+        elif use.reach is UseTarget.RESULT:
             cell = self._follow((use.operator, use.id, use.path))
-        elif use.reach is Reach.COLUMN:
+        elif use.reach is UseTarget.COLUMN:
             children = tuple(scope)
             below = children if len(children) == 1 else [c for c in children if use.id in self._output(c)][:1]
             cell = self._follow((below[0], use.id, use.path)) if below else None

@@ -87,7 +87,7 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
     return ()
 
 
-def renamed(plan: Plan, above: int, below: int, path: Path) -> Path:
+def path_in_branch(plan: Plan, above: int, below: int, path: Path) -> Path:
     """Return the path of a field in a branch of a union, which matches the fields of structs by position."""
     if not path or above not in plan.attributes or below not in plan.attributes:
         return path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openlineage_pyspark.facets.model.plan import Mention, Sql, SubqueryText
-from openlineage_pyspark.facets.sql_lexer import TokenKind, quoted, tokens
+from openlineage_pyspark.facets.sql_lexer import TokenKind, string_literal, tokens
 from openlineage_pyspark.facets.urls import REDACTED
 
 
@@ -11,10 +11,10 @@ def own_text(sql: str | Sql | None) -> str:
     """Return the text of an expression, with its attributes as Spark names them there."""
     if sql is None or isinstance(sql, str):
         return without_ids(sql or "")
-    return "".join(name_text(part.text) if isinstance(part, Mention) else plain(part) for part in sql)
+    return "".join(attribute_text(part.text) if isinstance(part, Mention) else shown_text(part) for part in sql)
 
 
-def name_text(name: str) -> str:
+def attribute_text(name: str) -> str:
     """
     Return the name of an attribute, as SQL writes it, without exprIds.
 
@@ -29,7 +29,7 @@ def name_text(name: str) -> str:
     return "".join(parts)
 
 
-def plain(part: str) -> str:
+def shown_text(part: str) -> str:
     """Return a text or a subquery within the SQL of an expression as it is shown."""
     return subquery_text(part) if isinstance(part, SubqueryText) else without_ids(part)
 
@@ -73,4 +73,4 @@ def without_ids(text: str) -> str:
 def without_literals(text: str) -> str:
     """Return an expression's text with `'***'` in the place of each string and number."""
     kinds = (TokenKind.STRING, TokenKind.NUMBER)
-    return "".join(quoted(REDACTED) if token.kind in kinds else token.text for token in tokens(text))
+    return "".join(string_literal(REDACTED) if token.kind in kinds else token.text for token in tokens(text))

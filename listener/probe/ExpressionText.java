@@ -41,7 +41,7 @@ import org.apache.spark.sql.types.Metadata;
 final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   // An identifier, which Spark does not quote. No text of the user contains it by chance.
   private static final String MARK = "ol" + Long.toHexString(Double.doubleToLongBits(Math.random())) + "_";
-  // Where an expression has no SQL, Spark writes an exprId and a suffix behind an attribute.
+  // Where an expression has no SQL, Spark writes an exprId and a suffix after an attribute.
   private static final Pattern MARKED = Pattern.compile(MARK + "(\\d+)_(?:#\\d+L?)?");
   private static final Pattern PLAIN_NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
   // Expressions that not every version of Spark has.

@@ -11,8 +11,8 @@ class HadoopFiles:
     """
     A location in a non-local file system, accessed through the driver's own Hadoop client.
 
-    It is the same client, with the same configuration and credentials, that Spark reads and writes with, but a separate
-    instance, which neither the end of the SparkContext nor that of the JVM closes.
+    The client is a separate instance of the one that Spark reads and writes with, with the same configuration and
+    credentials. Neither the end of the SparkContext nor that of the JVM closes it.
     """
 
     def __init__(self, gateway: Any, location: str) -> None:

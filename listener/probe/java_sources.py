@@ -24,10 +24,10 @@ def sources() -> dict[str, str]:
 
 def compilation_unit() -> str:
     """Return all sources joined into one."""
-    return joined(sources().values())
+    return joined_sources(sources().values())
 
 
-def joined(texts: Iterable[str]) -> str:
+def joined_sources(texts: Iterable[str]) -> str:
     """
     Return sources of one package joined into one source.
 

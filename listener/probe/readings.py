@@ -1,10 +1,11 @@
 """
 The probe's table: what it reads besides the tree itself.
 
-Values that are not tree nodes (a file relation, a catalog's table, options) are read during the probe's single walk, by
-the getters that are registered for their class, superclasses or interfaces. Each is registered next to the rule that
-uses it: in the files of sources, of commands and of expressions. A chain is method names joined by dots; `[key]` looks
-up a key in a map, ignoring case; a whole map never leaves the JVM, because its other values may be secret.
+Some values are not tree nodes: a file relation, a catalog's table, options. The probe reads them during its single
+walk, by the getters that are registered for their class, superclasses or interfaces. Each is registered next to the
+rule that uses it: in the files of sources, of commands and of expressions. A chain is method names joined by dots;
+`[key]` looks up a key in a map, ignoring case; a whole map never leaves the JVM, because its other values may be
+secret.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from openlineage_pyspark.facets.commands.registry import WRITES
 from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.resolve import SOURCES
 from openlineage_pyspark.facets.trace import expressions, operators
-from openlineage_pyspark.listener.guard import Caught, Guard
+from openlineage_pyspark.listener.guard import CaughtException, Guard
 
 
 def readings() -> dict[str, dict[str, str]]:
@@ -59,5 +60,5 @@ def load_plugins() -> None:
     guard = Guard()
     for plugin in plugins.installed():
         loaded = guard.attempt(f"loading the sources of {plugin.name!r}", plugin.load)
-        if isinstance(loaded, Caught):
+        if isinstance(loaded, CaughtException):
             plugins.BROKEN[plugin.name] = loaded.name

@@ -32,11 +32,11 @@ from openlineage_pyspark.listener.probe.records import (
     TableDropped,
 )
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.listener.runs.commits import Commits, Writer
-from openlineage_pyspark.listener.runs.execution import Execution, Statements
+from openlineage_pyspark.listener.runs.commits import Commits, ConcurrentExecution
+from openlineage_pyspark.listener.runs.execution import Execution, SplitStatements
 from openlineage_pyspark.listener.runs.job_names import job_name, output_label, stream_label
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
-from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, Step
+from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, RecordStep
 from openlineage_pyspark.listener.runs.open_run import OpenRun, end_type
 from openlineage_pyspark.listener.runs.rdd_jobs import rdd_job
 from openlineage_pyspark.listener.runs.stream_sources import SourceNames
@@ -65,10 +65,10 @@ class Runs:
         self._runs: dict[str, OpenRun] = {}
         self._streams: dict[str, StreamStarted] = {}
         self._queries: dict[str, None] = {}
-        self._statements = Statements()
+        self._statements = SplitStatements()
         self._commits = Commits()
 
-    def wants_plan(self, step: Step) -> bool:
+    def wants_plan(self, step: RecordStep) -> bool:
         """
         Return whether the plan in a step can change a run.
 
@@ -87,7 +87,7 @@ class Runs:
         wanted = owner is None or not owner.plan_lineage.outputs or owner.awaits_location
         return str(execution.id) not in self._runs and wanted
 
-    def feed(self, step: Step, plan_lineage: PlanLineage | None = None) -> list[RunState]:
+    def feed(self, step: RecordStep, plan_lineage: PlanLineage | None = None) -> list[RunState]:
         """
         Process one step, and return the run states that it produces, in order.
 
@@ -326,11 +326,11 @@ class Runs:
             if run.batches is not None and batch is not None:
                 run.batches.commit(batch.id, output, own)
 
-    def _writer(self, execution: Execution, ended: datetime.datetime | None = None) -> Writer:
+    def _writer(self, execution: Execution, ended: datetime.datetime | None = None) -> ConcurrentExecution:
         run = self._run_around(execution)
         outputs = frozenset[Identifier]() if run is None else run.outputs
         known = run is not None or execution.settled
-        return Writer(execution.root, outputs if known else None, ended)
+        return ConcurrentExecution(execution.root, outputs if known else None, ended)
 
     def _repeats(self, execution: Execution, stream: str | None) -> bool:
         """Return whether an execution is the second one of a micro-batch: it fetches the result of the first's plan."""

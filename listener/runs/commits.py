@@ -12,14 +12,14 @@ import datetime
 from collections.abc import Iterable, Sequence
 
 import attrs
-from openlineage_pyspark.facets.model.dataset import Identifier, Versions
+from openlineage_pyspark.facets.model.dataset import Identifier, TableVersions
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 
 _MOST_TOLD = 10_000
 
 
 @attrs.frozen
-class Writer:
+class ConcurrentExecution:
     """
     An execution that runs, or ran, beside others.
 
@@ -44,9 +44,9 @@ class Commits:
     def __init__(self) -> None:
         """Start with none."""
         self._told: dict[tuple[str, str], None] = {}
-        self._ended: list[Writer] = []
+        self._ended: list[ConcurrentExecution] = []
 
-    def end(self, writer: Writer, oldest: datetime.datetime | None) -> None:
+    def end(self, writer: ConcurrentExecution, oldest: datetime.datetime | None) -> None:
         """
         Remember an execution that has ended while others run.
 
@@ -64,7 +64,7 @@ class Commits:
         commits: Iterable[Commit],
         metrics: ExecutionMetrics,
         began: datetime.datetime,
-        running: Iterable[Writer],
+        running: Iterable[ConcurrentExecution],
         root: int,
     ) -> tuple[Commit, ...]:
         """
@@ -101,10 +101,10 @@ def _certain(commits: tuple[Commit, ...], metrics: ExecutionMetrics, *, conteste
     return fitting if len(fitting) == 1 else ()
 
 
-def versions_of(commits: Sequence[Commit]) -> Versions | None:
+def versions_of(commits: Sequence[Commit]) -> TableVersions | None:
     """Return the versions that these commits to one table made; None without commits."""
     if not commits:
         return None
     first, last = commits[0], commits[-1]
     ids = tuple(dict.fromkeys(each.version for each in commits))
-    return Versions(last.format, ids, last.branch, first.parent, last.operation)
+    return TableVersions(last.format, ids, last.branch, first.parent, last.operation)

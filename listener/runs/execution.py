@@ -11,7 +11,7 @@ from openlineage_pyspark.listener.probe.records import BatchExecution, QueryExec
 
 
 @attrs.define(eq=False)
-class Statement:
+class SplitStatement:
     """
     A statement that Spark runs as several executions, one after the other.
 
@@ -54,7 +54,7 @@ class Execution:
     unresolved: str | None = None
     settled: bool = False
     plan_lineage: PlanLineage | None = None
-    statement: Statement | None = None
+    statement: SplitStatement | None = None
     dropped: set[str] = attrs.Factory(set)
     call_site: CallSite | None = None
     held: tuple[QueryExecution, PlanLineage] | None = None
@@ -67,7 +67,7 @@ class Execution:
         return str(self.id) if self.stream is None else self.stream
 
 
-class Statements:
+class SplitStatements:
     """
     Keeps the statements that run as several executions and have not ended.
 
@@ -77,9 +77,9 @@ class Statements:
 
     def __init__(self) -> None:
         """Start with no statements."""
-        self._open: dict[tuple[int | None, str], Statement] = {}
+        self._open: dict[tuple[int | None, str], SplitStatement] = {}
 
-    def of(self, query: QueryExecution) -> Statement | None:
+    def of(self, query: QueryExecution) -> SplitStatement | None:
         """
         Return the statement that an execution is part of.
 
@@ -93,9 +93,9 @@ class Statements:
         inserts = query.statement.inserts if query.statement is not None else 0
         if not query.is_command or text is None or inserts < 2:
             return None
-        return self._open.setdefault((query.text_identity, text), Statement(inserts))
+        return self._open.setdefault((query.text_identity, text), SplitStatement(inserts))
 
-    def end(self, statement: Statement, *, failed: bool) -> bool:
+    def end(self, statement: SplitStatement, *, failed: bool) -> bool:
         """
         Count the end of one execution. If it failed, Spark does not begin the remaining ones.
 

@@ -12,7 +12,7 @@ from openlineage_pyspark.listener.probe.records import ExecutionMetrics
 
 
 @attrs.define
-class Written:
+class OutputStatistics:
     """
     What was written to one output so far.
 
@@ -31,7 +31,7 @@ class Written:
         self.by_tasks[0] += metrics.tasks.rows_written
         self.by_tasks[1] += metrics.tasks.bytes_written
 
-    def join(self, other: Written) -> None:
+    def join(self, other: OutputStatistics) -> None:
         """Add what was written to another output."""
         _add(self.by_writes, Statistics(*other.by_writes))
         self.by_tasks = [mine + more for mine, more in zip(self.by_tasks, other.by_tasks, strict=True)]
@@ -48,7 +48,7 @@ class Written:
 
 
 @attrs.define
-class Counted:
+class RunStatistics:
     """
     The statistics of a run so far. These are sums, because a streaming query keeps counting while it runs.
 
@@ -60,7 +60,7 @@ class Counted:
 
     read: dict[Identifier, list[int | None]] = attrs.Factory(dict)
     versions: dict[Identifier, dict[str, None]] = attrs.Factory(dict)
-    written: dict[Identifier | None, Written] = attrs.Factory(dict)
+    written: dict[Identifier | None, OutputStatistics] = attrs.Factory(dict)
 
     def add(self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
         """
@@ -86,12 +86,12 @@ class Counted:
                 _add(self.read.setdefault(found, [None, None, None]), scan.read)
         if metrics.tasks.rows_read and only is not None:
             _add(self.read.setdefault(only, [None, None, None]), Statistics(rows=metrics.tasks.rows_read))
-        self.written.setdefault(output, Written()).add(metrics)
+        self.written.setdefault(output, OutputStatistics()).add(metrics)
 
     @property
-    def total(self) -> Written:
+    def total(self) -> OutputStatistics:
         """What was written to all outputs."""
-        total = Written()
+        total = OutputStatistics()
         for written in self.written.values():
             total.join(written)
         return total
@@ -103,7 +103,7 @@ class Counted:
         return not any(total.by_writes) and not any(total.by_tasks)
 
 
-def inputs_of(parts: Iterable[PlanLineage], counted: Counted) -> tuple[RunInput, ...]:
+def inputs_of(parts: Iterable[PlanLineage], counted: RunStatistics) -> tuple[RunInput, ...]:
     """
     Return the datasets that a run reads, each with the statistics of what was read.
 
@@ -137,7 +137,7 @@ def _as_scanned(dataset: Dataset, scanned: tuple[str, ...]) -> Dataset:
     return attrs.evolve(dataset, versions=attrs.evolve(planned, ids=ids))
 
 
-def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: bool) -> tuple[RunOutput, ...]:
+def outputs_of(parts: Iterable[PlanLineage], counted: RunStatistics, *, completed: bool) -> tuple[RunOutput, ...]:
     """
     Return the datasets that a run writes, with the statistics of what was written.
 
@@ -160,7 +160,7 @@ def outputs_of(parts: Iterable[PlanLineage], counted: Counted, *, completed: boo
                 whole = known.dataset.joined(write.dataset)
                 found[write.dataset.identifier] = attrs.evolve(known, dataset=whole)
     for identifier, made in list(found.items()):
-        written = counted.total if len(found) == 1 else counted.written.get(identifier, Written())
+        written = counted.total if len(found) == 1 else counted.written.get(identifier, OutputStatistics())
         # The rows of an RDD have no columns, and so no column lineage.
         if made.lineage is not None or any(written.by_tasks):
             found[identifier] = attrs.evolve(made, statistics=written.statistics)

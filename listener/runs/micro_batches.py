@@ -11,7 +11,7 @@ import datetime
 from collections.abc import Iterable
 
 import attrs
-from openlineage_pyspark.facets.model.dataset import Identifier, Versions
+from openlineage_pyspark.facets.model.dataset import Identifier, TableVersions
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
 from openlineage_pyspark.facets.model.run import Gap, RunInput, RunOutput
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
@@ -22,8 +22,8 @@ from openlineage_pyspark.listener.probe.records import (
     SourceProgress,
     StreamProgressed,
 )
-from openlineage_pyspark.listener.runs.figures import Counted, Written
-from openlineage_pyspark.listener.runs.stream_sources import SourceNames, parts_of, reads_no_dataset
+from openlineage_pyspark.listener.runs.figures import OutputStatistics, RunStatistics
+from openlineage_pyspark.listener.runs.stream_sources import SourceNames, batch_sources_of, reads_no_dataset
 
 MOST_BATCHES = 1000
 """The most micro-batches that one event lists."""
@@ -36,7 +36,7 @@ _TICK = datetime.timedelta(microseconds=1)
 
 
 @attrs.define
-class _Wrote:
+class _BatchOutput:
     """
     What a batch has written to one output so far.
 
@@ -46,13 +46,13 @@ class _Wrote:
         sinks: the commits.
     """
 
-    written: Written = attrs.Factory(Written)
+    written: OutputStatistics = attrs.Factory(OutputStatistics)
     change: str | None = None
     sinks: list[BatchSink] = attrs.Factory(list)
 
 
 @attrs.define
-class _Collected:
+class _WaitingBatch:
     """
     A batch that waits for the next event.
 
@@ -68,7 +68,7 @@ class _Collected:
 
 
 @attrs.define
-class _Running:
+class _RunningBatch:
     """
     A batch that is not committed yet.
 
@@ -77,8 +77,8 @@ class _Running:
         wrote: what they wrote, by output.
     """
 
-    counted: Counted = attrs.Factory(Counted)
-    wrote: dict[Identifier, _Wrote] = attrs.Factory(dict)
+    counted: RunStatistics = attrs.Factory(RunStatistics)
+    wrote: dict[Identifier, _BatchOutput] = attrs.Factory(dict)
 
     def sinks(self) -> tuple[BatchSink, ...]:
         return tuple(sink for identifier, wrote in self.wrote.items() for sink in _sinks(identifier, wrote))
@@ -104,8 +104,8 @@ class MicroBatches:
     name: str | None = None
     checkpoint: str | None = None
     continues: bool = False
-    _running: dict[int, _Running] = attrs.field(factory=dict, init=False)
-    _collected: list[_Collected] = attrs.field(factory=list, init=False)
+    _running: dict[int, _RunningBatch] = attrs.field(factory=dict, init=False)
+    _collected: list[_WaitingBatch] = attrs.field(factory=list, init=False)
     _size: int = attrs.field(default=0, init=False)
     _last: int | None = attrs.field(default=None, init=False)
     _told: datetime.datetime | None = attrs.field(default=None, init=False)
@@ -146,10 +146,10 @@ class MicroBatches:
             parts: the lineage of the plans that its scans may be of.
             output: the output that it writes to; None if that is not known.
         """
-        running = self._running.setdefault(batch, _Running())
+        running = self._running.setdefault(batch, _RunningBatch())
         running.counted.add(metrics, parts)
         if output is not None:
-            running.wrote.setdefault(output, _Wrote()).written.add(metrics)
+            running.wrote.setdefault(output, _BatchOutput()).written.add(metrics)
 
     def wrote(self, batch: int, output: Identifier, change: str | None) -> None:
         """
@@ -160,7 +160,7 @@ class MicroBatches:
             output: the output.
             change: what it made of that dataset, such as OVERWRITE; None for an append.
         """
-        wrote = self._running.setdefault(batch, _Running()).wrote.setdefault(output, _Wrote())
+        wrote = self._running.setdefault(batch, _RunningBatch()).wrote.setdefault(output, _BatchOutput())
         wrote.change = change or wrote.change
 
     def commit(self, batch: int, output: Identifier, commits: Iterable[Commit]) -> None:
@@ -172,7 +172,7 @@ class MicroBatches:
             output: the output that they were made to.
             commits: the commits, oldest first.
         """
-        wrote = self._running.setdefault(batch, _Running()).wrote.setdefault(output, _Wrote())
+        wrote = self._running.setdefault(batch, _RunningBatch()).wrote.setdefault(output, _BatchOutput())
         made = list(commits)
         statistics = wrote.written.statistics
         counted = statistics.rows if statistics is not None and len(made) == 1 else None
@@ -180,7 +180,7 @@ class MicroBatches:
             rows = counted if counted is not None else each.rows
             wrote.sinks.append(BatchSink(output, None, each.version, each.parent, rows, wrote.change))
         if made:
-            wrote.written, wrote.change = Written(), None
+            wrote.written, wrote.change = OutputStatistics(), None
 
     def completed(self, progress: StreamProgressed) -> MicroBatch | None:
         """
@@ -196,7 +196,7 @@ class MicroBatches:
         if self._last is not None and progress.batch > self._last + 1:
             self._say(f"Spark did not report the batches {self._last + 1} to {progress.batch - 1}: they are not listed")
         self._last = progress.batch
-        running = self._running.pop(progress.batch, _Running())
+        running = self._running.pop(progress.batch, _RunningBatch())
         for older in [number for number in self._running if number < progress.batch]:
             del self._running[older]
         self.names.find(progress.sources)
@@ -223,7 +223,7 @@ class MicroBatches:
         places = tuple(
             place for place, source in enumerate(progress.sources) for _ in range(max(1, self._parts(source)))
         )
-        self._collected.append(_Collected(batch, places, _size(batch)))
+        self._collected.append(_WaitingBatch(batch, places, _size(batch)))
         self._size += _size(batch)
 
     def forget_oldest(self) -> None:
@@ -279,14 +279,14 @@ class MicroBatches:
         version, layer = self._versions.get(read.dataset.identifier), read.dataset.storage_layer
         if version is None or layer is None:
             return read
-        return attrs.evolve(read, dataset=attrs.evolve(read.dataset, versions=Versions(layer, (version,))))
+        return attrs.evolve(read, dataset=attrs.evolve(read.dataset, versions=TableVersions(layer, (version,))))
 
     def as_committed(self, output: RunOutput) -> RunOutput:
         """Return an output with the last version of it that a batch which was told has committed."""
         sink, layer = self._committed.get(output.dataset.identifier), output.dataset.storage_layer
         if sink is None or sink.version is None or layer is None:
             return output
-        versions = Versions(layer, (sink.version,), parent=sink.parent)
+        versions = TableVersions(layer, (sink.version,), parent=sink.parent)
         return attrs.evolve(output, dataset=attrs.evolve(output.dataset, versions=versions))
 
     def _say(self, message: str) -> None:
@@ -302,7 +302,7 @@ class MicroBatches:
                     what = f"version {sink.version} of {sink.dataset.name}"
                     self._say(f"batch {number} was not completed, and is not listed; it has committed {what}")
 
-    def _rows(self, progress: StreamProgressed, running: _Running) -> tuple[int | None, list[int | None]]:
+    def _rows(self, progress: StreamProgressed, running: _RunningBatch) -> tuple[int | None, list[int | None]]:
         """
         Return the rows that a batch read, of all sources and of each.
 
@@ -330,10 +330,10 @@ class MicroBatches:
         for source, read in zip(progress.sources, rows, strict=True):
             if source.cut:
                 self._say("an offset is left out because it is too long")
-            found.append(parts_of(source, self.names.topics_of(source), read))
+            found.append(batch_sources_of(source, self.names.topics_of(source), read))
         return found
 
-    def _named(self, collected: _Collected) -> MicroBatch:
+    def _named(self, collected: _WaitingBatch) -> MicroBatch:
         """Return a batch with the names of its sources, some of which may only be known since a later batch."""
         batch, sources = collected.batch, []
         for place, source in zip(collected.places, collected.batch.sources, strict=True):
@@ -347,7 +347,7 @@ class MicroBatches:
         return attrs.evolve(batch, sources=tuple(sources))
 
 
-def _sinks(identifier: Identifier, wrote: _Wrote) -> list[BatchSink]:
+def _sinks(identifier: Identifier, wrote: _BatchOutput) -> list[BatchSink]:
     """Return what was committed to an output; without versions, all that was written is one entry."""
     if wrote.sinks:
         return wrote.sinks

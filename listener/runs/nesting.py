@@ -39,7 +39,7 @@ class ExecutionAnalyzed:
     is_checkpoint: bool
 
 
-Step: TypeAlias = Record | ExecutionAnalyzed
+RecordStep: TypeAlias = Record | ExecutionAnalyzed
 
 
 class NestedRecordBuffer:
@@ -51,7 +51,7 @@ class NestedRecordBuffer:
         self._records: dict[int, list[ExecutionStarted | ExecutionEnded | TableDropped]] = {}
         self._roots: dict[int, int] = {}
 
-    def in_order(self, record: Record) -> list[Step]:
+    def in_order(self, record: Record) -> list[RecordStep]:
         """
         Return the steps that can be handled now that a record has arrived.
 
@@ -77,7 +77,7 @@ class NestedRecordBuffer:
         analyzed = ExecutionAnalyzed(record.id, record.time, record.query, record.is_checkpoint)
         return [analyzed, *self._release(record.id), record]
 
-    def release_all(self) -> list[Step]:
+    def release_all(self) -> list[RecordStep]:
         """Return everything still buffered, since no more roots will end."""
         return [step for root in list(self._records) for step in self._release(root)]
 
@@ -91,10 +91,10 @@ class NestedRecordBuffer:
         self._records[root].append(record)
         return True
 
-    def _release(self, root: int) -> list[Step]:
+    def _release(self, root: int) -> list[RecordStep]:
         """Return what was buffered for a root, in order, and stop buffering for it."""
         records = self._records.pop(root, [])
-        found: list[Step] = []
+        found: list[RecordStep] = []
         for record in records:
             if not isinstance(record, TableDropped):
                 self._roots.pop(record.id, None)

@@ -15,7 +15,7 @@ from openlineage_pyspark.facets.model.run import Engine, Failure, Gap, Job, Pare
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 from openlineage_pyspark.listener.runs.commits import versions_of
-from openlineage_pyspark.listener.runs.figures import Counted, inputs_of, outputs_of
+from openlineage_pyspark.listener.runs.figures import RunStatistics, inputs_of, outputs_of
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
 
 # Spark's messages for jobs that it cancels while stopping (DAGScheduler.cleanUpAfterSchedulerStop), and for calls made
@@ -84,7 +84,7 @@ class OpenRun:
     plan_lineage: PlanLineage
     started: bool = False
     nested: list[PlanLineage] = attrs.Factory(list)
-    counted: Counted = attrs.Factory(Counted)
+    counted: RunStatistics = attrs.Factory(RunStatistics)
     beyond: bool = False
     batches: MicroBatches | None = None
     call_site: CallSite | None = None
@@ -183,7 +183,7 @@ class OpenRun:
             parent: the run's parent.
             failure: the failure, if any; output statistics are then left out.
         """
-        counted = Counted() if event_type == "START" else self.counted
+        counted = RunStatistics() if event_type == "START" else self.counted
         remarks = dict.fromkeys(n for part in self.parts for n in part.gaps)
         inputs = inputs_of(self.parts, counted)
         if self.job.processing_type == "STREAMING":
@@ -192,7 +192,7 @@ class OpenRun:
                 attrs.evolve(r, dataset=attrs.evolve(r.dataset, locations=(), versions=None)) for r in inputs
             )
         completed = event_type == "COMPLETE"
-        outputs = outputs_of(self.parts, counted if failure is None else Counted(), completed=completed)
+        outputs = outputs_of(self.parts, counted if failure is None else RunStatistics(), completed=completed)
         if completed:
             outputs = tuple(self._with_versions(output) for output in outputs)
         return RunState(

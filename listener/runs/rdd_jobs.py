@@ -15,7 +15,7 @@ from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.trimming import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
-from openlineage_pyspark.facets.trace.expressions import Code
+from openlineage_pyspark.facets.trace.expressions import OpaqueCode
 from openlineage_pyspark.listener.probe.records import RddJobStarted
 
 _NO_DIRECTORY = "an output format without a directory: what it writes is not known"
@@ -47,4 +47,4 @@ def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> Pla
         dataset = trimming.dataset(at_location(path, (), short or None))
         outputs = (WrittenDataset(Write(dataset, label=path_label(dataset)), None),)
     word = "save_rdd" if record.writes else "read_rdd"
-    return PlanLineage(inputs, outputs, command=word, gaps=tuple(remarks), operators=1, code={Code.RDD.value: 1})
+    return PlanLineage(inputs, outputs, command=word, gaps=tuple(remarks), operators=1, code={OpaqueCode.RDD.value: 1})

@@ -100,7 +100,7 @@ class SourceNames:
         return found
 
 
-def parts_of(source: SourceProgress, topics: Sequence[Identifier], rows: int | None) -> list[BatchSource]:
+def batch_sources_of(source: SourceProgress, topics: Sequence[Identifier], rows: int | None) -> list[BatchSource]:
     """
     Return what a micro-batch read from a source: one part, or one for each topic.
 

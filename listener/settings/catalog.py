@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.listener.settings.facet_names import FACETS, FACETS_NOT_YET
 from openlineage_pyspark.listener.settings.keys import WORKING
-from openlineage_pyspark.listener.settings.kinds import TEXT, as_text
+from openlineage_pyspark.listener.settings.kinds import TEXT, as_property
 from openlineage_pyspark.listener.settings.reading import TRANSPORT, Key
 from openlineage_pyspark.transport.options import JAVA, PYTHON, Option
 from openlineage_pyspark.transport.registry import every_option
@@ -63,7 +63,7 @@ def option_key(option: Option[Any]) -> Key[Any]:
     return Key(
         TRANSPORT + option.name,
         TEXT,
-        default=as_text(option.default),
+        default=as_property(option.default),
         text=option.text,
         example=option.example,
         example_name=option.example_name,

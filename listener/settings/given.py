@@ -12,7 +12,7 @@ SPARK_CONF = "Spark configuration"
 
 
 @attrs.frozen
-class Given:
+class GivenValue:
     """
     A value as it was given.
 
@@ -40,7 +40,7 @@ class Layer:
         transport_type: the transport that its options are for; None if it names none.
     """
 
-    given: tuple[Given, ...]
+    given: tuple[GivenValue, ...]
     problems: tuple[str, ...] = ()
     transport_type: str | None = None
 

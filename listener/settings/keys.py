@@ -33,7 +33,7 @@ from openlineage_pyspark.listener.settings.kinds import (
     parse_tag,
     whole_number,
 )
-from openlineage_pyspark.listener.settings.reading import Key, Reading, derived, key, readers
+from openlineage_pyspark.listener.settings.reading import Key, LayerReading, derived, key, readers
 from openlineage_pyspark.transport.options import OURS, PYTHON
 from openlineage_pyspark.transport.spool.retention import DAY_SECONDS, Retention
 
@@ -98,7 +98,7 @@ PARENT_CONTEXT = Key(
 )
 
 
-def _parent(reading: Reading, *parts: Key[str | None]) -> RunReference | None:
+def _parent(reading: LayerReading, *parts: Key[str | None]) -> RunReference | None:
     context = reading.value(PARENT_CONTEXT)
     if context is None:
         return _run(reading, parts)
@@ -108,13 +108,13 @@ def _parent(reading: Reading, *parts: Key[str | None]) -> RunReference | None:
     return context.parent
 
 
-def _root(reading: Reading, *_keys: Key[Any]) -> RunReference | None:
+def _root(reading: LayerReading, *_keys: Key[Any]) -> RunReference | None:
     context = reading.value(PARENT_CONTEXT)
     root = _run(reading, _ROOT) if context is None else context.root
     return root or _parent(reading, *_PARENT)
 
 
-def _run(reading: Reading, parts: tuple[Key[str | None], ...]) -> RunReference | None:
+def _run(reading: LayerReading, parts: tuple[Key[str | None], ...]) -> RunReference | None:
     run_id, namespace, name = (reading.value(part) for part in parts)
     if run_id and namespace and name:
         return RunReference(run_id, namespace, name)
@@ -126,7 +126,7 @@ def _run(reading: Reading, parts: tuple[Key[str | None], ...]) -> RunReference |
     return None
 
 
-def _disabled_facets(reading: Reading, pattern: Key[bool]) -> frozenset[str]:
+def _disabled_facets(reading: LayerReading, pattern: Key[bool]) -> frozenset[str]:
     disabled = set()
     for name, off, given in reading.named(pattern):
         if off:
@@ -139,11 +139,11 @@ def _disabled_facets(reading: Reading, pattern: Key[bool]) -> frozenset[str]:
     return frozenset(disabled)
 
 
-def _owners(reading: Reading, pattern: Key[str | None]) -> tuple[tuple[str, str], ...]:
+def _owners(reading: LayerReading, pattern: Key[str | None]) -> tuple[tuple[str, str], ...]:
     return tuple((kind, name) for kind, name, _ in reading.named(pattern) if name)
 
 
-def _tags(reading: Reading, listed: Key[tuple[str, ...]], single: Key[str | None]) -> tuple[Tag, ...]:
+def _tags(reading: LayerReading, listed: Key[tuple[str, ...]], single: Key[str | None]) -> tuple[Tag, ...]:
     """Return the tags of one kind; for the same tag key, `listed` takes precedence over `single`."""
     tags = {name: Tag(name, value, "USER") for name, value, _ in reading.named(single) if value}
     # From all layers, not only the strongest: the Java integration merges tags by their key.
@@ -161,7 +161,7 @@ def _tags(reading: Reading, listed: Key[tuple[str, ...]], single: Key[str | None
 
 
 def _trimming(
-    reading: Reading,
+    reading: LayerReading,
     off: Key[tuple[str, ...]],
     also_off: Key[tuple[str, ...]],
     pattern: Key[re.Pattern[str] | None],

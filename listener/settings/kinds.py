@@ -23,7 +23,7 @@ _LARGEST = 2**31 - 1
 _LARGEST_ON_DISK = 2**60
 
 
-def as_text(value: object) -> str:
+def as_property(value: object) -> str:
     """Return a value as it is written in a properties file; empty if there is none."""
     if value is None:
         return ""
@@ -47,7 +47,7 @@ class ValueKind(Generic[T_co]):
 
     name: str
     convert: Callable[[object], T_co]
-    written: Callable[[Any], str] = as_text
+    written: Callable[[Any], str] = as_property
 
 
 @attrs.frozen
@@ -119,11 +119,11 @@ def _to_text(value: object) -> str:
 
 
 def _to_size(value: object) -> int:
-    return _within(values.size(_to_text(value)), 1)
+    return _within(values.byte_count(_to_text(value)), 1)
 
 
 def _to_disk_size(value: object) -> int:
-    number = values.size(_to_text(value))
+    number = values.byte_count(_to_text(value))
     if not 1 <= number <= _LARGEST_ON_DISK:
         raise ValueError("out of range")
     return number

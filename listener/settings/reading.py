@@ -13,7 +13,7 @@ from openlineage_pyspark.transport.options import JAVA
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from openlineage_pyspark.listener.settings.given import Given, Layer
+    from openlineage_pyspark.listener.settings.given import GivenValue, Layer
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ class Key(Generic[T]):
 
 
 @attrs.frozen
-class Reader(Generic[T]):
+class FieldReader(Generic[T]):
     """
     How one field of the settings is read.
 
@@ -97,7 +97,7 @@ def key(
 ) -> T:
     """Declare a field of the settings that holds the value of one key; see `Key` for the arguments."""
     declared = Key(name, kind, text=text, default=default, example=example, source=source)
-    reader: Reader[T] = Reader((declared,), Reading.value)
+    reader: FieldReader[T] = FieldReader((declared,), LayerReading.value)
     return _field(reader, default)
 
 
@@ -107,23 +107,23 @@ def derived(*keys: Key[Any], by: Callable[..., T], default: T) -> T:
 
     Args:
         keys: the keys.
-        by: computes the value from the `Reading` and the keys.
+        by: computes the value from the `LayerReading` and the keys.
         default: the value if none of them is set.
     """
-    return _field(Reader(keys, by), default)
+    return _field(FieldReader(keys, by), default)
 
 
-def readers(settings: type[Any]) -> dict[str, Reader[Any]]:
+def readers(settings: type[Any]) -> dict[str, FieldReader[Any]]:
     """Return the reader of each field that `key` or `derived` declares, by the field's name."""
     fields = attrs.fields(settings)
     return {field.name: field.metadata[_READER] for field in fields if _READER in field.metadata}
 
 
-def _field(reader: Reader[T], default: T) -> T:
+def _field(reader: FieldReader[T], default: T) -> T:
     return attrs.field(default=default, metadata={_READER: reader})
 
 
-class Reading:
+class LayerReading:
     """
     Reads settings from the layers of the configuration.
 
@@ -137,7 +137,7 @@ class Reading:
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self.warnings = [problem for layer in layers for problem in layer.problems]
-        self.given: dict[str, list[Given]] = {}
+        self.given: dict[str, list[GivenValue]] = {}
         for given in _of_one_transport(layers):
             self.given.setdefault(given.name, []).append(given)
 
@@ -146,13 +146,13 @@ class Reading:
         given = self.given.get(key.name)
         return self.converted(key, given[-1]) if given else key.default
 
-    def named(self, key: Key[T]) -> Iterator[tuple[str, T, Given]]:
+    def named(self, key: Key[T]) -> Iterator[tuple[str, T, GivenValue]]:
         """Yield each name that is given for the bracketed part of a key, its value, and what was given."""
         for name, given in self.given.items():
             if free := key.matched(name):
                 yield free, self.converted(key, given[-1]), given[-1]
 
-    def converted(self, key: Key[T], given: Given) -> T:
+    def converted(self, key: Key[T], given: GivenValue) -> T:
         """Return what was given as a value of the key; if it can't be used, add a warning and return the default."""
         try:
             return key.kind.convert(given.value)
@@ -186,7 +186,7 @@ def _free_part(known: str, name: str) -> str | None:
     return found[1] if found else None
 
 
-def _of_one_transport(layers: Sequence[Layer]) -> Iterator[Given]:
+def _of_one_transport(layers: Sequence[Layer]) -> Iterator[GivenValue]:
     """Yield what was given, except options meant for a transport other than the one that the strongest layer names."""
     every = [given for layer in layers for given in layer.given]
     chosen = next((_text(given) for given in reversed(every) if given.name == f"{TRANSPORT}type"), None)
@@ -195,7 +195,7 @@ def _of_one_transport(layers: Sequence[Layer]) -> Iterator[Given]:
         yield from (given for given in layer.given if fits or not given.name.startswith(TRANSPORT))
 
 
-def _text(given: Given) -> str:
+def _text(given: GivenValue) -> str:
     return str(given.value).strip()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.listener.settings.catalog import find_key, nearest_key
 from openlineage_pyspark.listener.settings.keys import Settings
-from openlineage_pyspark.listener.settings.reading import TRANSPORT, Reading, readers
+from openlineage_pyspark.listener.settings.reading import TRANSPORT, LayerReading, readers
 from openlineage_pyspark.listener.settings.sources import read_sources
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def load(spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequ
         search: the YAML files to look for after `OPENLINEAGE_CONFIG`; see `default_search`.
     """
     layers = read_sources(spark_conf, environ, search)
-    reading = Reading(layers)
+    reading = LayerReading(layers)
     reading.warnings += _problems_of_names(layers, has_transport=f"{TRANSPORT}type" in reading.given)
     read = {field: reader.read(reading, *reader.keys) for field, reader in readers(Settings).items()}
     return Settings(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from openlineage_pyspark.listener.settings.catalog import spelled
-from openlineage_pyspark.listener.settings.given import ENVIRONMENT_PREFIX, PREFIX, SPARK_CONF, Given, Layer
+from openlineage_pyspark.listener.settings.given import ENVIRONMENT_PREFIX, PREFIX, SPARK_CONF, GivenValue, Layer
 from openlineage_pyspark.listener.settings.keys import PARENT_CONTEXT
 from openlineage_pyspark.listener.settings.reading import TRANSPORT
 from openlineage_pyspark.transport import values
@@ -78,14 +78,14 @@ def parse_yaml(text: str) -> tuple[tuple[tuple[str, object], ...], str | None]:
         return (), "is not valid YAML"
 
 
-def _layer(given: Sequence[Given], problems: Sequence[str] = ()) -> Layer:
+def _layer(given: Sequence[GivenValue], problems: Sequence[str] = ()) -> Layer:
     types = [str(each.value).strip() for each in given if each.name == f"{TRANSPORT}type"]
     return Layer(tuple(given), tuple(problems), types[-1] if types else None)
 
 
 def _short_variables(environ: Mapping[str, str]) -> Layer:
     given = [
-        Given(name, environ[variable].strip(), variable, variable)
+        GivenValue(name, environ[variable].strip(), variable, variable)
         for variable, name in SHORT_VARIABLES.items()
         if environ.get(variable, "").strip()
     ]
@@ -93,13 +93,13 @@ def _short_variables(environ: Mapping[str, str]) -> Layer:
         "transport.url": ("transport.type", "http"),
         "transport.auth.apiKey": ("transport.auth.type", "api_key"),
     }
-    given += [Given(*implied[each.name], each.label, each.origin) for each in given if each.name in implied]
+    given += [GivenValue(*implied[each.name], each.label, each.origin) for each in given if each.name in implied]
     # An API key without a URL is only useful for an HTTP transport that another source names.
     return Layer(tuple(given), transport_type="http")
 
 
 def _environment(environ: Mapping[str, str]) -> Layer:
-    given: list[Given] = []
+    given: list[GivenValue] = []
     problems: list[str] = []
     # In reverse, so that JSON under a shorter name wins, as in the Java and Python clients.
     for variable in sorted(environ, reverse=True):
@@ -114,7 +114,7 @@ def _environment(environ: Mapping[str, str]) -> Layer:
             except (ValueError, RecursionError):
                 if text.startswith("{"):
                     problems.append(f"{variable} begins like JSON but is not JSON, and is read as text")
-        given += [Given(leaf, inner, variable, variable) for leaf, inner in flatten(value, name)]
+        given += [GivenValue(leaf, inner, variable, variable) for leaf, inner in flatten(value, name)]
     return _layer(given, problems)
 
 
@@ -133,19 +133,19 @@ def _yaml_file(environ: Mapping[str, str], search: Sequence[Path]) -> Layer:
         content, problem = parse_yaml(text)
         if problem:
             problems.append(f"{path} {problem}, and is left out")
-        given = [Given(name, value, f"{name} in {path}", str(path)) for name, value in content]
+        given = [GivenValue(name, value, f"{name} in {path}", str(path)) for name, value in content]
         return _layer(given, problems)
     return _layer([], problems)
 
 
 def _spark_configuration(spark_conf: Mapping[str, str]) -> Layer:
-    given: list[Given] = []
+    given: list[GivenValue] = []
     problems: list[str] = []
     for key, text in spark_conf.items():
         if key.startswith(PREFIX):
             name = key[len(PREFIX) :]
             leaves = flatten(_unbracketed(text, name), name)
-            given += [Given(leaf, value, key, SPARK_CONF) for leaf, value in leaves]
+            given += [GivenValue(leaf, value, key, SPARK_CONF) for leaf, value in leaves]
         elif meant := _almost_prefixed(key):
             problems.append(f"{key} is not read; did you mean {meant}?")
     return _layer(given, problems)

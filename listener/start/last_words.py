@@ -1,10 +1,10 @@
 """
 The last words of a driver that is killed: the ends of the runs that it leaves open.
 
-No signal handler tells them. A handler in Python would be inherited by each forked process, and would run only when the
-main thread leaves a call into C, so that it would keep processes alive that were told to end. Instead the JVM holds the
-STARTs of all open runs (`LastWords.java`). It outlives the Python process of the driver by a moment, and then starts
-this module in another Python process, with the words as its standard input.
+No signal handler tells them. Each forked process would inherit a handler in Python. It would run only when the main
+thread leaves a call into C, and so keep processes alive that were told to end. Instead the JVM holds the STARTs of all
+open runs (`LastWords.java`). It outlives the Python process of the driver by a moment, and then starts this module in
+another Python process, with the words as its standard input.
 """
 
 from __future__ import annotations

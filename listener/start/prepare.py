@@ -30,7 +30,7 @@ _TO_DO = (
 
 
 @attrs.frozen
-class Prepared:
+class ListenerParts:
     """
     The parts that make up a listener.
 
@@ -59,12 +59,12 @@ class Preparation:
         self._gateway = gateway
         self._conf = dict(spark_conf)
         self._guard = guard
-        self._result: Prepared | None = None
+        self._result: ListenerParts | None = None
         self._problem = RegistrationError(f"preparing it failed or took more than {COMPILE_SECONDS:.0f} s")
         self._done = threading.Event()
         threading.Thread(target=self._work, name="openlineage-prepare", daemon=True).start()
 
-    def result(self) -> Prepared:
+    def result(self) -> ListenerParts:
         """
         Wait for the work to finish, and return the parts.
 
@@ -105,7 +105,7 @@ class Preparation:
             self._problem = problem
 
 
-def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) -> Prepared:
+def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) -> ListenerParts:
     from openlineage_pyspark.listener.probe.client import Probe
     from openlineage_pyspark.listener.probe.hadoop_files import HadoopFiles
     from openlineage_pyspark.listener.probe.limits import ProbeLimits
@@ -128,7 +128,7 @@ def _prepare(gateway: Any, spark_conf: Mapping[str, str], settings: Settings) ->
         with offered(lambda location: HadoopFiles(gateway, location)):
             delivery = open_delivery(settings, spark_conf.get("spark.app.name", ""))
         limits = ProbeLimits(settings.plan_max_nodes, settings.plan_max_bytes, reads=settings.reads_enabled)
-        prepared = Prepared(settings, Probe(gateway, limits, cached=settings.class_cache_enabled), delivery)
+        prepared = ListenerParts(settings, Probe(gateway, limits, cached=settings.class_cache_enabled), delivery)
     except TransportConfigError as problem:
         raise RegistrationError(str(problem)) from problem
     except ProbeError as problem:

@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.model.run import Outcome
 from openlineage_pyspark.listener.errors import NotAskedForError, ProbeError, RegistrationError
 from openlineage_pyspark.listener.guard import LOG, Guard
 from openlineage_pyspark.listener.start.leaving import leave_last
-from openlineage_pyspark.listener.start.prepare import COMPILE_SECONDS, Preparation, Prepared
+from openlineage_pyspark.listener.start.prepare import COMPILE_SECONDS, ListenerParts, Preparation
 from openlineage_pyspark.listener.start.script_end import ScriptEnd, is_interactive
 from openlineage_pyspark.listener.start.strict import STRICT
 
@@ -38,7 +38,7 @@ class Handle:
     It closes itself at the end of the script; call `close` to close it earlier.
     """
 
-    def __init__(self, context: Any, java_context: Any, prepared: Prepared, guard: Guard) -> None:
+    def __init__(self, context: Any, java_context: Any, prepared: ListenerParts, guard: Guard) -> None:
         """
         Start listening to the context; everything else is done on the listener's own thread.
 
@@ -241,7 +241,7 @@ def attach(context: Any, java_context: Any, preparation: Preparation, guard: Gua
             _watch()
 
 
-def _attach(context: Any, java_context: Any, prepared: Prepared, guard: Guard) -> Handle:
+def _attach(context: Any, java_context: Any, prepared: ListenerParts, guard: Guard) -> Handle:
     for earlier in _HANDLES[:]:
         earlier.close()
     try:

@@ -55,10 +55,10 @@ class ScriptEnd:
     def _remember(self, exit_: SystemExit) -> None:
         # In another thread, SystemExit ends only that thread.
         if threading.current_thread() is threading.main_thread() and os.getpid() == self._process:
-            vars(exit_)["_openlineage"] = _OnItsWay(self._asked, exit_.code)
+            vars(exit_)["_openlineage"] = _PassingStatus(self._asked, exit_.code)
 
 
-class _OnItsWay:
+class _PassingStatus:
     """
     Stands for a status while the SystemExit that carries it propagates.
 

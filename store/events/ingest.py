@@ -14,7 +14,7 @@ from openlineage_pyspark.store.events.parts import PartParser
 from openlineage_pyspark.store.events.rows import InvalidEventError, mentioned_rows, parse_event, read_event, rejected
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.events.rows import DatasetMention, EventRows, JobMention, Rows, Span
+    from openlineage_pyspark.store.events.rows import DatasetMention, EventRows, JobMention, Rows, TimeSpan
 
 _SUFFIXES = (".ndjson", ".jsonl", ".json")
 _BATCH_EVENTS = 5000
@@ -37,7 +37,7 @@ class EventLine:
 
 
 @attrs.define
-class Taken:
+class Ingested:
     """
     What was taken in so far.
 
@@ -84,14 +84,16 @@ class Sink(Protocol):
         """Merge rows into the tables, all of them or none."""
 
 
-def take(database: Sink, lines: Iterable[EventLine], *, progress: Callable[[Taken], None] = lambda _: None) -> Taken:
+def take(
+    database: Sink, lines: Iterable[EventLine], *, progress: Callable[[Ingested], None] = lambda _: None
+) -> Ingested:
     """
     Take lines into a store. Taking them again changes nothing.
 
     Args:
         database: the store.
         lines: the lines. Empty ones are skipped.
-        progress: is called after each part that was written.
+        progress: is called after each portion that was written.
 
     Returns:
         How many were taken.
@@ -99,52 +101,52 @@ def take(database: Sink, lines: Iterable[EventLine], *, progress: Callable[[Take
     Raises:
         StoreError: the store can't be written.
     """
-    taken = Taken()
+    taken = Ingested()
     parser = PartParser()
-    part = _Part(parser)
+    portion = _Portion(parser)
     for line in lines:
         if not line.text.strip():
             continue
-        reason = part.take(line)
+        reason = portion.take(line)
         taken.events += not reason
         taken.rejected += bool(reason)
         if reason and len(taken.reasons) < _SHOWN:
             taken.reasons.append(f"{line.source}: {reason}")
-        if part.is_full:
-            database.add(part.all_rows())
-            part = _Part(parser)
+        if portion.is_full:
+            database.add(portion.all_rows())
+            portion = _Portion(parser)
             progress(taken)
-    database.add(part.all_rows())
+    database.add(portion.all_rows())
     progress(taken)
     return taken
 
 
-def parts_of(lines: Iterable[EventLine]) -> Iterator[Rows]:
+def rows_by_portion(lines: Iterable[EventLine]) -> Iterator[Rows]:
     """
-    Yield the rows of lines, part by part, for an engine that merges them itself.
+    Yield the rows of lines, portion by portion, for an engine that merges them itself.
 
     Args:
         lines: the lines. Empty ones are skipped; of those that are no events come rows of `rejected`.
     """
     parser = PartParser()
-    part = _Part(parser)
+    portion = _Portion(parser)
     for line in lines:
         if line.text.strip():
-            part.take(line)
-        if part.is_full:
-            yield part.all_rows()
-            part = _Part(parser)
-    yield part.all_rows()
+            portion.take(line)
+        if portion.is_full:
+            yield portion.all_rows()
+            portion = _Portion(parser)
+    yield portion.all_rows()
 
 
 def rows_of_events(texts: Iterable[str]) -> Iterator[Rows]:
     """
-    Yield the rows of events that are in a store, part by part, each of which is to be merged into the tables.
+    Yield the rows of events that are in a store, portion by portion, each of which is to be merged into the tables.
 
     Args:
         texts: their JSON.
     """
-    return parts_of(EventLine("the store", text) for text in texts)
+    return rows_by_portion(EventLine("the store", text) for text in texts)
 
 
 @contextmanager
@@ -164,7 +166,7 @@ def without_cycle_collection() -> Iterator[None]:
             gc.enable()
 
 
-class _Part:
+class _Portion:
     """
     Events that are written in one transaction.
 
@@ -175,7 +177,7 @@ class _Part:
     def __init__(self, parser: PartParser) -> None:
         self._parser = parser
         self._rows: Rows = {}
-        self._mentions: dict[JobMention | DatasetMention, Span] = {}
+        self._mentions: dict[JobMention | DatasetMention, TimeSpan] = {}
         self._lines = 0
         self._characters = 0
 
@@ -207,7 +209,7 @@ class _Part:
 
     def _mention(self, found: EventRows) -> None:
         # What the START of a run mentions, its end mentions too: then all of it was said at the same times.
-        before: Span | None = None
+        before: TimeSpan | None = None
         both = found.span
         for mention in found.mentions:
             known = self._mentions.get(mention)

@@ -94,7 +94,7 @@ _encode = _encoder()
 _text_of: Callable[[str], str] = json.encoder.encode_basestring
 
 
-class Part(dict[str, Any]):
+class EventPart(dict[str, Any]):
     """
     A JSON object that may stand in many events.
 
@@ -128,10 +128,10 @@ class RepeatedDatasets(list[Any]):
         self.said: Any = None
 
 
-_Written = TypeVar("_Written", bound="Part | RepeatedDataset | RepeatedDatasets")
+_Written = TypeVar("_Written", bound="EventPart | RepeatedDataset | RepeatedDatasets")
 
 
-class _Memory(Generic[_Written]):
+class _LastUsed(Generic[_Written]):
     """
     What stood last in each place: what was used last, up to a limit.
 
@@ -181,8 +181,8 @@ class PartParser:
     """
 
     def __init__(self) -> None:
-        self._facet_memory = _Memory[Part](_MOST_OF_FACETS)
-        self._dataset_memory = _Memory["RepeatedDataset | RepeatedDatasets"](_MOST_OF_DATASETS)
+        self._facet_memory = _LastUsed[EventPart](_MOST_OF_FACETS)
+        self._dataset_memory = _LastUsed["RepeatedDataset | RepeatedDatasets"](_MOST_OF_DATASETS)
 
     def parse(self, text: str) -> dict[str, Any] | None:
         """
@@ -279,7 +279,7 @@ class PartParser:
             return known, at + len(known.written)
         value, end = _scan(text, at)
         if isinstance(value, dict) and end - at >= _SHORTEST:
-            value = Part(value, text[at:end])
+            value = EventPart(value, text[at:end])
             self._facet_memory.keep(place, value)
         return value, end
 
@@ -302,7 +302,7 @@ def canonical(value: Any) -> str:
 def facets_text(facets: Mapping[str, Any]) -> str:
     """Return facets as JSON, the same whatever their order."""
     texts = [
-        f"{name_text(key)}:{each.text if isinstance(each, Part) else canonical(each)}"
+        f"{name_text(key)}:{each.text if isinstance(each, EventPart) else canonical(each)}"
         for key, each in sorted(facets.items())
     ]
     return f"{{{','.join(texts)}}}"

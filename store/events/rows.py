@@ -49,7 +49,7 @@ class InvalidEventError(ValueError):
 
 
 @attrs.frozen
-class Span:
+class TimeSpan:
     """
     When something was said first and last.
 
@@ -65,10 +65,10 @@ class Span:
     last_time: int
     last_run: str
 
-    def __or__(self, other: Span) -> Span:
+    def __or__(self, other: TimeSpan) -> TimeSpan:
         """Return the span of both."""
         first = min((self.first_time, self.first_run), (other.first_time, other.first_run))
-        return Span(*first, *max((self.last_time, self.last_run), (other.last_time, other.last_run)))
+        return TimeSpan(*first, *max((self.last_time, self.last_run), (other.last_time, other.last_run)))
 
 
 class Role(enum.Enum):
@@ -80,7 +80,7 @@ class Role(enum.Enum):
 
 
 @attrs.frozen
-class _Lines:
+class _MentionRows:
     """
     The rows of a mention without their times.
 
@@ -99,16 +99,16 @@ class _Lines:
     edges: tuple[Row, ...] = ()
 
 
-class _Told:
+class _MentionFacets:
     """The facets of a mention, which are large, until its rows are made of them."""
 
     __slots__ = ("_facets", "_lines")
 
     def __init__(self, facets: dict[str, Any]) -> None:
         self._facets: dict[str, Any] | None = facets
-        self._lines: _Lines | None = None
+        self._lines: _MentionRows | None = None
 
-    def lines(self, mention: DatasetMention) -> _Lines:
+    def lines(self, mention: DatasetMention) -> _MentionRows:
         """Return the rows of the mention that this belongs to."""
         if self._lines is None:
             self._lines, self._facets = _lines(mention, self._facets or {}), None
@@ -134,7 +134,7 @@ class DatasetMention:
     namespace: str
     name: str
     digest: bytes
-    told: _Told = attrs.field(eq=False, repr=False)
+    told: _MentionFacets = attrs.field(eq=False, repr=False)
 
 
 @attrs.frozen
@@ -168,11 +168,11 @@ class EventRows:
 
     rows: Rows
     mentions: tuple[JobMention | DatasetMention, ...]
-    span: Span
+    span: TimeSpan
 
 
 @attrs.frozen
-class _DatasetSaid:
+class _DatasetOfEvent:
     """
     What an event says of a dataset.
 
@@ -180,7 +180,7 @@ class _DatasetSaid:
         text: its JSON, the same whatever the order of its keys.
         mention: what does not belong to a version.
         versions: the versions that were read or made, if the event is one of what happened: for each one the table, the
-            dataset's name, the snapshot, and what stands behind the time in the row.
+            dataset's name, the snapshot, and what follows the time in the row.
     """
 
     text: str
@@ -189,7 +189,7 @@ class _DatasetSaid:
 
 
 @attrs.frozen
-class _SideSaid:
+class _SideOfEvent:
     """
     What an event says of its inputs, of its outputs, or of the dataset that it is about.
 
@@ -198,7 +198,7 @@ class _SideSaid:
         job_id: the job; None in the event of a dataset.
         text: their JSON, separated by commas; empty without any.
         mentions: what does not belong to a version.
-        versions: as in `_DatasetSaid`.
+        versions: as in `_DatasetOfEvent`.
     """
 
     role: Role
@@ -209,7 +209,7 @@ class _SideSaid:
 
 
 @attrs.frozen
-class _Said:
+class _EventHead:
     """
     Who says something, and when.
 
@@ -263,7 +263,7 @@ def rejected(text: str, reason: str, source: str) -> Rows:
         reason: why it is none.
         source: where it came from, for people.
     """
-    # Whether a line ends with a sign of its own depends on who reads the file.
+    # Whether a line ends with a line break depends on who reads the file.
     text = text.strip()
     return {"rejected": [(_digest(text), reason, source, text[:_LONGEST_TEXT])]}
 
@@ -304,7 +304,7 @@ def read_event(event: dict[str, Any]) -> EventRows:
         # Half a surrogate pair, which no database takes as text, becomes a question mark.
         return read_event(json.loads(canonical(event).encode(errors="replace")))
     rows["event"] = [(digest, said.run_id, said.type, time, producer, whole)]
-    return EventRows(rows, tuple(mentions), Span(time, said.run_id, time, said.run_id))
+    return EventRows(rows, tuple(mentions), TimeSpan(time, said.run_id, time, said.run_id))
 
 
 def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
@@ -321,7 +321,7 @@ def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
     return [(operator, message) for operator, message in named if message]
 
 
-def mentioned_rows(mentions: Mapping[JobMention | DatasetMention, Span]) -> Rows:
+def mentioned_rows(mentions: Mapping[JobMention | DatasetMention, TimeSpan]) -> Rows:
     """
     Return the rows of what events say of jobs and datasets, by table.
 
@@ -329,7 +329,7 @@ def mentioned_rows(mentions: Mapping[JobMention | DatasetMention, Span]) -> Rows
         mentions: what was said -> when.
 
     Returns:
-        The rows as they are stored: their values stand in the order of `Table.stored`. Two of them may have one key.
+        The rows as they are stored, in the order of `StoredTable.stored`. Two of them may have one key.
     """
     rows: Rows = {}
     for mention, span in mentions.items():
@@ -356,7 +356,7 @@ def mentioned_rows(mentions: Mapping[JobMention | DatasetMention, Span]) -> Rows
     return rows
 
 
-def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str) -> _SideSaid:
+def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str) -> _SideOfEvent:
     """
     Return what an event says of datasets; what it said before in the same words is not read again.
 
@@ -364,10 +364,10 @@ def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str) 
         InvalidEventError: one of them has no name.
     """
     known = datasets.said if isinstance(datasets, RepeatedDatasets) else None
-    if isinstance(known, _SideSaid) and (known.role, known.job_id) == (role, job_id):
+    if isinstance(known, _SideOfEvent) and (known.role, known.job_id) == (role, job_id):
         return known
     all_said = [_dataset_said(role, job_id, dataset, where) for dataset in datasets]
-    found = _SideSaid(
+    found = _SideOfEvent(
         role,
         job_id,
         ",".join(said.text for said in all_said),
@@ -379,14 +379,14 @@ def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str) 
     return found
 
 
-def _dataset_said(role: Role, job_id: int | None, dataset: object, where: str) -> _DatasetSaid:
+def _dataset_said(role: Role, job_id: int | None, dataset: object, where: str) -> _DatasetOfEvent:
     if isinstance(dataset, RepeatedDataset):
         known = dataset.said
-        if isinstance(known, _DatasetSaid) and (known.mention.role, known.mention.job_id) == (role, job_id):
+        if isinstance(known, _DatasetOfEvent) and (known.mention.role, known.mention.job_id) == (role, job_id):
             return known
     named = _named(dataset.parsed if isinstance(dataset, RepeatedDataset) else dataset, where)
     text, mention = _mention(role, job_id, named)
-    said = _DatasetSaid(text, mention, tuple(_versions_said(role, named)))
+    said = _DatasetOfEvent(text, mention, tuple(_versions_said(role, named)))
     if isinstance(dataset, RepeatedDataset):
         dataset.learn(said)
     return said
@@ -403,7 +403,7 @@ def _mention(role: Role, job_id: int | None, dataset: dict[str, Any]) -> tuple[s
         comma = "," if versions and text != "{}" else ""
         whole = f'{whole[:-1]},"facets":{text[:-1]}{comma}{versions}}}}}'
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
-    return whole, DatasetMention(role, job_id, dataset["namespace"], dataset["name"], digest, _Told(facets))
+    return whole, DatasetMention(role, job_id, dataset["namespace"], dataset["name"], digest, _MentionFacets(facets))
 
 
 def _whole(event: dict[str, Any], texts: Mapping[str, str]) -> str:
@@ -421,7 +421,7 @@ def _whole(event: dict[str, Any], texts: Mapping[str, str]) -> str:
 
 
 def _versions_said(role: Role, dataset: dict[str, Any]) -> Iterator[tuple[str, int, str, Row]]:
-    """Yield the versions that were read or made, as `_DatasetSaid` has them."""
+    """Yield the versions that were read or made, as `_DatasetOfEvent` has them."""
     name_id, version = _identity("dataset", dataset["namespace"], dataset["name"]), _version(dataset)
     if role is Role.ALONE and version:
         yield "sink_snapshot_lineage", name_id, version, (None, "", None, None)
@@ -451,7 +451,7 @@ def _versions(dataset: dict[str, Any]) -> list[str]:
     return [each for each in listed if isinstance(each, str) and each]
 
 
-def _micro_batches(event: dict[str, Any], said: _Said, rows: Rows) -> bool:
+def _micro_batches(event: dict[str, Any], said: _EventHead, rows: Rows) -> bool:
     """
     Add what each micro-batch read and made.
 
@@ -494,15 +494,15 @@ def _add(rows: Rows, table: str, row: Row) -> None:
     rows.setdefault(table, []).append(row)
 
 
-def _said(event: dict[str, Any], time: int, rows: Rows) -> tuple[_Said, JobMention | None]:
+def _said(event: dict[str, Any], time: int, rows: Rows) -> tuple[_EventHead, JobMention | None]:
     """Return who says something, and what it says of its job."""
     if "run" not in event and "job" not in event:
         if "dataset" not in event:
             raise InvalidEventError("neither `run`, `job` nor `dataset`")
-        return _Said(time, None, "", "DATASET"), None
+        return _EventHead(time, None, "", "DATASET"), None
     job = _job(_named(event.get("job"), "job"))
     if "run" not in event:
-        return _Said(time, job.job_id, "", "JOB"), job
+        return _EventHead(time, job.job_id, "", "JOB"), job
     type_ = event.get("eventType", "OTHER")
     if not isinstance(type_, str) or type_ not in _TYPES:
         raise InvalidEventError(f"`eventType` is {json.dumps(type_)}")
@@ -510,7 +510,7 @@ def _said(event: dict[str, Any], time: int, rows: Rows) -> tuple[_Said, JobMenti
     run_id = run.get("runId")
     if not isinstance(run_id, str) or not run_id:
         raise InvalidEventError("`run.runId` is missing or no text")
-    said = _Said(time, job.job_id, run_id, type_)
+    said = _EventHead(time, job.job_id, run_id, type_)
     _run(run_id, job.job_id, _facets(run), said, rows)
     return said, job
 
@@ -538,7 +538,7 @@ def _job(job: dict[str, Any]) -> JobMention:
     return JobMention(_identity("job", namespace, name), namespace, name, facts)
 
 
-def _run(run_id: str, job_id: int, facets: dict[str, Any], said: _Said, rows: Rows) -> None:
+def _run(run_id: str, job_id: int, facets: dict[str, Any], said: _EventHead, rows: Rows) -> None:
     parent = _mapping(facets.get("parent"))
     facts = (
         _text(_mapping(parent.get("run")), "runId"),
@@ -555,7 +555,7 @@ def _run(run_id: str, job_id: int, facets: dict[str, Any], said: _Said, rows: Ro
     _add(rows, "run", row)
 
 
-def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: Span) -> Row:
+def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: TimeSpan) -> Row:
     name_id, namespace, title, same_as, storage = name
     last = span.last_time
     if same_as is None and storage is None:
@@ -564,10 +564,10 @@ def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: Span)
     return (name_id, namespace, title, *facts, span.first_time, last)
 
 
-def _lines(mention: DatasetMention, facets: dict[str, Any]) -> _Lines:
+def _lines(mention: DatasetMention, facets: dict[str, Any]) -> _MentionRows:
     """Return the rows of a mention without their times, of its facets."""
     name_id = _identity("dataset", mention.namespace, mention.name)
-    names = _Names()
+    names = _MentionNames()
     names.add(mention.namespace, mention.name, storage=_format(facets))
     for other in _list(_mapping(facets.get("symlinks")), "identifiers"):
         if _is_named(other) and (other["namespace"], other["name"]) != (mention.namespace, mention.name):
@@ -576,12 +576,12 @@ def _lines(mention: DatasetMention, facets: dict[str, Any]) -> _Lines:
     if mention.role is Role.OUTPUT:
         edges = _Edges(mention.job_id, name_id, names)
         read = tuple(_sink(facets, edges))
-        return _Lines(names.found(), columns, read, (name_id,), edges.found())
-    return _Lines(names.found(), columns, (name_id,) if mention.role is Role.INPUT else ())
+        return _MentionRows(names.found(), columns, read, (name_id,), edges.found())
+    return _MentionRows(names.found(), columns, (name_id,) if mention.role is Role.INPUT else ())
 
 
-class _Names:
-    """The names that a mention tells, each one once, as `_Lines` has them."""
+class _MentionNames:
+    """The names that a mention tells, each one once, as `_MentionRows` has them."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, str, str, int | None, str | None], None] = {}
@@ -623,7 +623,7 @@ def _sink(facets: dict[str, Any], edges: _Edges) -> Iterator[int]:
 
 class _Edges:
     """
-    The edges into one dataset, as `_Lines` has them.
+    The edges into one dataset, as `_MentionRows` has them.
 
     Args:
         job_id: the job that says so.
@@ -631,7 +631,7 @@ class _Edges:
         names: where the names of the sources are added.
     """
 
-    def __init__(self, job_id: int | None, name_id: int, names: _Names) -> None:
+    def __init__(self, job_id: int | None, name_id: int, names: _MentionNames) -> None:
         self.name_id = name_id
         self._names = names
         self._edges: list[Row] = []

@@ -17,19 +17,19 @@ from openlineage_pyspark.graph.model import (
     JobNode,
     RunNode,
     column_id,
-    kind_of,
+    edge_kind_of,
     node_id,
 )
 from openlineage_pyspark.store.events.rows import identity
-from openlineage_pyspark.store.questions.names import datasets, find, whole_name
+from openlineage_pyspark.store.questions.names import datasets, find, name_with_namespace
 from openlineage_pyspark.store.questions.reach import Direction, Limits, holding_since, reach
-from openlineage_pyspark.store.questions.told import call_sites_of, explained, operators_of, told_by, warnings_of
+from openlineage_pyspark.store.questions.told import call_sites_of, explained, operators_of_edges, told_by, warnings_of
 from openlineage_pyspark.store.tables.ids import id_lists
 from openlineage_pyspark.store.times import known_time
 
 if TYPE_CHECKING:
     from openlineage_pyspark.graph.model import Graph, Node
-    from openlineage_pyspark.store.questions.names import DatasetName, Tables
+    from openlineage_pyspark.store.questions.names import DatasetName, QueriedTables
     from openlineage_pyspark.store.questions.reached import Answer
 
 RUNS_OF_A_JOB = 5
@@ -38,7 +38,7 @@ RUNS_OF_A_JOB = 5
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
 
 
-def whole_graph(tables: Tables, limits: Limits, around: str = "") -> Graph:
+def whole_graph(tables: QueriedTables, limits: Limits, around: str = "") -> Graph:
     """
     Return the lineage of a store.
 
@@ -48,7 +48,7 @@ def whole_graph(tables: Tables, limits: Limits, around: str = "") -> Graph:
         around: a dataset or a column: what is upstream and downstream of it, and nothing else. Empty for all.
 
     Raises:
-        StoreError: nothing is called so, or several things are.
+        StoreError: nothing has this name, or several things have it.
     """
     if not around:
         return _Builder(tables, limits).build(None)
@@ -58,7 +58,7 @@ def whole_graph(tables: Tables, limits: Limits, around: str = "") -> Graph:
     return _Builder(tables, limits).build(up | down, up, down)
 
 
-def graph_of_answer(tables: Tables, limits: Limits, answer: Answer) -> Graph:
+def graph_of_answer(tables: QueriedTables, limits: Limits, answer: Answer) -> Graph:
     """
     Return an answer as a graph, with all that the store knows of its nodes and edges.
 
@@ -75,7 +75,7 @@ def graph_of_answer(tables: Tables, limits: Limits, answer: Answer) -> Graph:
     pairs = {(edge.source, edge.target, edge.job) for edge in base.edges}
     edges = tuple(edge for edge in every.edges if (edge.source, edge.target, edge.job) in pairs)
     ids = {node.id for node in base.nodes}
-    operators = {node.id for node in operators_of(edges)}
+    operators = {node.id for node in operators_of_edges(edges)}
     nodes = [
         node
         for node in every.nodes
@@ -91,14 +91,14 @@ def graph_of_answer(tables: Tables, limits: Limits, answer: Answer) -> Graph:
     )
 
 
-def _reached(tables: Tables, start: tuple[int, str], direction: Direction, limits: Limits) -> Iterator[int]:
+def _reached(tables: QueriedTables, start: tuple[int, str], direction: Direction, limits: Limits) -> Iterator[int]:
     """Yield the datasets upstream or downstream of a dataset or a column."""
     reached = reach(tables, start, direction, limits)
     yield from (place[0] for place in (*reached.depths, *reached.passed))
 
 
 class _Builder:
-    def __init__(self, tables: Tables, limits: Limits) -> None:
+    def __init__(self, tables: QueriedTables, limits: Limits) -> None:
         self._tables = tables
         self._limits = limits
         self._since: dict[int, int] = {}
@@ -128,7 +128,7 @@ class _Builder:
         columns = self._columns(named, derived)
         job_of_run = {run.run_id: run.job for run in runs}
         edges = explained(_column_edges(derived, named, jobs), told)
-        nodes += [*columns, *jobs.values(), *runs, *operators_of(edges)]
+        nodes += [*columns, *jobs.values(), *runs, *operators_of_edges(edges)]
         every_edge = (*self._flow_edges(flows, named, jobs), *edges)
         time = "" if self._limits.as_of is None else _text_of(self._limits.as_of)
         return ShownGraph(tuple(nodes), every_edge, warnings_of(told, job_of_run), time)
@@ -196,7 +196,7 @@ class _Builder:
                 )
             )
         for dataset in sorted(named.values(), key=lambda each: (each.label, each.namespace, each.name)):
-            others = tuple(whole_name(*names) for names in dataset.others)
+            others = tuple(name_with_namespace(*names) for names in dataset.others)
             yield DatasetNode(dataset.namespace, dataset.name, dataset.label, others, formats.get(dataset.id, ""))
 
     def _columns(self, named: dict[int, DatasetName], derived: list[tuple[Any, ...]]) -> Iterator[ColumnNode]:
@@ -288,7 +288,7 @@ def _column_edges(
         yield GraphEdge(
             column_id(ids[source], read),
             column_id(ids[target], written),
-            kind_of(type_, subtype),
+            edge_kind_of(type_, subtype),
             READ_FROM_PLAN,
             type_,
             subtype,

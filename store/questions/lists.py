@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.store.events.rows import NO_BATCH
 from openlineage_pyspark.store.questions.names import datasets, find
-from openlineage_pyspark.store.questions.versions import Versions
+from openlineage_pyspark.store.questions.versions import StoredVersions
 from openlineage_pyspark.store.tables.ids import id_lists
 from openlineage_pyspark.store.times import FOREVER, known_time, time_of_micros
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openlineage_pyspark.store.questions.names import DatasetName, Tables
+    from openlineage_pyspark.store.questions.names import DatasetName, QueriedTables
 
 
 @attrs.frozen
@@ -119,7 +119,7 @@ class InputVersion:
 
 
 @attrs.frozen
-class Version:
+class VersionLine:
     """
     A version of a dataset.
 
@@ -154,7 +154,7 @@ class Version:
     inputs: tuple[InputVersion, ...]
 
 
-def jobs(tables: Tables, *, containing: str = "", now: int = FOREVER) -> list[JobLine]:
+def jobs(tables: QueriedTables, *, containing: str = "", now: int = FOREVER) -> list[JobLine]:
     """
     Return the jobs whose names contain a text, by name.
 
@@ -180,7 +180,7 @@ def jobs(tables: Tables, *, containing: str = "", now: int = FOREVER) -> list[Jo
 
 
 def runs(
-    tables: Tables,
+    tables: QueriedTables,
     *,
     job: str = "",
     states: Iterable[str] = (),
@@ -222,7 +222,7 @@ def runs(
     return found[:limit]
 
 
-def dataset_lines(tables: Tables, *, containing: str = "") -> list[DatasetLine]:
+def dataset_lines(tables: QueriedTables, *, containing: str = "") -> list[DatasetLine]:
     """Return the datasets of which a name contains a text, by the name that people know."""
     counted: dict[int, list[int | None]] = {}
     for position, table in enumerate(("source_job_lineage", "sink_job_lineage")):
@@ -245,7 +245,7 @@ def dataset_lines(tables: Tables, *, containing: str = "") -> list[DatasetLine]:
     return sorted(found, key=lambda line: (line.label, line.namespace, line.name))
 
 
-def history(tables: Tables, thing: str) -> list[Version]:
+def history(tables: QueriedTables, thing: str) -> list[VersionLine]:
     """
     Return the versions of a dataset, the latest first.
 
@@ -254,10 +254,10 @@ def history(tables: Tables, thing: str) -> list[Version]:
         thing: the dataset.
 
     Raises:
-        StoreError: nothing is called so, or several things are.
+        StoreError: nothing has this name, or several things have it.
     """
     dataset = find(tables, thing).dataset
-    versions = Versions(tables)
+    versions = StoredVersions(tables)
     every = versions.of(dataset.id)
     reads = versions.read_by(version.parts[0] for version in every if version.parts)
     named = datasets(tables, {read.version[0] for found in reads.values() for read in found})
@@ -270,7 +270,7 @@ def history(tables: Tables, thing: str) -> list[Version]:
         "(SELECT name_id FROM dataset_identity WHERE dataset_id = ?) ORDER BY first_time",
         (dataset.id,),
     )
-    found: list[Version] = []
+    found: list[VersionLine] = []
     before: dict[str, str] = {}
     for version in every:
         now = {column: type_ for column, type_, first, last in columns if first <= version.time <= last}
@@ -280,7 +280,7 @@ def history(tables: Tables, thing: str) -> list[Version]:
             for read in reads.get((version.run_id, version.batch_id), ())
         }
         found.append(
-            Version(
+            VersionLine(
                 version=version.id,
                 kind=version.kind.value,
                 time=time_of_micros(version.time),
@@ -300,12 +300,12 @@ def history(tables: Tables, thing: str) -> list[Version]:
     return found[::-1]
 
 
-def late_runs(tables: Tables, now: int) -> dict[str, float]:
+def late_runs(tables: QueriedTables, now: int) -> dict[str, float]:
     """
     Return the runs that took, or take already, much longer than the runs of their jobs usually do.
 
-    That is: more than three times the median of the last twenty complete runs of the job that began before it, if there
-    are at least three of them, and at least a minute more than that. Streams are never late.
+    They took more than three times as long as usual, and at least a minute longer. Usual is the median of the last
+    twenty complete runs of the job that began before; there must be at least three. Streams are never late.
 
     Args:
         tables: the store.
@@ -334,7 +334,7 @@ def late_runs(tables: Tables, now: int) -> dict[str, float]:
     return found
 
 
-def late_jobs(tables: Tables, now: int) -> dict[int, tuple[float, bool]]:
+def late_jobs(tables: QueriedTables, now: int) -> dict[int, tuple[float, bool]]:
     """
     Return how long jobs usually pause, and which of them are late.
 

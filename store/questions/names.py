@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SHOWN = 10
 
 
-class Tables(Protocol):
+class QueriedTables(Protocol):
     """What questions need of an engine."""
 
     def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
@@ -48,7 +48,7 @@ class DatasetName:
     @property
     def address(self) -> str:
         """Return its own name with its namespace, as one text."""
-        return whole_name(self.namespace, self.name)
+        return name_with_namespace(self.namespace, self.name)
 
 
 @attrs.frozen
@@ -65,14 +65,14 @@ class Thing:
     column: str = ""
 
 
-def whole_name(namespace: str, name: str) -> str:
+def name_with_namespace(namespace: str, name: str) -> str:
     """Return a name with its namespace, such as `s3://bucket/path` or `file:/path`."""
     if namespace in ("file", "dbfs"):
         return f"{namespace}:{name}"
     return f"{namespace.rstrip('/')}/{name.lstrip('/')}"
 
 
-def datasets(tables: Tables, ids: Iterable[int]) -> dict[int, DatasetName]:
+def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName]:
     """Return datasets by their ids, with all of their names."""
     found: dict[int, DatasetName] = {}
     for listed in id_lists(ids):
@@ -91,7 +91,7 @@ def datasets(tables: Tables, ids: Iterable[int]) -> dict[int, DatasetName]:
     return found
 
 
-def find(tables: Tables, text: str) -> Thing:
+def find(tables: QueriedTables, text: str) -> Thing:
     """
     Return the dataset, or the column of a dataset, that a text names.
 
@@ -114,12 +114,12 @@ def find(tables: Tables, text: str) -> Thing:
             return Thing(_only(text, having), column)
         if named:
             dataset = _only(table, named)
-            columns = ", ".join(columns_of(tables, dataset.id)) or "none that an event tells"
+            columns = ", ".join(columns_of_dataset(tables, dataset.id)) or "none that an event tells"
             raise NameNotFoundError(f"{dataset.label} has no column {column!r}; its columns: {columns}")
     raise NameNotFoundError(f"nothing is called {text!r}{_near(tables, text)}")
 
 
-def columns_of(tables: Tables, dataset_id: int) -> list[str]:
+def columns_of_dataset(tables: QueriedTables, dataset_id: int) -> list[str]:
     """Return the columns of a dataset by its latest schema, in their order."""
     rows = tables.query(
         "SELECT c.column_name, c.position, c.last_time FROM dataset_identity i "
@@ -130,7 +130,7 @@ def columns_of(tables: Tables, dataset_id: int) -> list[str]:
     return [column for column, _, time in sorted(rows, key=lambda row: row[1]) if time == latest]
 
 
-def _dataset(tables: Tables, text: str) -> list[DatasetName]:
+def _dataset(tables: QueriedTables, text: str) -> list[DatasetName]:
     """Return the datasets that a text names: by a whole name if there is one, else by the end of one."""
     whole = (
         "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "
@@ -147,13 +147,13 @@ def _dataset(tables: Tables, text: str) -> list[DatasetName]:
             f"WHERE {LAST_PART} = lower(?) "
             "AND lower(substr(name, -?)) = lower(?) AND substr(name, -?, 1) IN ('.', '/'))"
         )
-        # The index on the last parts of names finds the few that may end so.
+        # The index on the last parts of names finds the few that may have this end.
         last = re.split(r"[./]", end)[-1]
         ids = [row[0] for row in tables.query(ending, (last, len(end), end, len(end) + 1))] if end else []
     return list(datasets(tables, ids).values())
 
 
-def _has_column(tables: Tables, dataset_id: int, column: str) -> bool:
+def _has_column(tables: QueriedTables, dataset_id: int, column: str) -> bool:
     of_dataset = "IN (SELECT name_id FROM dataset_identity WHERE dataset_id = ?)"
     return bool(
         tables.query(
@@ -173,7 +173,7 @@ def _only(text: str, found: Sequence[DatasetName]) -> DatasetName:
     raise AmbiguousNameError(f"{text!r} may mean any of these; give more of its name:{listed}{rest}")
 
 
-def _near(tables: Tables, text: str) -> str:
+def _near(tables: QueriedTables, text: str) -> str:
     """Return a sentence with names that contain a part of the text."""
     word = text.rstrip("/").replace("/", ".").rsplit(".", 2)
     for part in reversed([each for each in word if len(each) > 2]):

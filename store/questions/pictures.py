@@ -10,10 +10,10 @@ from openlineage_pyspark.graph.plain import csv_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openlineage_pyspark.store.questions.reached import Answer, Node
+    from openlineage_pyspark.store.questions.reached import Answer, AnswerNode
 
 
-def picture_of(answer: Answer) -> Picture:
+def picture_of_answer(answer: Answer) -> Picture:
     """Return the picture of an answer: a box for each dataset with its columns or versions, an arrow for each edge."""
     boxes = [
         Box(nodes[0].dataset, tuple((node.id, _part(node)) for node in nodes))
@@ -30,24 +30,24 @@ def table_of_csv(answer: Answer) -> str:
     return csv_of([columns, *rows])
 
 
-FORMATS: dict[str, Callable[[Answer], str]] = {
+ANSWER_FORMATS: dict[str, Callable[[Answer], str]] = {
     "csv": table_of_csv,
-    "dot": lambda answer: dot(picture_of(answer)),
-    "mermaid": lambda answer: mermaid(picture_of(answer)),
+    "dot": lambda answer: dot(picture_of_answer(answer)),
+    "mermaid": lambda answer: mermaid(picture_of_answer(answer)),
 }
 """The formats of an answer besides a table and JSON, by their names."""
 
 
-def _part(node: Node) -> str:
+def _part(node: AnswerNode) -> str:
     """Return what a node is of its dataset."""
     if node.kind == "version":
         return node.version or "before the first version that is known"
     return node.label if node.kind in ("job", "run") else node.column or "every row"
 
 
-def _by_dataset(answer: Answer) -> list[list[Node]]:
+def _by_dataset(answer: Answer) -> list[list[AnswerNode]]:
     """Return the nodes of each dataset, closest first."""
-    found: dict[tuple[str, ...], list[Node]] = {}
+    found: dict[tuple[str, ...], list[AnswerNode]] = {}
     for node in answer.all_nodes:
         of_dataset = (node.namespace, node.name)
         found.setdefault(of_dataset if node.dataset else (node.id,), []).append(node)
@@ -56,7 +56,7 @@ def _by_dataset(answer: Answer) -> list[list[Node]]:
 
 def _arrows(answer: Answer) -> Iterator[Arrow]:
     """Yield an arrow for each pair of nodes, with the kinds of all edges between them."""
-    labels: dict[tuple[Node, Node], dict[str, None]] = {}
+    labels: dict[tuple[AnswerNode, AnswerNode], dict[str, None]] = {}
     for link in answer.links:
         kinds = ("kept",) if link.kept else link.kinds
         labels.setdefault((link.source, link.target), {}).update(dict.fromkeys(kinds))

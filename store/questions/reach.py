@@ -17,7 +17,7 @@ from openlineage_pyspark.store.times import FOREVER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openlineage_pyspark.store.questions.names import Tables
+    from openlineage_pyspark.store.questions.names import QueriedTables
 
 Place: TypeAlias = "tuple[int, str]"
 """A dataset's id and a column; the column is empty for the dataset, or for all of its rows."""
@@ -94,7 +94,7 @@ class Limits:
         return FOREVER if self.as_of is None else self.as_of
 
 
-def reach(tables: Tables, start: Place, direction: Direction, limits: Limits) -> Closure:
+def reach(tables: QueriedTables, start: Place, direction: Direction, limits: Limits) -> Closure:
     """
     Return what is upstream or downstream of a place.
 
@@ -110,7 +110,7 @@ def reach(tables: Tables, start: Place, direction: Direction, limits: Limits) ->
 
 
 def reach_all(
-    tables: Tables, starts: Iterable[Place], direction: Direction, limits: Limits, *, by_columns: bool
+    tables: QueriedTables, starts: Iterable[Place], direction: Direction, limits: Limits, *, by_columns: bool
 ) -> tuple[dict[Place, int], dict[Place, int], tuple[PlaceEdge, ...]]:
     """
     Return what is upstream or downstream of several places.
@@ -147,7 +147,7 @@ def reach_all(
     return depths, {place: depth for place, depth in passed.items() if place not in depths}, tuple(edges.values())
 
 
-def datasets_of_job(tables: Tables, job_id: int, direction: Direction, limits: Limits) -> list[Place]:
+def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, limits: Limits) -> list[Place]:
     """Return what a job writes, to go downstream from it, or what it reads, to go upstream."""
     table = "sink_job_lineage" if direction is Direction.DOWNSTREAM else "source_job_lineage"
     rows = tables.query(
@@ -201,7 +201,7 @@ class _Jobs:
     application may be runs of one job. What only earlier ones said, it does no longer.
     """
 
-    def __init__(self, tables: Tables, limits: Limits) -> None:
+    def __init__(self, tables: QueriedTables, limits: Limits) -> None:
         self._tables = tables
         self.limits = limits
         self._since: dict[int, int] = {}
@@ -217,7 +217,7 @@ class _Jobs:
         yield from (edge for edge, _, last in early if last >= self._since[edge.job_id])
 
     def since(self, jobs: set[int]) -> dict[int, int]:
-        """Return the begin of the last complete run of each job, or of the first run beside it."""
+        """Return the start of the last complete run of each job, or of the first run beside it."""
         self._learn(jobs - set(self._since))
         return {job: self._since[job] for job in jobs}
 
@@ -239,12 +239,14 @@ class _Jobs:
             self._since |= dict(rows)
 
 
-def holding_since(tables: Tables, limits: Limits, jobs: set[int]) -> dict[int, int]:
+def holding_since(tables: QueriedTables, limits: Limits, jobs: set[int]) -> dict[int, int]:
     """Return from when on what was said of jobs still holds: what was last said before does not."""
     return dict.fromkeys(jobs, 0) if limits.ever else _Jobs(tables, limits).since(jobs)
 
 
-def _dataset_edges(tables: Tables, frontier: list[Place], direction: Direction, jobs: _Jobs) -> Iterator[PlaceEdge]:
+def _dataset_edges(
+    tables: QueriedTables, frontier: list[Place], direction: Direction, jobs: _Jobs
+) -> Iterator[PlaceEdge]:
     here = "s" if direction is Direction.DOWNSTREAM else "t"
     for listed in id_lists(place[0] for place in frontier):
         rows = tables.query(
@@ -259,7 +261,9 @@ def _dataset_edges(tables: Tables, frontier: list[Place], direction: Direction, 
         yield from sorted(jobs.holding(said), key=lambda edge: (edge.source, edge.target, edge.job_id))
 
 
-def _column_edges(tables: Tables, frontier: list[Place], direction: Direction, jobs: _Jobs) -> Iterator[PlaceEdge]:
+def _column_edges(
+    tables: QueriedTables, frontier: list[Place], direction: Direction, jobs: _Jobs
+) -> Iterator[PlaceEdge]:
     said = [
         (PlaceEdge((source, read), (target, written), job, ((subtype or type_, text or ""),), run), first, last)
         for query, parameters in _column_queries(frontier, direction)
@@ -297,7 +301,7 @@ def _column_queries(frontier: list[Place], direction: Direction) -> Iterator[tup
         on = f"f.dataset_id = {here}.dataset_id AND f.name = c.{column}"
         yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on}", parameters
     for values, parameters in _values([(dataset, f"{path}.") for dataset, path in columns]):
-        # What begins with the path and a dot: the slash is the sign after the dot.
+        # What begins with the path and a dot: the slash is the character after the dot.
         below = f"c.{column} >= f.name AND c.{column} < substr(f.name, 1, length(f.name) - 1) || '/'"
         on = f"f.dataset_id = {here}.dataset_id AND {below}"
         yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on}", parameters

@@ -19,7 +19,7 @@ from openlineage_pyspark.graph.model import (
     GraphEdge,
     JobNode,
     column_id,
-    kind_of,
+    edge_kind_of,
     node_id,
     type_of,
 )
@@ -43,7 +43,7 @@ class Grain(enum.Enum):
 
 
 @attrs.frozen(cache_hash=True)
-class Node:
+class AnswerNode:
     """
     A dataset, a column, a version of a dataset, a job or a run.
 
@@ -86,7 +86,7 @@ class Node:
 
 
 @attrs.frozen
-class Link:
+class AnswerLink:
     """
     One job makes one node from another.
 
@@ -103,8 +103,8 @@ class Link:
         inferred: whether no event names the source's version: it was current when the run began to read.
     """
 
-    source: Node
-    target: Node
+    source: AnswerNode
+    target: AnswerNode
     job: str
     job_namespace: str
     kinds: tuple[str, ...]
@@ -133,12 +133,12 @@ class Answer:
     """
 
     question: str
-    start: Node
-    nodes: tuple[Node, ...]
-    links: tuple[Link, ...]
+    start: AnswerNode
+    nodes: tuple[AnswerNode, ...]
+    links: tuple[AnswerLink, ...]
 
     @property
-    def all_nodes(self) -> tuple[Node, ...]:
+    def all_nodes(self) -> tuple[AnswerNode, ...]:
         """Return the start, what is reached, and what else links end at: all rows of a dataset, parts of structs."""
         ends = sorted({node for link in self.links for node in (link.source, link.target)}, key=closest)
         return tuple(dict.fromkeys((self.start, *self.nodes, *ends)))
@@ -166,7 +166,7 @@ class Answer:
 
     def graph(self) -> Graph:
         """Return the answer as a graph. A version stands as a column of its dataset, and a run as its job."""
-        return graph_of(self)
+        return graph_of_links(self)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the graph, and the edges as a table."""
@@ -243,30 +243,30 @@ def coarser(answer: Answer, grain: Grain) -> Answer:
     return _by_job(answer) if grain is Grain.JOB else _by_table(answer)
 
 
-def closest(node: Node) -> tuple[int, str, str, str, str, str]:
+def closest(node: AnswerNode) -> tuple[int, str, str, str, str, str]:
     """Return what sorts nodes, the closest first."""
     return node.depth, node.dataset, node.column, node.version, node.name, node.run
 
 
-def closest_link(link: Link) -> tuple[object, ...]:
+def closest_link(link: AnswerLink) -> tuple[object, ...]:
     """Return what sorts links, the closest first."""
     return link.depth, closest(link.source), closest(link.target), link.job, link.last_run
 
 
 def _by_table(answer: Answer) -> Answer:
     every = answer.all_nodes
-    tables: dict[tuple[str, str, str, str], Node] = {}
+    tables: dict[tuple[str, str, str, str], AnswerNode] = {}
     for node in sorted(every, key=lambda each: each.depth):
         key = _table_key(node)
         if key not in tables:
             tables[key] = attrs.evolve(node, column="", version="", kind=node.kind if not node.dataset else "dataset")
-    links: dict[tuple[Node, Node, str, str], list[Link]] = {}
+    links: dict[tuple[AnswerNode, AnswerNode, str, str], list[AnswerLink]] = {}
     for link in answer.links:
         if not link.kept:
             ends = (tables[_table_key(link.source)], tables[_table_key(link.target)])
             links.setdefault((*ends, link.job, link.job_namespace), []).append(link)
     merged = [
-        Link(*key, (), (), max(each.last_run for each in same), inferred=all(each.inferred for each in same))
+        AnswerLink(*key, (), (), max(each.last_run for each in same), inferred=all(each.inferred for each in same))
         for key, same in links.items()
     ]
     start = tables[_table_key(answer.start)]
@@ -286,17 +286,19 @@ def _by_job(answer: Answer) -> Answer:
         name = (link.job_namespace, link.job)
         depth = (link.source if down else link.target).depth + 1 - nearer
         depths[name] = min(depth, depths.get(name, depth))
-    jobs = {name: Node("", "", *name, depth, kind="job") for name, depth in depths.items()}
+    jobs = {name: AnswerNode("", "", *name, depth, kind="job") for name, depth in depths.items()}
     if start.kind == "job":
         jobs[start.namespace, start.name] = start
-    from_table: dict[Node, list[Link]] = {}
+    from_table: dict[AnswerNode, list[AnswerLink]] = {}
     for link in by_table.links:
         from_table.setdefault(link.source, []).append(link)
-    made: dict[tuple[Node, Node], Link] = {}
+    made: dict[tuple[AnswerNode, AnswerNode], AnswerLink] = {}
 
-    def add(source: Node, target: Node, link: Link) -> None:
+    def add(source: AnswerNode, target: AnswerNode, link: AnswerLink) -> None:
         if source != target:
-            made.setdefault((source, target), Link(source, target, link.job, link.job_namespace, (), (), link.last_run))
+            made.setdefault(
+                (source, target), AnswerLink(source, target, link.job, link.job_namespace, (), (), link.last_run)
+            )
 
     for link in by_table.links:
         job = jobs[link.job_namespace, link.job]
@@ -307,19 +309,19 @@ def _by_job(answer: Answer) -> Answer:
     return _sorted(answer.question, start, set(jobs.values()) - {start}, list(made.values()))
 
 
-def _table_key(node: Node) -> tuple[str, str, str, str]:
+def _table_key(node: AnswerNode) -> tuple[str, str, str, str]:
     return (node.run or node.kind if not node.dataset else "", node.namespace, node.name, node.dataset)
 
 
-def _sorted(question: str, start: Node, nodes: Iterable[Node], links: Iterable[Link]) -> Answer:
+def _sorted(question: str, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> Answer:
     return Answer(question, start, tuple(sorted(nodes, key=closest)), tuple(sorted(links, key=closest_link)))
 
 
-def _of_version(link: Link) -> dict[str, Any]:
+def _of_version(link: AnswerLink) -> dict[str, Any]:
     return {"batch": link.batch, "kept": link.kept, "inferred": link.inferred}
 
 
-def graph_of(answer: Answer) -> Graph:
+def graph_of_links(answer: Answer) -> Graph:
     """
     Return an answer as a graph.
 
@@ -341,21 +343,21 @@ def graph_of(answer: Answer) -> Graph:
     return ShownGraph(tuple(nodes.values()), tuple(edges))
 
 
-def id_of(node: Node) -> str:
+def id_of(node: AnswerNode) -> str:
     """Return the id that a node of an answer has in its graph."""
     if node.kind in ("job", "run"):
         return node_id("job", node.namespace, node.name)
     return column_id(node_id("dataset", node.namespace, node.name), _part(node))
 
 
-def _part(node: Node) -> str:
+def _part(node: AnswerNode) -> str:
     """Return what a node is of its dataset; empty for all of it."""
     if node.kind == "version":
         return f"@{node.version}" if node.version else "before the first version"
     return node.column
 
 
-def _nodes(node: Node) -> Iterator[model.Node]:
+def _nodes(node: AnswerNode) -> Iterator[model.Node]:
     if node.kind in ("job", "run"):
         yield JobNode(node.namespace, node.name)
         return
@@ -365,7 +367,7 @@ def _nodes(node: Node) -> Iterator[model.Node]:
         yield ColumnNode(dataset.id, _part(node))
 
 
-def _edges(link: Link) -> Iterator[GraphEdge]:
+def _edges(link: AnswerLink) -> Iterator[GraphEdge]:
     source, target = id_of(link.source), id_of(link.target)
     job = node_id("job", link.job_namespace, link.job) if link.job else ""
     run = node_id("run", link.last_run) if link.last_run else ""
@@ -375,7 +377,7 @@ def _edges(link: Link) -> Iterator[GraphEdge]:
     elif link.kinds:
         for subtype, text in zip(link.kinds, link.expressions, strict=True):
             type_ = type_of(subtype)
-            kind = kind_of(type_, subtype)
+            kind = edge_kind_of(type_, subtype)
             sure = NOT_SAID_HOW if kind is EdgeKind.UNKNOWN else confidence
             yield GraphEdge(source, target, kind, sure, type_, subtype, expression=text, job=job, last_run=run)
     else:

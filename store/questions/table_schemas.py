@@ -9,7 +9,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openlineage_pyspark.store.questions.names import Tables
+    from openlineage_pyspark.store.questions.names import QueriedTables
 
 _NAMES = (
     "SELECT i.dataset_id, d.name_id, d.namespace, d.name FROM dataset_identity i "
@@ -41,7 +41,7 @@ class TableSchema:
     columns: tuple[tuple[str, str], ...]
 
 
-def table_schemas(tables: Tables) -> tuple[TableSchema, ...]:
+def table_schemas(tables: QueriedTables) -> tuple[TableSchema, ...]:
     """Return each dataset that has columns, under each of its names that is a table's; sorted by the names."""
     columns = _columns(tables)
     own: dict[int, tuple[str, str]] = {}
@@ -66,7 +66,7 @@ def _is_table(name: str) -> bool:
     return all(parts) and "/" not in name and len(parts) <= _MOST_PARTS
 
 
-def _columns(tables: Tables) -> dict[int, tuple[tuple[str, str], ...]]:
+def _columns(tables: QueriedTables) -> dict[int, tuple[tuple[str, str], ...]]:
     """Return the columns of each dataset by its latest schema."""
     rows: dict[int, list[tuple[int, int, str, str]]] = {}
     for dataset_id, column, type_, time, position in tables.query(_COLUMNS):

@@ -12,8 +12,8 @@ from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST
 from openlineage_pyspark.store.times import FOREVER, time_of, time_of_micros
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.questions.names import DatasetName, Tables, Thing
-    from openlineage_pyspark.store.questions.versions import DatasetVersion, Versions
+    from openlineage_pyspark.store.questions.names import DatasetName, QueriedTables, Thing
+    from openlineage_pyspark.store.questions.versions import DatasetVersion, StoredVersions
 
 LATEST = "latest"
 """The version of a dataset that is current."""
@@ -71,7 +71,7 @@ class RunThing:
 Asked: TypeAlias = "Thing | VersionThing | JobThing | RunThing"
 
 
-def find_asked(tables: Tables, versions: Versions, text: str, as_of: int = FOREVER) -> Asked:
+def find_asked(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> Asked:
     """
     Return what a text names.
 
@@ -80,7 +80,7 @@ def find_asked(tables: Tables, versions: Versions, text: str, as_of: int = FOREV
         versions: its versions.
         text: a dataset or a column, as `names.find` takes it; a dataset, `@` and a version; `job:` and a name; `run:`
             and an id. A name that no dataset has may be that of a job, or a run's id. Versions and runs may be named by
-            their first or their last signs.
+            their first or their last characters.
         as_of: the time for which `@latest` is meant, microseconds since 1970.
 
     Raises:
@@ -101,8 +101,8 @@ def find_asked(tables: Tables, versions: Versions, text: str, as_of: int = FOREV
         return _find_other(tables, text, problem)
 
 
-def _find_other(tables: Tables, text: str, problem: NameNotFoundError) -> Asked:
-    """Return the job or the run that is called so, where no dataset is."""
+def _find_other(tables: QueriedTables, text: str, problem: NameNotFoundError) -> Asked:
+    """Return the job or the run that has this name, where no dataset has it."""
     if _jobs_called(tables, text):
         return find_job(tables, text)
     try:
@@ -111,15 +111,15 @@ def _find_other(tables: Tables, text: str, problem: NameNotFoundError) -> Asked:
         raise problem from None
 
 
-def find_version(tables: Tables, versions: Versions, text: str, as_of: int = FOREVER) -> VersionThing:
+def find_version(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> VersionThing:
     """
     Return the version that a text names.
 
     Args:
         tables: the store.
         versions: its versions.
-        text: a dataset, `@`, and a version, its first or last signs, `latest`, or a time or an age: the version that
-            was current then. A dataset alone means its latest version.
+        text: a dataset, `@`, and a version, its first or last characters, `latest`, or a time or an age, for the
+            version that was current then. A dataset alone means its latest version.
         as_of: the time for which `latest` is meant, microseconds since 1970.
 
     Raises:
@@ -130,12 +130,12 @@ def find_version(tables: Tables, versions: Versions, text: str, as_of: int = FOR
     return VersionThing(dataset, version_called(dataset, versions, wanted, as_of))
 
 
-def version_called(dataset: DatasetName, versions: Versions, wanted: str, as_of: int = FOREVER) -> DatasetVersion:
+def version_called(dataset: DatasetName, versions: StoredVersions, wanted: str, as_of: int = FOREVER) -> DatasetVersion:
     """
-    Return the version of a dataset that a text names, as `find_version` takes it behind the `@`.
+    Return the version of a dataset that a text names, as `find_version` takes it after the `@`.
 
     Raises:
-        NameNotFoundError: none is called so, or several are; or the dataset has no version that is known.
+        NameNotFoundError: none has this name, or several have it; or the dataset has no version that is known.
     """
     every = versions.of(dataset.id)
     if not every:
@@ -169,7 +169,7 @@ def is_called(id_: str, text: str) -> bool:
     return id_.startswith(text) or (id_.startswith(begin) and id_.endswith(end))
 
 
-def find_job(tables: Tables, name: str) -> JobThing:
+def find_job(tables: QueriedTables, name: str) -> JobThing:
     """
     Return the job with a name, or with its namespace, a slash and its name.
 
@@ -190,13 +190,13 @@ def find_job(tables: Tables, name: str) -> JobThing:
     return JobThing(*rows[0])
 
 
-def find_run(tables: Tables, id_: str) -> RunThing:
+def find_run(tables: QueriedTables, id_: str) -> RunThing:
     """
-    Return the run with an id, or the one whose id begins so, or ends so.
+    Return the run with an id, or the one whose id has this beginning or end.
 
     Args:
         tables: the store.
-        id_: the id, its first or its last signs, or both with an ellipsis between them, as tables show it.
+        id_: the id, its first or its last characters, or both with an ellipsis between them, as tables show it.
 
     Raises:
         NameNotFoundError: none has it, or several have it.
@@ -204,7 +204,7 @@ def find_run(tables: Tables, id_: str) -> RunThing:
     select = "SELECT r.run_id, j.job_id, j.namespace, j.name FROM run r JOIN job j ON j.job_id = r.job_id WHERE "
     rows = tables.query(f"{select}r.run_id = ?", (id_,))
     if not rows and len(id_) >= _LEAST_PREFIX:
-        # What begins so lies between it and it with the last sign there is.
+        # What has this beginning lies between it and it with the last character there is.
         rows = tables.query(
             f"{select}r.run_id >= ? AND r.run_id < ? ORDER BY r.run_id LIMIT {_SHOWN:d}", (id_, f"{id_}\U0010ffff")
         )
@@ -222,7 +222,7 @@ def find_run(tables: Tables, id_: str) -> RunThing:
     return RunThing(rows[0][0], JobThing(*rows[0][1:]))
 
 
-def runs_within(tables: Tables, run_id: str) -> list[str]:
+def runs_within(tables: QueriedTables, run_id: str) -> list[str]:
     """Return a run and those that it started, those that these started, and so on."""
     found = {run_id: None}
     frontier = [run_id]
@@ -238,7 +238,7 @@ def runs_within(tables: Tables, run_id: str) -> list[str]:
     return list(found)
 
 
-def _jobs_called(tables: Tables, name: str) -> list[tuple[Any, ...]]:
+def _jobs_called(tables: QueriedTables, name: str) -> list[tuple[Any, ...]]:
     return tables.query(
         "SELECT job_id, namespace, name FROM job WHERE name = ? OR namespace || '/' || name = ? "
         "ORDER BY namespace, name",
@@ -246,7 +246,7 @@ def _jobs_called(tables: Tables, name: str) -> list[tuple[Any, ...]]:
     )
 
 
-def _current(dataset: DatasetName, versions: Versions, time: int) -> DatasetVersion:
+def _current(dataset: DatasetName, versions: StoredVersions, time: int) -> DatasetVersion:
     found = versions.current(dataset.id, time)
     if found is None:
         raise NameNotFoundError(f"the store knows no version of {dataset.label} at {time_of_micros(time).isoformat()}")

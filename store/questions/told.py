@@ -18,8 +18,8 @@ from openlineage_pyspark.graph.model import (
     GraphWarning,
     OperatorNode,
     column_id,
+    edge_kind_of,
     in_part,
-    kind_of,
     node_id,
     preferred,
     sure,
@@ -31,7 +31,7 @@ from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST, id_lists
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openlineage_pyspark.store.questions.names import Tables
+    from openlineage_pyspark.store.questions.names import QueriedTables
 
 _STEPS = "pyspark_lineage_steps"
 _CALL_SITE = '"pyspark_call_site"'
@@ -65,7 +65,7 @@ class ToldWay:
 
 
 @attrs.frozen
-class Told:
+class ToldByRun:
     """
     What the events of a run tell.
 
@@ -78,10 +78,10 @@ class Told:
     ways: dict[_Key, ToldWay] = attrs.Factory(dict)
 
 
-_NOTHING = Told()
+_NOTHING = ToldByRun()
 
 
-def told_by(tables: Tables, runs: Iterable[str], time: int) -> dict[str, Told]:
+def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, ToldByRun]:
     """
     Return what the events of some runs tell, by run; runs of which there is nothing to tell are left out.
 
@@ -104,11 +104,11 @@ def told_by(tables: Tables, runs: Iterable[str], time: int) -> dict[str, Told]:
             if source[:2] in ids and target[:2] in ids
         }
         if keyed or said:
-            found[run] = Told(tuple(said), keyed)
+            found[run] = ToldByRun(tuple(said), keyed)
     return found
 
 
-def explained(edges: Iterable[GraphEdge], told: dict[str, Told]) -> list[GraphEdge]:
+def explained(edges: Iterable[GraphEdge], told: dict[str, ToldByRun]) -> list[GraphEdge]:
     """
     Return edges with the ways that events tell and with their confidence, those to one target by preference.
 
@@ -121,7 +121,7 @@ def explained(edges: Iterable[GraphEdge], told: dict[str, Told]) -> list[GraphEd
     return sorted(made, key=lambda each: (each.target, preferred(each), each.source, each.job))
 
 
-def operators_of(edges: Iterable[GraphEdge]) -> list[OperatorNode]:
+def operators_of_edges(edges: Iterable[GraphEdge]) -> list[OperatorNode]:
     """Return the operators that edges pass, each once."""
     found: dict[tuple[str, str], OperatorNode] = {}
     for edge in edges:
@@ -132,7 +132,7 @@ def operators_of(edges: Iterable[GraphEdge]) -> list[OperatorNode]:
     return list(found.values())
 
 
-def warnings_of(told: dict[str, Told], jobs: dict[str, str]) -> tuple[GraphWarning, ...]:
+def warnings_of(told: dict[str, ToldByRun], jobs: dict[str, str]) -> tuple[GraphWarning, ...]:
     """
     Return what was not understood as warnings.
 
@@ -147,7 +147,7 @@ def warnings_of(told: dict[str, Told], jobs: dict[str, str]) -> tuple[GraphWarni
     )
 
 
-def call_sites_of(tables: Tables, runs: Iterable[str], time: int) -> dict[str, str]:
+def call_sites_of(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, str]:
     """
     Return the line of the user's Python that ran each run, such as `jobs/daily.py:12`, if an event tells it.
 
@@ -180,12 +180,12 @@ def _call_site(text: str) -> str:
         return ""
 
 
-def _explained(edge: GraphEdge, told: Told) -> GraphEdge:
+def _explained(edge: GraphEdge, told: ToldByRun) -> GraphEdge:
     way = told.ways.get((edge.source, edge.target, edge.type, edge.subtype, edge.masking))
     if way is not None:
         edge = attrs.evolve(
             edge,
-            kind=kind_of(edge.type, edge.subtype, way.certainty),
+            kind=edge_kind_of(edge.type, edge.subtype, way.certainty),
             operator_path=way.operators,
             steps=way.steps,
         )
@@ -199,7 +199,7 @@ def _explained(edge: GraphEdge, told: Told) -> GraphEdge:
     return edge
 
 
-def _events(tables: Tables, runs: list[str], time: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _events(tables: QueriedTables, runs: list[str], time: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield those events of runs that tell something, in the order of their times."""
     for begin in range(0, len(runs), MOST_IN_A_LIST):
         part = runs[begin : begin + MOST_IN_A_LIST]
@@ -219,7 +219,7 @@ def _parsed(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _ids(tables: Tables, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def _ids(tables: QueriedTables, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """Return the node of each dataset by its names."""
     name_ids = {identity("dataset", *name): name for name in names}
     belongs: dict[int, int] = {}

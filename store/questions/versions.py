@@ -29,7 +29,7 @@ from openlineage_pyspark.store.times import FOREVER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from openlineage_pyspark.store.questions.names import Tables
+    from openlineage_pyspark.store.questions.names import QueriedTables
 
 VersionKey: TypeAlias = "tuple[int, str]"
 """A dataset's id and the id of one of its versions; empty for what it held before the first version that is known."""
@@ -196,7 +196,7 @@ class _History:
         return self.versions[place].id if place >= 0 else ""
 
 
-class Versions:
+class StoredVersions:
     """
     The versions of datasets, and what runs did with them. What was asked once is kept.
 
@@ -206,7 +206,7 @@ class Versions:
             from one of the whole table: with False, an overwritten version is taken to keep rows of the one before.
     """
 
-    def __init__(self, tables: Tables, *, overwrites_replace: bool = True) -> None:
+    def __init__(self, tables: QueriedTables, *, overwrites_replace: bool = True) -> None:
         self._tables = tables
         self._replacing = _REPLACING if overwrites_replace else _REPLACING - {"OVERWRITE"}
         self._histories: dict[int, _History] = {}
@@ -405,7 +405,7 @@ class Versions:
 
 
 def reach_versions(
-    versions: Versions,
+    versions: StoredVersions,
     start: Iterable[VersionKey],
     direction: Direction,
     *,
@@ -428,7 +428,7 @@ def reach_versions(
 
 
 def reach_places(
-    versions: Versions,
+    versions: StoredVersions,
     places: Iterable[VersionPlace],
     direction: Direction,
     *,
@@ -440,7 +440,7 @@ def reach_places(
 
     Args:
         versions: of the store.
-        places: where to begin, as `Versions.forward` and `Versions.backward` take them.
+        places: where to begin, as `StoredVersions.forward` and `StoredVersions.backward` take them.
         direction: as in `reach_versions`.
         depth: as there.
         as_of: as there.

@@ -9,7 +9,15 @@ from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.rows import NO_BATCH
 from openlineage_pyspark.store.questions.names import DatasetName, Thing, datasets, find
 from openlineage_pyspark.store.questions.reach import Direction, Limits, between, datasets_of_job, reach, reach_all
-from openlineage_pyspark.store.questions.reached import Answer, Grain, Link, Node, closest, closest_link, coarser
+from openlineage_pyspark.store.questions.reached import (
+    Answer,
+    AnswerLink,
+    AnswerNode,
+    Grain,
+    closest,
+    closest_link,
+    coarser,
+)
 from openlineage_pyspark.store.questions.things import (
     JobThing,
     RunThing,
@@ -18,19 +26,21 @@ from openlineage_pyspark.store.questions.things import (
     find_version,
     runs_within,
 )
-from openlineage_pyspark.store.questions.versions import VersionEdge, Versions, reach_places, reach_versions
+from openlineage_pyspark.store.questions.versions import StoredVersions, VersionEdge, reach_places, reach_versions
 from openlineage_pyspark.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openlineage_pyspark.store.questions.names import Tables
+    from openlineage_pyspark.store.questions.names import QueriedTables
     from openlineage_pyspark.store.questions.reach import Closure, Place, PlaceEdge
     from openlineage_pyspark.store.questions.things import Asked
     from openlineage_pyspark.store.questions.versions import VersionClosure, VersionKey
 
 
-def reached_from(tables: Tables, text: str, direction: Direction, limits: Limits, by: Grain | None = None) -> Answer:
+def reached_from(
+    tables: QueriedTables, text: str, direction: Direction, limits: Limits, by: Grain | None = None
+) -> Answer:
     """
     Return what is upstream or downstream of a thing.
 
@@ -45,7 +55,7 @@ def reached_from(tables: Tables, text: str, direction: Direction, limits: Limits
     Raises:
         StoreError: nothing has this name, or several things have it; or it can't be asked for in this way.
     """
-    versions = Versions(tables)
+    versions = StoredVersions(tables)
     asked = find_asked(tables, versions, text, limits.time)
     if isinstance(asked, Thing) and not asked.column and by is Grain.SNAPSHOT:
         asked = find_version(tables, versions, f"{text}@latest", limits.time)
@@ -65,7 +75,7 @@ def reached_from(tables: Tables, text: str, direction: Direction, limits: Limits
     return coarser(answer, grain) if grain in (Grain.TABLE, Grain.JOB) else answer
 
 
-def ways_between(tables: Tables, source: str, target: str, limits: Limits) -> Answer:
+def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> Answer:
     """
     Return the ways from one dataset or column to another.
 
@@ -109,7 +119,7 @@ def _finest(asked: Asked) -> Grain:
 class _Maker:
     """Makes answers of what is reached: ids become names."""
 
-    tables: Tables
+    tables: QueriedTables
     direction: Direction
 
     def of_dataset(self, dataset: DatasetName, limits: Limits, *, by_columns: bool) -> Answer:
@@ -122,7 +132,7 @@ class _Maker:
         return self._of_edges(reached.start, depths, reached.passed, reached.edges)
 
     def of_job(self, job: JobThing, limits: Limits) -> Answer:
-        start = Node("", "", job.namespace, job.name, 0, kind="job")
+        start = AnswerNode("", "", job.namespace, job.name, 0, kind="job")
         first = datasets_of_job(self.tables, job.job_id, self.direction, limits)
         further = attrs.evolve(limits, depth=None if limits.depth is None else limits.depth - 1)
         depths, _, edges = reach_all(self.tables, first, self.direction, further, by_columns=False)
@@ -130,17 +140,17 @@ class _Maker:
         links = [*self._links(edges, shown)]
         for place in first:
             ends = (start, shown[place]) if self.direction is Direction.DOWNSTREAM else (shown[place], start)
-            links.append(Link(*ends, job.name, job.namespace, (), (), ""))
+            links.append(AnswerLink(*ends, job.name, job.namespace, (), (), ""))
         return self._answer(start, shown.values(), links)
 
-    def of_versions(self, versions: Versions, asked: VersionThing | RunThing, limits: Limits) -> Answer:
+    def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing, limits: Limits) -> Answer:
         down = self.direction is Direction.DOWNSTREAM
         if isinstance(asked, VersionThing):
             key = asked.version.key
             reached = reach_versions(versions, [key], self.direction, depth=limits.depth, as_of=limits.as_of)
             shown = self._versions(reached, 0)
             return self._answer(shown[key], set(shown.values()) - {shown[key]}, self._version_links(reached, shown))
-        start = Node("", "", asked.job.namespace, asked.job.name, 0, kind="run", run=asked.run_id)
+        start = AnswerNode("", "", asked.job.namespace, asked.job.name, 0, kind="run", run=asked.run_id)
         parts = versions.parts_of(runs_within(self.tables, asked.run_id))
         if down:
             first = [
@@ -162,7 +172,9 @@ class _Maker:
         jobs = self._jobs(edge.job_id for edge in first)
         for edge in first:
             ends = (start, shown[edge.source]) if down else (shown[edge.source], start)
-            links.append(Link(*ends, *jobs[edge.job_id], (), (), edge.part[0], _batch(edge), inferred=edge.inferred))
+            links.append(
+                AnswerLink(*ends, *jobs[edge.job_id], (), (), edge.part[0], _batch(edge), inferred=edge.inferred)
+            )
         return self._answer(start, shown.values(), links)
 
     def _of_edges(
@@ -172,18 +184,18 @@ class _Maker:
         nodes = [shown[place] for place in depths if place != start]
         return self._answer(shown[start], nodes, self._links(edges, shown))
 
-    def _places(self, depths: dict[Place, int]) -> dict[Place, Node]:
+    def _places(self, depths: dict[Place, int]) -> dict[Place, AnswerNode]:
         named = datasets(self.tables, (place[0] for place in depths))
         return {
             place: _node(named[place[0]], depth, column=place[1], kind="column" if place[1] else "dataset")
             for place, depth in depths.items()
         }
 
-    def _links(self, edges: Iterable[PlaceEdge], shown: dict[Place, Node]) -> list[Link]:
+    def _links(self, edges: Iterable[PlaceEdge], shown: dict[Place, AnswerNode]) -> list[AnswerLink]:
         every = list(edges)
         jobs = self._jobs(edge.job_id for edge in every)
         return [
-            Link(
+            AnswerLink(
                 shown[edge.source],
                 shown[edge.target],
                 *jobs[edge.job_id],
@@ -194,17 +206,17 @@ class _Maker:
             for edge in every
         ]
 
-    def _versions(self, reached: VersionClosure, more: int) -> dict[VersionKey, Node]:
+    def _versions(self, reached: VersionClosure, more: int) -> dict[VersionKey, AnswerNode]:
         named = datasets(self.tables, (dataset_id for dataset_id, _ in reached.depths))
         return {
             key: _node(named[key[0]], depth + more, version=key[1], kind="version")
             for key, depth in reached.depths.items()
         }
 
-    def _version_links(self, reached: VersionClosure, shown: dict[VersionKey, Node]) -> list[Link]:
+    def _version_links(self, reached: VersionClosure, shown: dict[VersionKey, AnswerNode]) -> list[AnswerLink]:
         jobs = self._jobs(edge.job_id for edge in reached.edges)
         return [
-            Link(
+            AnswerLink(
                 shown[edge.source],
                 shown[edge.target],
                 *jobs[edge.job_id],
@@ -218,7 +230,7 @@ class _Maker:
             for edge in reached.edges
         ]
 
-    def _answer(self, start: Node, nodes: Iterable[Node], links: Iterable[Link]) -> Answer:
+    def _answer(self, start: AnswerNode, nodes: Iterable[AnswerNode], links: Iterable[AnswerLink]) -> Answer:
         ordered = tuple(sorted(links, key=closest_link))
         return Answer(self.direction.value, start, tuple(sorted(nodes, key=closest)), ordered)
 
@@ -231,8 +243,10 @@ class _Maker:
         return found
 
 
-def _node(dataset: DatasetName, depth: int, *, column: str = "", version: str = "", kind: str = "dataset") -> Node:
-    return Node(dataset.label, column, dataset.namespace, dataset.name, depth, version, kind)
+def _node(
+    dataset: DatasetName, depth: int, *, column: str = "", version: str = "", kind: str = "dataset"
+) -> AnswerNode:
+    return AnswerNode(dataset.label, column, dataset.namespace, dataset.name, depth, version, kind)
 
 
 def _batch(edge: VersionEdge) -> int | None:

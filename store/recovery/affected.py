@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
-from openlineage_pyspark.store.recovery.facts import NO_BATCH
+from openlineage_pyspark.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.recovery.facts import Facts, Key, Made, ReadFacts, Unit
+    from openlineage_pyspark.store.recovery.facts import Facts, HistoryPlace, MadeVersion, ReadFacts, Unit
 
 Passes: TypeAlias = "Callable[[int, int, int], bool]"
 """Whether what a job (the first) reads of a dataset (the second) reaches another one that it writes."""
@@ -22,7 +22,7 @@ def everything(_job: int, _source: int, _target: int) -> bool:
 
 
 @attrs.frozen
-class Placed:
+class PlacedRead:
     """
     A read, and the version that it met.
 
@@ -32,7 +32,7 @@ class Placed:
     """
 
     read: ReadFacts
-    key: Key | None
+    key: HistoryPlace | None
 
 
 class Flow:
@@ -45,10 +45,10 @@ class Flow:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self._lines: dict[int, dict[Key, None]] = {}
-        self.reads: dict[Unit, list[Placed]] = {}
-        self.readers: dict[Key, list[Unit]] = {}
-        self.writes: dict[Unit, list[Key]] = {}
+        self._lines: dict[int, dict[HistoryPlace, None]] = {}
+        self.reads: dict[Unit, list[PlacedRead]] = {}
+        self.readers: dict[HistoryPlace, list[Unit]] = {}
+        self.writes: dict[Unit, list[HistoryPlace]] = {}
         for dataset, history in facts.histories.items():
             for place, made in enumerate(history):
                 if made.run_id:
@@ -59,7 +59,7 @@ class Flow:
             for place, made in enumerate(history)
         }
         for read in facts.reads:
-            placed = Placed(read, places.get((read.dataset, read.version)))
+            placed = PlacedRead(read, places.get((read.dataset, read.version)))
             unit = (read.run_id, read.batch_id)
             self.reads.setdefault(unit, []).append(placed)
             if placed.key is not None:
@@ -83,18 +83,18 @@ class Flow:
         """Return the place of each micro-batch among those of its query."""
         return {unit: place for units in self.batches.values() for place, unit in enumerate(units)}
 
-    def made(self, key: Key) -> Made:
+    def made(self, key: HistoryPlace) -> MadeVersion:
         """Return a version."""
         return self.facts.histories[key[0]][key[1]]
 
-    def after(self, key: Key) -> list[Key]:
+    def after(self, key: HistoryPlace) -> list[HistoryPlace]:
         """Return the versions that follow one: none for the last, several if the dataset was rolled back to it."""
         return self._after.get(key, [])
 
     @functools.cached_property
-    def before(self) -> dict[Key, Key]:
+    def before(self) -> dict[HistoryPlace, HistoryPlace]:
         """Return the version before each one: the one that the storage names, else the one before it in time."""
-        found: dict[Key, Key] = {}
+        found: dict[HistoryPlace, HistoryPlace] = {}
         for dataset, history in self.facts.histories.items():
             places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
             for place, made in enumerate(history):
@@ -104,16 +104,16 @@ class Flow:
         return found
 
     @functools.cached_property
-    def _after(self) -> dict[Key, list[Key]]:
-        found: dict[Key, list[Key]] = {}
+    def _after(self) -> dict[HistoryPlace, list[HistoryPlace]]:
+        found: dict[HistoryPlace, list[HistoryPlace]] = {}
         for key, before in self.before.items():
             found.setdefault(before, []).append(key)
         return found
 
-    def line(self, dataset: int) -> list[Key]:
+    def line(self, dataset: int) -> list[HistoryPlace]:
         """Return the versions that lead to the newest one, the newest first: without those that were rolled back."""
         if dataset not in self._lines:
-            here: Key | None = (dataset, len(self.facts.histories[dataset]) - 1)
+            here: HistoryPlace | None = (dataset, len(self.facts.histories[dataset]) - 1)
             found = []
             while here is not None and here[1] >= 0:
                 found.append(here)
@@ -121,7 +121,7 @@ class Flow:
             self._lines[dataset] = dict.fromkeys(found)
         return list(self._lines[dataset])
 
-    def counts(self, key: Key) -> bool:
+    def counts(self, key: HistoryPlace) -> bool:
         """Return whether a version leads to the newest one."""
         if key[0] not in self._lines:
             self.line(key[0])
@@ -146,8 +146,8 @@ class Spread:
         because: each version that holds bad data -> why: the version that brought them, or None for the start itself.
     """
 
-    start: Key
-    because: dict[Key, Key | None]
+    start: HistoryPlace
+    because: dict[HistoryPlace, HistoryPlace | None]
 
     def first(self, dataset: int) -> int:
         """Return the place of the first version of a dataset that holds bad data."""
@@ -159,7 +159,7 @@ class Spread:
         return tuple(dict.fromkeys(dataset for dataset, _ in self.because))
 
 
-def spread(flow: Flow, start: Key, passes: Passes = everything) -> Spread:
+def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spread:
     """
     Return which versions hold data of a bad one.
 
@@ -186,19 +186,19 @@ def spread(flow: Flow, start: Key, passes: Passes = everything) -> Spread:
 
 
 class _Spreading:
-    def __init__(self, flow: Flow, start: Key, passes: Passes) -> None:
+    def __init__(self, flow: Flow, start: HistoryPlace, passes: Passes) -> None:
         self._flow = flow
         self._passes = passes
         self._units: set[Unit] = set()
-        self.because: dict[Key, Key | None] = {start: None}
+        self.because: dict[HistoryPlace, HistoryPlace | None] = {start: None}
         self.waiting = [start]
 
-    def taint(self, key: Key, reason: Key) -> None:
+    def taint(self, key: HistoryPlace, reason: HistoryPlace) -> None:
         if key not in self.because:
             self.because[key] = reason
             self.waiting.append(key)
 
-    def taint_from(self, unit: Unit | None, reason: Key) -> None:
+    def taint_from(self, unit: Unit | None, reason: HistoryPlace) -> None:
         """Taint what a unit made, and what the micro-batches after it made."""
         while unit is not None and unit not in self._units:
             self._units.add(unit)
@@ -207,15 +207,15 @@ class _Spreading:
                     self.taint(key, reason)
             unit = self._flow.following(unit)
 
-    def reaches_something(self, unit: Unit, reason: Key) -> bool:
+    def reaches_something(self, unit: Unit, reason: HistoryPlace) -> bool:
         """Return whether what a unit read of a version is in what it made."""
         return any(self._reaches(unit, reason, key) for key in self._flow.writes.get(unit, ()))
 
-    def _reaches(self, unit: Unit, reason: Key, key: Key) -> bool:
+    def _reaches(self, unit: Unit, reason: HistoryPlace, key: HistoryPlace) -> bool:
         return key[0] == reason[0] or self._passes(self._flow.facts.run(unit[0]).job_id, reason[0], key[0])
 
 
-def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[Key, None]:
+def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[HistoryPlace, None]:
     """
     Return the versions that must be made again for all current ones to be right.
 
@@ -228,7 +228,7 @@ def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[
     """
     waiting = [line[0] for dataset in found.datasets if (line := flow.line(dataset))[0] in found.because]
     waiting += [key for dataset, begin in again_from.items() for key in flow.line(dataset) if key[1] >= begin]
-    needed: dict[Key, None] = {}
+    needed: dict[HistoryPlace, None] = {}
     done: set[Unit] = set()
     while waiting:
         key = waiting.pop()
@@ -247,9 +247,9 @@ def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[
     return needed
 
 
-def live(flow: Flow, dataset: int) -> list[Key]:
+def live(flow: Flow, dataset: int) -> list[HistoryPlace]:
     """Return the versions of a dataset that still count: from the last one that replaced it as a whole."""
-    found: list[Key] = []
+    found: list[HistoryPlace] = []
     for key in flow.line(dataset):
         made = flow.made(key)
         if not made.empties:
@@ -259,7 +259,7 @@ def live(flow: Flow, dataset: int) -> list[Key]:
     return found[::-1]
 
 
-def _written_again(flow: Flow, unit: Unit) -> Iterator[Key]:
+def _written_again(flow: Flow, unit: Unit) -> Iterator[HistoryPlace]:
     """Yield what must follow if something runs again: all that it writes, what came after that, and later batches."""
     for key in flow.writes.get(unit, ()):
         yield key

@@ -131,7 +131,7 @@ class _Delta:
     version: int
 
     def moved(self, offset: dict[str, Any], *, is_last: bool) -> dict[str, Any] | None:
-        """Return the place behind that commit, before the first file; None for an offset of another source."""
+        """Return the place after that commit, before the first file; None for an offset of another source."""
         del is_last  # Spark also asks for what was between the last two micro-batches.
         if "reservoirId" not in offset or self.id not in ("", offset["reservoirId"]):
             return None

@@ -8,14 +8,12 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 import attrs
-
-NO_BATCH = -1
-"""The micro-batch of a run that has none."""
+from openlineage_pyspark.store.events.rows import NO_BATCH
 
 Unit: TypeAlias = "tuple[str, int]"
 """A run and its micro-batch."""
 
-Key: TypeAlias = "tuple[int, int]"
+HistoryPlace: TypeAlias = "tuple[int, int]"
 """A dataset and the place of a version in its history."""
 
 _EMPTYING = frozenset({"DROP", "TRUNCATE"})
@@ -56,7 +54,7 @@ class DatasetFacts:
 
 
 @attrs.frozen
-class Made:
+class MadeVersion:
     """
     A version of a dataset.
 
@@ -193,7 +191,7 @@ class Facts:
     """
 
     datasets: Mapping[int, DatasetFacts]
-    histories: Mapping[int, tuple[Made, ...]]
+    histories: Mapping[int, tuple[MadeVersion, ...]]
     reads: tuple[ReadFacts, ...]
     runs: Mapping[str, RunFacts]
     applications: Mapping[str, ApplicationFacts] = attrs.Factory(dict)

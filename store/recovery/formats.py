@@ -64,7 +64,7 @@ def as_shell(plan: RecoveryPlan, sql: str = "spark-sql") -> str:
     return "\n".join(lines) + "\n"
 
 
-FORMATS: dict[str, Callable[[RecoveryPlan], str]] = {"text": as_text, "sql": as_sql, "shell": as_shell}
+PLAN_FORMATS: dict[str, Callable[[RecoveryPlan], str]] = {"text": as_text, "sql": as_sql, "shell": as_shell}
 """The formats by name, apart from JSON."""
 
 

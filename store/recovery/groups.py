@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.store.recovery.facts import NO_BATCH
+from openlineage_pyspark.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.affected import Flow
-    from openlineage_pyspark.store.recovery.facts import ApplicationFacts, Key, Unit
+    from openlineage_pyspark.store.recovery.facts import ApplicationFacts, HistoryPlace, Unit
 
 
 @attrs.frozen
@@ -30,7 +30,7 @@ class Group:
     in_circle: bool = False
 
 
-def groups(flow: Flow, needed: Collection[Key], left_out: Collection[Unit]) -> list[Group]:
+def groups(flow: Flow, needed: Collection[HistoryPlace], left_out: Collection[Unit]) -> list[Group]:
     """
     Return what must run again, in an order in which each part finds what it reads.
 
@@ -84,7 +84,7 @@ def _time(flow: Flow, unit: Unit) -> int:
     return min(times) if times else run.started
 
 
-def _dependencies(flow: Flow, needed: Collection[Key], names: Mapping[Unit, str]) -> dict[str, set[str]]:
+def _dependencies(flow: Flow, needed: Collection[HistoryPlace], names: Mapping[Unit, str]) -> dict[str, set[str]]:
     """Return which groups must wait for which: name -> the names of those that come before."""
     before: dict[str, set[str]] = {}
 
@@ -92,7 +92,7 @@ def _dependencies(flow: Flow, needed: Collection[Key], names: Mapping[Unit, str]
         if late is not None and early is not None and late != early:
             before.setdefault(late, set()).add(early)
 
-    previous: dict[int, Key] = {}
+    previous: dict[int, HistoryPlace] = {}
     for key in sorted(needed):
         maker = names.get(flow.made(key).unit)
         if (last := previous.get(key[0])) is not None:

@@ -33,7 +33,7 @@ class Pin:
 
 
 @attrs.frozen
-class Again:
+class RepeatedRun:
     """
     A run that a step repeats.
 
@@ -73,13 +73,13 @@ class RecoveryStep:
     code: tuple[str, ...] = ()
     folder: str = ""
     inputs: tuple[Pin, ...] = ()
-    again: tuple[Again, ...] = ()
+    again: tuple[RepeatedRun, ...] = ()
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
 
 
 @attrs.frozen
-class Touched:
+class TouchedDataset:
     """
     A dataset that holds or held bad data.
 
@@ -116,7 +116,7 @@ class RecoveryPlan:
     mode: Mode
     dataset: str
     version: str
-    datasets: tuple[Touched, ...]
+    datasets: tuple[TouchedDataset, ...]
     steps: tuple[RecoveryStep, ...]
     cycles: tuple[tuple[str, ...], ...] = ()
     doubts: tuple[str, ...] = ()

@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import attrs
+from openlineage_pyspark.store.events.rows import NO_BATCH
 from openlineage_pyspark.store.recovery import statements
 from openlineage_pyspark.store.recovery.affected import Flow, Passes, everything, live, spread, to_repeat
-from openlineage_pyspark.store.recovery.facts import NO_BATCH
 from openlineage_pyspark.store.recovery.groups import circles, groups
-from openlineage_pyspark.store.recovery.plan import Again, Mode, Pin, RecoveryPlan, RecoveryStep, Touched
+from openlineage_pyspark.store.recovery.plan import Mode, Pin, RecoveryPlan, RecoveryStep, RepeatedRun, TouchedDataset
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.recovery.affected import Placed, Spread
-    from openlineage_pyspark.store.recovery.facts import ApplicationFacts, DatasetFacts, Facts, Key, RunFacts, Unit
+    from openlineage_pyspark.store.recovery.affected import PlacedRead, Spread
+    from openlineage_pyspark.store.recovery.facts import (
+        ApplicationFacts,
+        DatasetFacts,
+        Facts,
+        HistoryPlace,
+        RunFacts,
+        Unit,
+    )
     from openlineage_pyspark.store.recovery.groups import Group
 
 PROGRAM = "openlineage-pyspark"
@@ -35,7 +42,7 @@ _LOCAL = frozenset({"", "file"})
 
 
 @attrs.frozen
-class Wish:
+class RecoveryRequest:
     """
     What is asked for.
 
@@ -47,14 +54,14 @@ class Wish:
         correction: the statements that correct the dataset; none if a person does it.
     """
 
-    start: Key
+    start: HistoryPlace
     mode: Mode
     passes: Passes = everything
     expired: frozenset[str] = frozenset()
     correction: tuple[str, ...] = ()
 
 
-def plan(facts: Facts, wish: Wish) -> RecoveryPlan:
+def plan(facts: Facts, wish: RecoveryRequest) -> RecoveryPlan:
     """
     Return the plan for a bad version.
 
@@ -84,7 +91,7 @@ class _Base:
 
 
 class _Planning:
-    def __init__(self, facts: Facts, wish: Wish) -> None:
+    def __init__(self, facts: Facts, wish: RecoveryRequest) -> None:
         self._facts = facts
         self._wish = wish
         self._flow = Flow(facts)
@@ -119,7 +126,7 @@ class _Planning:
 
     # What must be made again.
 
-    def _settle(self) -> dict[Key, None]:
+    def _settle(self) -> dict[HistoryPlace, None]:
         """Return the versions that must be made again, when it is settled where each dataset begins again."""
         if self._wish.mode is Mode.FULL:
             for dataset in self._spread.datasets:
@@ -133,14 +140,14 @@ class _Planning:
                 return self._without_root(needed)
             self._again_from |= found
 
-    def _without_root(self, needed: dict[Key, None]) -> dict[Key, None]:
+    def _without_root(self, needed: dict[HistoryPlace, None]) -> dict[HistoryPlace, None]:
         """Leave the dataset itself out if it can't be rolled back: what was written since is still in it."""
         firsts = _firsts(needed)
         if self._root not in firsts or self._base(self._root, firsts[self._root]).version:
             return needed
         return {key: None for key in needed if key[0] != self._root}
 
-    def _further_back(self, needed: Collection[Key]) -> Iterator[tuple[int, int]]:
+    def _further_back(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
         """Yield datasets that must begin further back than at their first version that is needed."""
         for dataset, place in _firsts(needed).items():
             base = self._base(dataset, place)
@@ -159,7 +166,7 @@ class _Planning:
             if emptied and begin < self._again_from.get(key[0], begin + 1):
                 yield key[0], begin
 
-    def _begins_empty(self, placed: Placed, needed: Collection[Key]) -> bool:
+    def _begins_empty(self, placed: PlacedRead, needed: Collection[HistoryPlace]) -> bool:
         """Return whether a stream's source is made again as a whole, so that the stream must read it from the start."""
         dataset = placed.read.dataset
         if placed.key not in needed or dataset not in self._again_from:
@@ -181,7 +188,7 @@ class _Planning:
         if first.whole is True and not is_root:
             return _Base(place, replaced=True)
         wanted = ""
-        here: Key | None = (dataset, place)
+        here: HistoryPlace | None = (dataset, place)
         while here is not None:
             at = here[1]
             if at < place and history[at].whole is True:
@@ -205,8 +212,8 @@ class _Planning:
 
     # What the plan says besides its steps.
 
-    def _touched(self) -> Iterator[Touched]:
-        by_dataset: dict[int, list[Key]] = {}
+    def _touched(self) -> Iterator[TouchedDataset]:
+        by_dataset: dict[int, list[HistoryPlace]] = {}
         for key in self._spread.because:
             by_dataset.setdefault(key[0], []).append(key)
         for dataset, keys in by_dataset.items():
@@ -215,7 +222,7 @@ class _Planning:
             earlier = self._flow.before.get(keys[0])
             before = self._flow.made(earlier).version if earlier else ""
             reason = next((why for key in keys if (why := self._spread.because[key]) and why[0] != dataset), None)
-            yield Touched(
+            yield TouchedDataset(
                 self._label(dataset),
                 tuple(self._flow.made(key).version for key in keys),
                 first.parent or before,
@@ -245,7 +252,7 @@ class _Planning:
     def _label(self, dataset: int) -> str:
         return self._facts.datasets[dataset].label
 
-    def _named(self, key: Key) -> str:
+    def _named(self, key: HistoryPlace) -> str:
         version = self._flow.made(key).version
         return f"{self._label(key[0])}@{version}" if version else self._label(key[0])
 
@@ -503,7 +510,7 @@ class _Planning:
                 if self._flow.made(key).whole is None:
                     yield f"it is not known whether it replaced all of {self._label(key[0])}, or only partitions"
 
-    def _doubts_of_read(self, unit: Unit, placed: Placed) -> Iterator[str]:
+    def _doubts_of_read(self, unit: Unit, placed: PlacedRead) -> Iterator[str]:
         label = self._label(placed.read.dataset)
         if placed.read.inferred and self._facts.datasets[placed.read.dataset].has_versions:
             yield f"its event does not say which version of {label} it read: the one that was current then is taken"
@@ -517,28 +524,28 @@ class _Planning:
         if any(self._facts.run(each.run_id).query == query for each in following):
             yield f"it read {label} in the middle of a stream, and now reads what the stream made up to its end"
 
-    def _again(self, group: Group) -> Iterator[Again]:
+    def _again(self, group: Group) -> Iterator[RepeatedRun]:
         by_run: dict[str, list[Unit]] = {}
         for unit in group.units:
             by_run.setdefault(unit[0], []).append(unit)
         for run_id, units in by_run.items():
             numbers = [unit[1] for unit in units if unit[1] != NO_BATCH]
             keys = [key for unit in units for key in self._flow.writes.get(unit, ())]
-            yield Again(
+            yield RepeatedRun(
                 run_id,
                 self._facts.run(run_id).job,
                 (min(numbers), max(numbers)) if numbers else (),
                 tuple(self._named(key) for key in keys),
             )
 
-    def _is_corrected(self, placed: Placed) -> bool:
+    def _is_corrected(self, placed: PlacedRead) -> bool:
         """Return whether what was read is made again before."""
         return placed.key is not None and (placed.key in self._needed or placed.key in self._spread.because)
 
-    def _changed_since(self, placed: Placed) -> bool:
+    def _changed_since(self, placed: PlacedRead) -> bool:
         return placed.key is None or bool(self._flow.after(placed.key))
 
-    def _pinned(self, placed: Placed, dataset: DatasetFacts) -> tuple[str, str]:
+    def _pinned(self, placed: PlacedRead, dataset: DatasetFacts) -> tuple[str, str]:
         """Return the version to which a clean input is pinned, and what is not certain about that."""
         version = self._flow.made(placed.key).snapshot if placed.key else ""
         if version and dataset.has_versions:
@@ -551,7 +558,7 @@ class _Planning:
             return "", f"{dataset.label} keeps no versions and was written since: it reads what is there now"
         return "", ""
 
-    def _nearest(self, placed: Placed) -> str:
+    def _nearest(self, placed: PlacedRead) -> str:
         """Return the version nearest to one that expired: the next one after it, else the last one before."""
         if placed.key is None:
             return ""
@@ -598,7 +605,7 @@ class _Planning:
         for dataset, name in self._copy_names.items():
             known = self._facts.datasets[dataset]
             notes = ["Look at the copy first. Streams that read the table need a new checkpoint after this."]
-            if statements.is_path(name):
+            if statements.is_table_of_path(name):
                 notes.append("No statement drops a table that has only a path: remove the copy's files at the end.")
             title = f"Give {known.label} the rows of {name}."
             yield RecoveryStep("switch", title, "sql", statements.switched(known, name), notes=tuple(notes))
@@ -765,7 +772,7 @@ def _why_emptied(known: DatasetFacts) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _firsts(needed: Iterable[Key]) -> dict[int, int]:
+def _firsts(needed: Iterable[HistoryPlace]) -> dict[int, int]:
     """Return the first place of each dataset."""
     found: dict[int, int] = {}
     for dataset, place in needed:

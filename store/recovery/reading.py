@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.parts import PartParser, RepeatedDataset
-from openlineage_pyspark.store.events.rows import identity
-from openlineage_pyspark.store.questions.names import datasets, find, whole_name
+from openlineage_pyspark.store.events.rows import NO_BATCH, identity
+from openlineage_pyspark.store.questions.names import datasets, find, name_with_namespace
 from openlineage_pyspark.store.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.store.questions.things import is_called, version_called
-from openlineage_pyspark.store.questions.versions import VersionKind, Versions
+from openlineage_pyspark.store.questions.versions import StoredVersions, VersionKind
 from openlineage_pyspark.store.recovery.affected import Passes, everything
 from openlineage_pyspark.store.recovery.facts import (
-    NO_BATCH,
     ApplicationFacts,
     DatasetFacts,
     Facts,
-    Made,
+    MadeVersion,
     ReadFacts,
     RunFacts,
     whole,
@@ -29,21 +28,21 @@ from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.store.times import time_of_micros
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.questions.names import DatasetName, Tables
+    from openlineage_pyspark.store.questions.names import DatasetName, QueriedTables
     from openlineage_pyspark.store.questions.versions import DatasetVersion, VersionRead
-    from openlineage_pyspark.store.recovery.facts import Key
+    from openlineage_pyspark.store.recovery.facts import HistoryPlace
 
 _LAKES = frozenset({"iceberg", "delta"})
 
 
 @attrs.frozen
-class Bad:
+class BadVersion:
     """
     Which version of a dataset is bad, as people say it. Without any of these, it is the newest one.
 
     Args:
-        version: the version, its first or last signs, `latest`, or a time: the version that was current then; empty if
-            it is not named.
+        version: the version, its first or last characters, `latest`, or a time, for the version that was current then;
+            empty if it is not named.
         run: the run that made it: its id, or the beginning or the end of that.
         batch: the micro-batch that made it.
         time: when it was current, in microseconds since 1970.
@@ -55,7 +54,7 @@ class Bad:
     time: int | None = None
 
 
-def read(tables: Tables, thing: str, bad: Bad, column: str) -> tuple[Facts, Key, Passes]:
+def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) -> tuple[Facts, HistoryPlace, Passes]:
     """
     Return what a plan is made from, the bad version, and what says whether data reach an output.
 
@@ -69,7 +68,7 @@ def read(tables: Tables, thing: str, bad: Bad, column: str) -> tuple[Facts, Key,
         StoreError: there is no such dataset or version, or more than one.
     """
     found = find(tables, f"{thing}.{column}" if column else thing)
-    reader = _Reader(tables)
+    reader = _FactsReader(tables)
     if bad.version:
         bad = attrs.evolve(bad, version=version_called(found.dataset, reader.versions, bad.version).id)
     versions = reader.versions.of(found.dataset.id)
@@ -80,7 +79,7 @@ def read(tables: Tables, thing: str, bad: Bad, column: str) -> tuple[Facts, Key,
     return facts, (found.dataset.id, place), passes
 
 
-def _place(versions: tuple[DatasetVersion, ...], bad: Bad, dataset: DatasetName) -> int:
+def _place(versions: tuple[DatasetVersion, ...], bad: BadVersion, dataset: DatasetName) -> int:
     matching = [
         place
         for place, version in enumerate(versions)
@@ -96,7 +95,7 @@ def _place(versions: tuple[DatasetVersion, ...], bad: Bad, dataset: DatasetName)
     return matching[0] if bad.run or bad.batch is not None else matching[-1]
 
 
-def _asked(bad: Bad) -> str:
+def _asked(bad: BadVersion) -> str:
     """Return which version was asked for, as the end of a sentence."""
     found = f" {bad.version!r}" if bad.version else ""
     found += f" that the run {bad.run!r} made" if bad.run else ""
@@ -104,7 +103,7 @@ def _asked(bad: Bad) -> str:
     return found + (f" at {time_of_micros(bad.time).isoformat()}" if bad.time is not None else "")
 
 
-def _passes(tables: Tables, start: tuple[int, str]) -> Passes:
+def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     """Return what says whether a column's data reach an output of a job: jobs without lineage of columns pass all."""
     closure = reach(tables, start, Direction.DOWNSTREAM, Limits(ever=True))
     edges = {(edge.job_id, edge.source[0], edge.target[0]) for edge in closure.edges}
@@ -123,10 +122,10 @@ def _passes(tables: Tables, start: tuple[int, str]) -> Passes:
     return lambda job, source, target: (job, source, target) in edges or not tells(job)
 
 
-class _Reader:
-    def __init__(self, tables: Tables) -> None:
+class _FactsReader:
+    def __init__(self, tables: QueriedTables) -> None:
         self._tables = tables
-        self.versions = Versions(tables, overwrites_replace=False)
+        self.versions = StoredVersions(tables, overwrites_replace=False)
 
     def facts(self, root: int, begin: int) -> Facts:
         """Return all facts about what is downstream of a dataset since a time."""
@@ -147,7 +146,7 @@ class _Reader:
         named = {dataset.id: dataset for dataset in self._datasets(every, about)}
         histories = {each: tuple(self._made(each, runs)) for each in every}
         if not histories[root]:
-            histories[root] = (Made(root, "", NO_BATCH, "", begin),)
+            histories[root] = (MadeVersion(root, "", NO_BATCH, "", begin),)
         beside = self._beside(applications)
         rest = {each for found in beside.values() for each in found} - set(named)
         named |= {dataset.id: dataset for dataset in self._datasets(rest, {})}
@@ -190,11 +189,11 @@ class _Reader:
             seen |= frontier
         return seen
 
-    def _made(self, dataset: int, runs: Mapping[str, RunFacts]) -> Iterator[Made]:
+    def _made(self, dataset: int, runs: Mapping[str, RunFacts]) -> Iterator[MadeVersion]:
         for version in self.versions.of(dataset):
             run = runs.get(version.run_id)
             is_whole, empties = whole(version.change, run.sql if run else "", run.job if run else "")
-            yield Made(
+            yield MadeVersion(
                 dataset,
                 version.run_id,
                 version.batch_id,
@@ -291,7 +290,7 @@ def _dataset(found: DatasetName, facets: Mapping[str, Any]) -> DatasetFacts:
     if table.startswith(f"{format_}.") and "/" in table:
         # A table that is named by its path.
         name = f"{format_}.`{table.partition('.')[2]}`"
-    location = whole_name(found.namespace, found.name) if is_path else ""
+    location = name_with_namespace(found.namespace, found.name) if is_path else ""
     if not name and is_path and format_ == "delta":
         name = f"delta.`{found.name if found.namespace == 'file' else location}`"
     return DatasetFacts(found.id, found.label, name, format_, location)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import attrs
 import sqlglot
-from openlineage_pyspark.store.recovery.statements import PLAIN_CHARACTERS, name_parts, quoted
+from openlineage_pyspark.store.recovery.statements import PLAIN_CHARACTERS, name_parts, table_in_sql
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -79,13 +79,13 @@ def rewritten(
             continue
         matching = [dataset for dataset in known if _names(dataset, parts)]
         if len(matching) != 1:
-            which = "several datasets of the run are called so" if matching else "it may be a temporary view"
+            which = "several datasets of the run have this name" if matching else "it may be a temporary view"
             doubts.append(f"{'.'.join(parts)} is left as it is: {which}")
             continue
         dataset = matching[0]
         is_target = id(table) in targets
         if is_target and isinstance(tree, exp.Create):
-            name = quoted(copies.get(dataset.id, dataset.sql))
+            name = table_in_sql(copies.get(dataset.id, dataset.sql))
             before = _over_what_is_there(tree, dataset, name, doubts, is_copy=dataset.id in copies)
         _rename(table, (copies if is_target else read_copies).get(dataset.id, dataset.sql))
         version = "" if is_target or dataset.id in read_copies else versions.get(dataset.id, "")

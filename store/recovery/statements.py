@@ -15,10 +15,10 @@ OVERWRITTEN_FORMATS = frozenset({"parquet", "orc", "avro", "csv", "json", "text"
 _EMPTY = "_empty"
 
 PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
-"""What a part of a name may have without backquotes, and in small letters."""
+"""What a part of a name may have without backquotes, and in lower case."""
 
 
-def quoted(name: str) -> str:
+def table_in_sql(name: str) -> str:
     """Return a name of dotted parts as Spark takes it: parts with other characters stand in backquotes."""
     return ".".join(
         part if part and set(part.lower()) <= PLAIN_CHARACTERS else f"`{part.replace('`', '``')}`"
@@ -41,12 +41,12 @@ def name_parts(name: str) -> list[str]:
 
 def roll_back(dataset: DatasetFacts, version: str) -> str:
     """Return the statement that makes a table what it was at a version."""
-    name = quoted(dataset.sql)
+    name = table_in_sql(dataset.sql)
     if dataset.format == "delta":
         return f"RESTORE TABLE {name} TO VERSION AS OF {version}"
     catalog, *rest = name_parts(dataset.sql)
     table = ".".join(rest).replace("'", "''")
-    return f"CALL {quoted(catalog)}.system.rollback_to_snapshot('{table}', {version})"
+    return f"CALL {table_in_sql(catalog)}.system.rollback_to_snapshot('{table}', {version})"
 
 
 def empty(dataset: DatasetFacts) -> tuple[str, ...]:
@@ -58,23 +58,23 @@ def empty(dataset: DatasetFacts) -> tuple[str, ...]:
         copy = copy_name(dataset, _EMPTY)
         return copied(dataset, copy, ""), *switched(dataset, copy)
     verb = "DELETE FROM" if dataset.has_versions else "TRUNCATE TABLE"
-    return (f"{verb} {quoted(dataset.sql)}",)
+    return (f"{verb} {table_in_sql(dataset.sql)}",)
 
 
 def is_overwritten(dataset: DatasetFacts) -> bool:
     """Return whether a table is emptied by overwriting it with no rows."""
-    return dataset.format in OVERWRITTEN_FORMATS and not is_path(dataset.sql)
+    return dataset.format in OVERWRITTEN_FORMATS and not is_table_of_path(dataset.sql)
 
 
 def drop(dataset: DatasetFacts) -> str:
     """Return the statement that drops a table."""
-    return f"DROP TABLE IF EXISTS {quoted(dataset.sql)}"
+    return f"DROP TABLE IF EXISTS {table_in_sql(dataset.sql)}"
 
 
 def copy_name(dataset: DatasetFacts, suffix: str) -> str:
     """Return the name of a table's copy, as statements have it."""
     *above, last = name_parts(dataset.sql)
-    return quoted(".".join(f"`{part}`" for part in (*above, f"{last.rstrip('/')}{suffix}")))
+    return table_in_sql(".".join(f"`{part}`" for part in (*above, f"{last.rstrip('/')}{suffix}")))
 
 
 def copied(dataset: DatasetFacts, copy: str, version: str) -> str:
@@ -87,17 +87,18 @@ def copied(dataset: DatasetFacts, copy: str, version: str) -> str:
         version: what it is to hold; empty for no rows.
     """
     using = f" USING {dataset.format}" if dataset.format else ""
-    what = f"{quoted(dataset.sql)} VERSION AS OF {version}" if version else f"{quoted(dataset.sql)} WHERE false"
-    return f"CREATE TABLE {quoted(copy)}{using} AS SELECT * FROM {what}"  # noqa: S608 (it is shown to a person first)
+    rows = f"VERSION AS OF {version}" if version else "WHERE false"
+    query = f"SELECT * FROM {table_in_sql(dataset.sql)} {rows}"  # noqa: S608 (it is shown to a person first)
+    return f"CREATE TABLE {table_in_sql(copy)}{using} AS {query}"
 
 
 def switched(dataset: DatasetFacts, copy: str) -> tuple[str, ...]:
     """Return the statements that give a table the rows of its corrected copy, and drop that if a statement can."""
-    text = f"INSERT OVERWRITE {quoted(dataset.sql)} SELECT * FROM {quoted(copy)}"  # noqa: S608 (as above)
-    return (text,) if is_path(copy) else (text, f"DROP TABLE {quoted(copy)}")
+    text = f"INSERT OVERWRITE {table_in_sql(dataset.sql)} SELECT * FROM {table_in_sql(copy)}"  # noqa: S608 (as above)
+    return (text,) if is_table_of_path(copy) else (text, f"DROP TABLE {table_in_sql(copy)}")
 
 
-def is_path(name: str) -> bool:
+def is_table_of_path(name: str) -> bool:
     """Return whether a name is a path, such as delta.`/path`: DROP TABLE leaves all files of such a table, silently."""
     return "/" in name_parts(name)[-1]
 

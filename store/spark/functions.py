@@ -7,7 +7,7 @@ way through the lineage on its own. These walk by a higher-order function over o
 
 from __future__ import annotations
 
-from openlineage_pyspark.store.spark.sql import text, whole_name
+from openlineage_pyspark.store.spark.sql import literal, table_identifier
 from openlineage_pyspark.store.spark.views import column_edges, table_edges
 
 _TABLE_FUNCTIONS = {"upstream_tables": ("target", "source"), "downstream_tables": ("source", "target")}
@@ -184,15 +184,15 @@ def functions(schema_name: str, functions_schema: str) -> list[str]:
         functions_schema: the schema that holds the functions, with its catalog.
     """
     names = {
-        name: whole_name(schema_name, name)
+        name: table_identifier(schema_name, name)
         for name in ("dataset", "dataset_identity", "dataset_column", "column_lineage")
     }
     common = {**names, "most": _MOST_JOBS, "named": _NAMED}
     of_tables = [
         _FUNCTION.format(
             **common,
-            function=whole_name(functions_schema, name),
-            meaning=text(_MEANINGS[name]),
+            function=table_identifier(functions_schema, name),
+            meaning=literal(_MEANINGS[name]),
             walked=_WALKED,
             edges=table_edges(schema_name),
             here=f"{here}_id",
@@ -203,8 +203,8 @@ def functions(schema_name: str, functions_schema: str) -> list[str]:
     of_columns = [
         _COLUMN_FUNCTION.format(
             **common,
-            function=whole_name(functions_schema, name),
-            meaning=text(_MEANINGS[name]),
+            function=table_identifier(functions_schema, name),
+            meaning=literal(_MEANINGS[name]),
             # What is written without a column is all rows, and so each column.
             walked=_COLUMNS_WALKED.format(
                 edges_of_place=_EDGES_OF_PLACE.format(rows=" OR edge.here = ''" if here == "target" else "")

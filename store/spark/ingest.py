@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.events.ingest import Taken
+from openlineage_pyspark.store.events.ingest import Ingested
 from openlineage_pyspark.store.spark.session import told
-from openlineage_pyspark.store.spark.sql import whole_name
+from openlineage_pyspark.store.spark.sql import table_identifier
 from openlineage_pyspark.store.tables.schema import EVENT
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class EventOrigin:
         return self.address[len(_STORE) :] if self.address.startswith(_STORE) else ""
 
 
-def take_once(tables: SparkTables, origin: EventOrigin) -> Taken:
+def take_once(tables: SparkTables, origin: EventOrigin) -> Ingested:
     """
     Take all events of an origin into a store.
 
@@ -85,8 +85,8 @@ def take_stream(
     *,
     checkpoint: str = "",
     every: str = "",
-    progress: Callable[[Taken], None] = lambda _: None,
-) -> Taken:
+    progress: Callable[[Ingested], None] = lambda _: None,
+) -> Ingested:
     """
     Take what is new since the last time into a store, by a streaming query.
 
@@ -111,7 +111,7 @@ def take_stream(
         raise StoreError(f"{origin.address} can't be streamed: take it without a stream")
     if not checkpoint and not session.conf.get(_CHECKPOINT_KEY, None):
         raise StoreError(f"a stream needs a folder for its checkpoint: --checkpoint DIR, or --conf {_CHECKPOINT_KEY}")
-    taken = Taken()
+    taken = Ingested()
 
     def take(lines: DataFrame, _: int) -> None:
         part = tables.take(lines)
@@ -142,7 +142,7 @@ def _lines(reader: Any, origin: EventOrigin) -> DataFrame:
     """Return the lines of an origin: their texts, and where each one stands."""
     if origin.store:
         # Each version has these two columns.
-        events: DataFrame = reader.table(whole_name(origin.store, EVENT.name))
+        events: DataFrame = reader.table(table_identifier(origin.store, EVENT.name))
         return events.selectExpr("json AS text", "event_id AS source")
     if origin.kafka:
         servers, topic = origin.kafka

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.events.ingest import EventLine, parts_of
+from openlineage_pyspark.store.events.ingest import EventLine, rows_by_portion
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.tables.schema import Type
 
@@ -35,10 +35,10 @@ def coded_rows(lines: Iterable[Sequence[str | None]]) -> Iterator[CodedRow]:
         lines: the text of each line, and where it stands.
 
     Yields:
-        The name of the table, the row's texts, and its numbers, both in the order of `Table.stored`.
+        The name of the table, the row's texts, and its numbers, both in the order of `StoredTable.stored`.
     """
     found = (EventLine(source or "", text) for text, source in lines if text is not None)
-    for rows in parts_of(found):
+    for rows in rows_by_portion(found):
         for table, listed in rows.items():
             texts, numbers = _PLACES[table]
             for row in listed:

@@ -21,7 +21,7 @@ _LONGEST_REASON = 2000
 _QUIET = {"spark.openlineage.disabled": "true", "spark.ui.showConsoleProgress": "false"}
 
 
-def session_of(conf: Mapping[str, str], *, is_session_catalog: bool = False) -> SparkSession:
+def active_or_new_session(conf: Mapping[str, str], *, is_session_catalog: bool = False) -> SparkSession:
     """
     Return the active session if nothing is asked of it, or else a new one.
 
@@ -92,10 +92,10 @@ def told(what: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as problem:
-        raise StoreError(f"{what}: {reason_of(problem)}") from problem
+        raise StoreError(f"{what}: {spark_reason_of(problem)}") from problem
 
 
-def reason_of(problem: BaseException) -> str:
+def spark_reason_of(problem: BaseException) -> str:
     """Return why Spark refused something: its message without the stack of the JVM."""
     lines = str(problem).strip().splitlines()
     kept = [line for line in lines if not line.startswith(("\tat ", "\t... "))]

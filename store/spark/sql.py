@@ -12,7 +12,7 @@ import enum
 import functools
 
 from openlineage_pyspark.store.tables import schema
-from openlineage_pyspark.store.tables.schema import Merge, StoredColumn, Table, Type
+from openlineage_pyspark.store.tables.schema import Merge, StoredColumn, StoredTable, Type
 
 PROPERTY_VERSION = "openlineage_pyspark.version"
 """The property of a table that holds the version of the schema."""
@@ -24,7 +24,7 @@ PROPERTY_ROWS = "openlineage_pyspark.rows"
 """The property of a view that names the table with its rows."""
 
 ROWS_COLUMNS = "table_name STRING, texts ARRAY<STRING>, numbers ARRAY<BIGINT>"
-"""The columns of a batch: which table a row is for, its texts and its numbers, both in the order of `Table.stored`."""
+"""The columns of a batch: a row's table, its texts and its numbers, both in the order of `StoredTable.stored`."""
 
 _DAY_MICROSECONDS = 86_400_000_000
 _DAY = "day"
@@ -45,22 +45,22 @@ class Format(enum.Enum):
         return self is not Format.PARQUET
 
 
-def quoted(name: str) -> str:
+def identifier(name: str) -> str:
     """Return a name of one part as an identifier."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def whole_name(schema_name: str, table: str) -> str:
+def table_identifier(schema_name: str, table: str) -> str:
     """Return the identifier of a table: the catalog and the schema are separated by dots."""
-    return ".".join(quoted(part) for part in (*schema_name.split("."), table))
+    return ".".join(identifier(part) for part in (*schema_name.split("."), table))
 
 
-def text(value: str) -> str:
+def literal(value: str) -> str:
     """Return a text as a literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def columns_of(table: Table, format_: Format) -> list[tuple[str, str]]:
+def columns_with_types(table: StoredTable, format_: Format) -> list[tuple[str, str]]:
     """Return the names and the types of a table's columns."""
     return [
         *((column.name, column.type.value[1]) for column in _stored(table, format_)),
@@ -68,7 +68,7 @@ def columns_of(table: Table, format_: Format) -> list[tuple[str, str]]:
     ]
 
 
-def create_table(schema_name: str, table: Table, format_: Format, name: str) -> str:
+def create_table(schema_name: str, table: StoredTable, format_: Format, name: str) -> str:
     """
     Return the statement that makes a table.
 
@@ -78,11 +78,11 @@ def create_table(schema_name: str, table: Table, format_: Format, name: str) -> 
         format_: its format.
         name: the name that it gets: the table's own, or that of a table of rows.
     """
-    columns = ", ".join(f"{quoted(column)} {type_}" for column, type_ in columns_of(table, format_))
-    return f"CREATE TABLE IF NOT EXISTS {whole_name(schema_name, name)} ({columns}) {_kept(table, format_)}"
+    columns = ", ".join(f"{identifier(column)} {type_}" for column, type_ in columns_with_types(table, format_))
+    return f"CREATE TABLE IF NOT EXISTS {table_identifier(schema_name, name)} ({columns}) {_kept(table, format_)}"
 
 
-def replace_table(schema_name: str, table: Table, format_: Format, query: str) -> str:
+def replace_table(schema_name: str, table: StoredTable, format_: Format, query: str) -> str:
     """
     Return the statement that makes a table anew, with the rows of a query, in a format that replaces one at once.
 
@@ -92,20 +92,20 @@ def replace_table(schema_name: str, table: Table, format_: Format, query: str) -
         format_: its format: one that can change rows.
         query: gives the rows, each key once.
     """
-    names = ", ".join(quoted(name) for name, _ in columns_of(table, format_))
+    names = ", ".join(identifier(name) for name, _ in columns_with_types(table, format_))
     return (
-        f"CREATE OR REPLACE TABLE {whole_name(schema_name, table.name)} {_kept(table, format_)} "
+        f"CREATE OR REPLACE TABLE {table_identifier(schema_name, table.name)} {_kept(table, format_)} "
         f"AS SELECT {names} FROM ({query})"
     )
 
 
-def mark_version(schema_name: str, table: Table) -> str:
+def mark_version(schema_name: str, table: StoredTable) -> str:
     """Return the statement that says of a table that it is one of this version, in a format that can change rows."""
     properties = _properties({PROPERTY_VERSION: str(schema.VERSION)})
-    return f"ALTER TABLE {whole_name(schema_name, table.name)} SET TBLPROPERTIES ({properties})"
+    return f"ALTER TABLE {table_identifier(schema_name, table.name)} SET TBLPROPERTIES ({properties})"
 
 
-def create_view(schema_name: str, table: Table, rows: str) -> str:
+def create_view(schema_name: str, table: StoredTable, rows: str) -> str:
     """
     Return the statement that makes the view of a table whose rows are merged when they are read.
 
@@ -120,17 +120,17 @@ def create_view(schema_name: str, table: Table, rows: str) -> str:
         PROPERTY_ROWS: rows,
     }
     return (
-        f"CREATE OR REPLACE VIEW {whole_name(schema_name, table.name)} COMMENT {text(table.meaning)} "
+        f"CREATE OR REPLACE VIEW {table_identifier(schema_name, table.name)} COMMENT {literal(table.meaning)} "
         f"TBLPROPERTIES ({_properties(properties)}) AS {merged_rows(schema_name, table, rows)}"
     )
 
 
-def merged_rows(schema_name: str, table: Table, rows: str) -> str:
+def merged_rows(schema_name: str, table: StoredTable, rows: str) -> str:
     """Return the query of all rows of a table of rows, merged."""
-    return _merged_select(table, _stored(table, Format.PARQUET), whole_name(schema_name, rows))
+    return _merged_select(table, _stored(table, Format.PARQUET), table_identifier(schema_name, rows))
 
 
-def batch(table: Table, view: str) -> str:
+def batch(table: StoredTable, view: str) -> str:
     """
     Return the query of a table's rows of a batch: merged, so that each key is there once.
 
@@ -142,16 +142,16 @@ def batch(table: Table, view: str) -> str:
     selected = []
     for column in table.stored:
         array = "texts" if column.type is Type.TEXT else "numbers"
-        selected.append(f"{array}[{places[column.type]}] AS {quoted(column.name)}")
+        selected.append(f"{array}[{places[column.type]}] AS {identifier(column.name)}")
         places[column.type] += 1
-    chosen = f"SELECT {', '.join(selected)} FROM {quoted(view)} WHERE table_name = {text(table.name)}"
+    chosen = f"SELECT {', '.join(selected)} FROM {identifier(view)} WHERE table_name = {literal(table.name)}"
     if table is schema.EVENT:
         day = f"CAST((`time` - pmod(`time`, {_DAY_MICROSECONDS})) div {_DAY_MICROSECONDS} AS INT)"
         chosen = f"SELECT *, date_add(DATE'1970-01-01', {day}) AS {_DAY} FROM ({chosen})"
     return _merged_select(table, table.stored, f"({chosen})")
 
 
-def merge(schema_name: str, table: Table, query: str) -> str:
+def merge_into(schema_name: str, table: StoredTable, query: str) -> str:
     """
     Return the statement that merges rows into a table of a format that can change rows.
 
@@ -161,21 +161,21 @@ def merge(schema_name: str, table: Table, query: str) -> str:
         query: gives the rows, each key once.
     """
     key = _key(table)
-    names = [name for name, _ in columns_of(table, Format.ICEBERG)]
-    on = " AND ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in key)
+    names = [name for name, _ in columns_with_types(table, Format.ICEBERG)]
+    on = " AND ".join(f"t.{identifier(name)} = s.{identifier(name)}" for name in key)
     values = {column.name: _merged(column) for column in table.stored if column.name not in key}
-    changed = " OR ".join(f"NOT (t.{quoted(name)} <=> ({value}))" for name, value in values.items())
-    setting = ", ".join(f"t.{quoted(name)} = {value}" for name, value in values.items())
+    changed = " OR ".join(f"NOT (t.{identifier(name)} <=> ({value}))" for name, value in values.items())
+    setting = ", ".join(f"t.{identifier(name)} = {value}" for name, value in values.items())
     # The same event has always the same row.
     matched = "" if table is schema.EVENT else f"WHEN MATCHED AND ({changed}) THEN UPDATE SET {setting} "
     return (
-        f"MERGE INTO {whole_name(schema_name, table.name)} AS t USING ({query}) AS s ON {on} {matched}"
-        f"WHEN NOT MATCHED THEN INSERT ({', '.join(map(quoted, names))}) "
-        f"VALUES ({', '.join(f's.{quoted(name)}' for name in names)})"
+        f"MERGE INTO {table_identifier(schema_name, table.name)} AS t USING ({query}) AS s ON {on} {matched}"
+        f"WHEN NOT MATCHED THEN INSERT ({', '.join(map(identifier, names))}) "
+        f"VALUES ({', '.join(f's.{identifier(name)}' for name in names)})"
     )
 
 
-def append(schema_name: str, table: Table, query: str, rows: str) -> str:
+def append(schema_name: str, table: StoredTable, query: str, rows: str) -> str:
     """
     Return the statement that appends those rows that change something to a table of rows.
 
@@ -186,19 +186,19 @@ def append(schema_name: str, table: Table, query: str, rows: str) -> str:
         rows: the name of the table of rows.
     """
     key = _key(table)
-    names = [name for name, _ in columns_of(table, Format.PARQUET)]
-    on = " AND ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in key)
+    names = [name for name, _ in columns_with_types(table, Format.PARQUET)]
+    on = " AND ".join(f"t.{identifier(name)} = s.{identifier(name)}" for name in key)
     values = {column.name: _merged(column) for column in table.stored if column.name not in key}
-    changed = " OR ".join(f"NOT (t.{quoted(name)} <=> ({value}))" for name, value in values.items())
+    changed = " OR ".join(f"NOT (t.{identifier(name)} <=> ({value}))" for name, value in values.items())
     if table is schema.EVENT:
         changed = "false"
     # One file for many rows: what is written to one day comes to one task.
     hint = f"/*+ REBALANCE({_DAY}) */ " if table is schema.EVENT else "/*+ REBALANCE */ "
     return (
-        f"INSERT INTO {whole_name(schema_name, rows)} ({', '.join(map(quoted, names))}) "
-        f"SELECT {hint}{', '.join(f's.{quoted(name)}' for name in names)} FROM ({query}) AS s "
-        f"LEFT JOIN {whole_name(schema_name, table.name)} AS t ON {on} "
-        f"WHERE t.{quoted(key[0])} IS NULL OR {changed}"
+        f"INSERT INTO {table_identifier(schema_name, rows)} ({', '.join(map(identifier, names))}) "
+        f"SELECT {hint}{', '.join(f's.{identifier(name)}' for name in names)} FROM ({query}) AS s "
+        f"LEFT JOIN {table_identifier(schema_name, table.name)} AS t ON {on} "
+        f"WHERE t.{identifier(key[0])} IS NULL OR {changed}"
     )
 
 
@@ -206,16 +206,16 @@ def delete_events(schema_name: str, view: str) -> str:
     """Return the statement that deletes the events whose ids a view has, in a format that can change rows."""
     # Delta Lake's DELETE takes no subquery.
     return (
-        f"MERGE INTO {whole_name(schema_name, schema.EVENT.name)} AS t USING {quoted(view)} AS s "
+        f"MERGE INTO {table_identifier(schema_name, schema.EVENT.name)} AS t USING {identifier(view)} AS s "
         "ON t.event_id = s.id WHEN MATCHED THEN DELETE"
     )
 
 
 def merge_identities(schema_name: str, view: str) -> str:
     """Return the statement that replaces the identities of names by those of a view, and adds the ones of new names."""
-    name = whole_name(schema_name, schema.DATASET_IDENTITY.name)
+    name = table_identifier(schema_name, schema.DATASET_IDENTITY.name)
     return (
-        f"MERGE INTO {name} AS t USING {quoted(view)} AS s ON t.name_id = s.name_id "
+        f"MERGE INTO {name} AS t USING {identifier(view)} AS s ON t.name_id = s.name_id "
         "WHEN MATCHED AND t.dataset_id <> s.dataset_id THEN UPDATE SET t.dataset_id = s.dataset_id "
         "WHEN NOT MATCHED THEN INSERT (name_id, dataset_id) VALUES (s.name_id, s.dataset_id)"
     )
@@ -231,10 +231,10 @@ def append_identities(schema_name: str, view: str, rows: str, now: int) -> str:
         rows: the name of the table of rows.
         now: the time, microseconds since 1970: of two identities of one name the later one holds.
     """
-    name = whole_name(schema_name, schema.DATASET_IDENTITY.name)
+    name = table_identifier(schema_name, schema.DATASET_IDENTITY.name)
     return (
-        f"INSERT INTO {whole_name(schema_name, rows)} (name_id, dataset_id, written) "
-        f"SELECT /*+ REBALANCE */ s.name_id, s.dataset_id, {now} FROM {quoted(view)} AS s "
+        f"INSERT INTO {table_identifier(schema_name, rows)} (name_id, dataset_id, written) "
+        f"SELECT /*+ REBALANCE */ s.name_id, s.dataset_id, {now} FROM {identifier(view)} AS s "
         f"LEFT JOIN {name} AS t ON t.name_id = s.name_id WHERE NOT (t.dataset_id <=> s.dataset_id)"
     )
 
@@ -270,56 +270,59 @@ def translated(sql: str, schema_name: str) -> str:
     return tree.sql("spark")
 
 
-def _kept(table: Table, format_: Format) -> str:
+def _kept(table: StoredTable, format_: Format) -> str:
     """Return the part of a CREATE TABLE that says how the table is kept."""
     partition = f" PARTITIONED BY ({_DAY})" if table is schema.EVENT else ""
     properties = {PROPERTY_VERSION: str(schema.VERSION), PROPERTY_FORMAT: format_.value}
     if format_ is Format.ICEBERG:
         # A MERGE then writes what changes, and no file anew of which it is only a part.
         properties |= {"format-version": "2", "write.merge.mode": "merge-on-read"}
-    return f"USING {format_.value}{partition} COMMENT {text(table.meaning)} TBLPROPERTIES ({_properties(properties)})"
+    meaning = literal(table.meaning)
+    return f"USING {format_.value}{partition} COMMENT {meaning} TBLPROPERTIES ({_properties(properties)})"
 
 
-def _stored(table: Table, format_: Format) -> tuple[StoredColumn, ...]:
+def _stored(table: StoredTable, format_: Format) -> tuple[StoredColumn, ...]:
     if table is schema.DATASET_IDENTITY and format_ is Format.PARQUET:
         return (*table.stored, _WRITTEN)
     return table.stored
 
 
-def _key(table: Table) -> tuple[str, ...]:
+def _key(table: StoredTable) -> tuple[str, ...]:
     # An event's day follows from the event: a partition that no event of the batch is of is not read.
     return (*table.key, _DAY) if table is schema.EVENT else table.key
 
 
-def _merged_select(table: Table, stored: tuple[StoredColumn, ...], source: str) -> str:
-    keys = ", ".join(quoted(name) for name in _key(table))
-    values = [f"{_gathered(table, column)} AS {quoted(column.name)}" for column in stored if column.merge != Merge.KEY]
+def _merged_select(table: StoredTable, stored: tuple[StoredColumn, ...], source: str) -> str:
+    keys = ", ".join(identifier(name) for name in _key(table))
+    values = [
+        f"{_gathered(table, column)} AS {identifier(column.name)}" for column in stored if column.merge != Merge.KEY
+    ]
     return f"SELECT {', '.join([keys, *values])} FROM {source} GROUP BY {keys}"
 
 
-def _gathered(table: Table, column: StoredColumn) -> str:
+def _gathered(table: StoredTable, column: StoredColumn) -> str:
     """Return the aggregate that merges the values of a column."""
-    name = quoted(column.name)
+    name = identifier(column.name)
     if table is schema.DATASET_IDENTITY and column is not _WRITTEN:
         return f"max(named_struct('place', written, 'value', {name})).value"
     if column.merge in (Merge.FIXED, Merge.FIRST, Merge.LAST):
         return f"{'min' if column.merge is Merge.FIRST else 'max'}({name})"
     function = "min" if column.merge is Merge.EARLIEST else "max"
-    pair = f"named_struct('place', {quoted(column.ordered_by)}, 'value', {name})"
+    pair = f"named_struct('place', {identifier(column.ordered_by)}, 'value', {name})"
     return f"{function}(IF({name} IS NULL, NULL, {pair})).value"
 
 
 def _merged(column: StoredColumn) -> str:
     """Return the value of a column after a merge of the row `s` into the row `t`."""
-    old, new = f"t.{quoted(column.name)}", f"s.{quoted(column.name)}"
+    old, new = f"t.{identifier(column.name)}", f"s.{identifier(column.name)}"
     if column.merge in (Merge.FIXED, Merge.FIRST, Merge.LAST):
         # Both ignore NULL.
         return f"{'least' if column.merge is Merge.FIRST else 'greatest'}({old}, {new})"
     sign = "<" if column.merge is Merge.EARLIEST else ">"
-    here, there = f"s.{quoted(column.ordered_by)}", f"t.{quoted(column.ordered_by)}"
+    here, there = f"s.{identifier(column.ordered_by)}", f"t.{identifier(column.ordered_by)}"
     wins = f"{old} IS NULL OR {here} {sign} {there} OR ({here} = {there} AND {new} {sign} {old})"
     return f"CASE WHEN {new} IS NOT NULL AND ({wins}) THEN {new} ELSE {old} END"
 
 
 def _properties(properties: dict[str, str]) -> str:
-    return ", ".join(f"{text(key)} = {text(value)}" for key, value in properties.items())
+    return ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.events.ingest import Taken
+from openlineage_pyspark.store.events.ingest import Ingested
 from openlineage_pyspark.store.spark import functions as spark_functions
 from openlineage_pyspark.store.spark import sql as spark_sql
 from openlineage_pyspark.store.spark import views as spark_views
@@ -21,7 +21,7 @@ from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.tables.identity import dataset_ids
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.tables.schema import Table
+    from openlineage_pyspark.store.tables.schema import StoredTable
     from pyspark.sql import DataFrame, SparkSession
 
 _SESSION_CATALOG = "spark_catalog"
@@ -118,7 +118,7 @@ class SparkTables:
             found = self.session.sql(spark_sql.translated(sql, self.schema_name), args=values).collect()
         return [tuple(row) for row in found]
 
-    def take(self, lines: DataFrame) -> Taken:
+    def take(self, lines: DataFrame) -> Ingested:
         """
         Take lines into the store. Taking them again changes nothing, also after an end in the middle.
 
@@ -175,11 +175,11 @@ class SparkTables:
             if not ids:
                 return 0
             with _view(self.session.createDataFrame([(each,) for each in ids], "id STRING")) as dropped:
-                event = spark_sql.whole_name(self.schema_name, schema.EVENT.name)
+                event = spark_sql.table_identifier(self.schema_name, schema.EVENT.name)
                 self._see([schema.EVENT.name])
                 kept = self.session.sql(
                     f"SELECT e.json AS text, e.event_id AS source FROM {event} AS e "
-                    f"LEFT ANTI JOIN {spark_sql.quoted(dropped)} AS d ON d.id = e.event_id"
+                    f"LEFT ANTI JOIN {spark_sql.identifier(dropped)} AS d ON d.id = e.event_id"
                 )
                 with self._batch(kept) as view:
                     self._fill(view, self._replace)
@@ -192,7 +192,7 @@ class SparkTables:
 
     def rebuild(self) -> int:
         """
-        Make all tables anew from the events that are stored. What is in `rejected` stays. No ingest may run meanwhile.
+        Rebuild all tables from the events that are stored. What is in `rejected` stays. No ingest may run meanwhile.
 
         A store of an older version becomes one of this version. If this ends in the middle, do it again.
 
@@ -202,7 +202,7 @@ class SparkTables:
         Raises:
             StoreError: Spark can't; or the events of an older version have other columns.
         """
-        event = spark_sql.whole_name(self.schema_name, schema.EVENT.name)
+        event = spark_sql.table_identifier(self.schema_name, schema.EVENT.name)
         with told(f"{self.schema_name} can't be rebuilt"):
             for table in _TAKEN:
                 self._refuse_other_columns(table)
@@ -257,11 +257,11 @@ class SparkTables:
                 self.session.sql(statement)
         return holder
 
-    def _take(self, session: SparkSession, view: str) -> Taken:
+    def _take(self, session: SparkSession, view: str) -> Ingested:
         counts = dict(
             tuple(row)
             for row in session.sql(
-                f"SELECT table_name, count(*) FROM {spark_sql.quoted(view)} GROUP BY table_name"
+                f"SELECT table_name, count(*) FROM {spark_sql.identifier(view)} GROUP BY table_name"
             ).collect()
         )
         for table in schema.TABLES:
@@ -269,11 +269,11 @@ class SparkTables:
                 self._merge(session, table, spark_sql.batch(table, view))
         if schema.DATASET.name in counts:
             self._identify(session, view)
-        taken = Taken(counts.get(schema.EVENT.name, 0), counts.get(schema.REJECTED.name, 0))
+        taken = Ingested(counts.get(schema.EVENT.name, 0), counts.get(schema.REJECTED.name, 0))
         if taken.rejected:
             reasons = session.sql(
-                f"SELECT texts[2], texts[1] FROM {spark_sql.quoted(view)} "
-                f"WHERE table_name = {spark_sql.text(schema.REJECTED.name)} LIMIT {_SHOWN}"
+                f"SELECT texts[2], texts[1] FROM {spark_sql.identifier(view)} "
+                f"WHERE table_name = {spark_sql.literal(schema.REJECTED.name)} LIMIT {_SHOWN}"
             )
             taken.reasons += [f"{source}: {reason}" for source, reason in reasons.collect()]
         return taken
@@ -293,7 +293,7 @@ class SparkTables:
 
     def _stored_in(self, name: str) -> str:
         """Return the identifier of the table that holds the rows of one."""
-        return spark_sql.whole_name(self.schema_name, self._rows.get(name, name))
+        return spark_sql.table_identifier(self.schema_name, self._rows.get(name, name))
 
     @contextmanager
     def _batch(self, lines: DataFrame) -> Iterator[str]:
@@ -310,7 +310,7 @@ class SparkTables:
         finally:
             rows.unpersist()
 
-    def _refuse_other_columns(self, table: Table) -> None:
+    def _refuse_other_columns(self, table: StoredTable) -> None:
         """
         Refuse to rebuild a store that has other columns in a table that stays.
 
@@ -318,16 +318,16 @@ class SparkTables:
             StoreError: it has.
         """
         found = set(self.session.table(self._stored_in(table.name)).columns)
-        if not found.issuperset(name for name, _ in spark_sql.columns_of(table, self.format)):
+        if not found.issuperset(name for name, _ in spark_sql.columns_with_types(table, self.format)):
             raise StoreError(
                 f"the table {table.name} of {self.schema_name} has other columns than this version: make a new store "
                 f"from its events, by `openlineage-pyspark ingest --spark --into NEW_SCHEMA --from "
                 f"store:{self.schema_name}`, and drop the old one"
             )
 
-    def _merge(self, session: SparkSession, table: Table, query: str) -> None:
+    def _merge(self, session: SparkSession, table: StoredTable, query: str) -> None:
         if self.format.merges:
-            _write(session, spark_sql.merge(self.schema_name, table, query))
+            _write(session, spark_sql.merge_into(self.schema_name, table, query))
         else:
             _write(session, spark_sql.append(self.schema_name, table, query, self._rows[table.name]))
 
@@ -338,8 +338,8 @@ class SparkTables:
         What is unchanged is looked at too, because a batch may have been written in part before.
         """
         found = session.sql(
-            f"SELECT DISTINCT numbers[0] FROM {spark_sql.quoted(view)} "
-            f"WHERE table_name = {spark_sql.text(schema.DATASET.name)}"
+            f"SELECT DISTINCT numbers[0] FROM {spark_sql.identifier(view)} "
+            f"WHERE table_name = {spark_sql.literal(schema.DATASET.name)}"
         )
         names = {row[0] for row in found.collect()}
         known: dict[int, int | None] = {}
@@ -353,10 +353,10 @@ class SparkTables:
 
     def _pointers(self, session: SparkSession, names: Iterable[int]) -> dict[int, int | None]:
         """Return what some names point to, and the names that point to these."""
-        dataset = spark_sql.whole_name(self.schema_name, schema.DATASET.name)
+        dataset = spark_sql.table_identifier(self.schema_name, schema.DATASET.name)
         with _view(session.createDataFrame([(name,) for name in names], "id BIGINT")) as view:
             sides = [
-                f"SELECT d.name_id, d.same_as FROM {dataset} AS d JOIN {spark_sql.quoted(view)} AS n ON n.id = {side}"
+                f"SELECT d.name_id, d.same_as FROM {dataset} d JOIN {spark_sql.identifier(view)} n ON n.id = {side}"
                 for side in ("d.name_id", "d.same_as")
             ]
             return dict(tuple(row) for row in session.sql(" UNION ALL ".join(sides)).collect())
@@ -375,20 +375,21 @@ class SparkTables:
                 now = time.time_ns() // 1000
                 _write(session, spark_sql.append_identities(self.schema_name, view, rows, now))
 
-    def _compact(self, table: Table) -> None:
-        name = spark_sql.whole_name(self.schema_name, table.name)
+    def _compact(self, table: StoredTable) -> None:
+        name = spark_sql.table_identifier(self.schema_name, table.name)
         if self.format is Format.DELTA:
             self.session.sql(f"OPTIMIZE {name}").collect()
         elif self.format is Format.ICEBERG:
             catalog, _, database = self.schema_name.rpartition(".")
             self.session.sql(
-                f"CALL {spark_sql.quoted(catalog or _SESSION_CATALOG)}.system.rewrite_data_files("
-                f"table => {spark_sql.text(f'{database}.{table.name}')}, options => map('delete-file-threshold', '1'))"
+                f"CALL {spark_sql.identifier(catalog or _SESSION_CATALOG)}.system.rewrite_data_files("
+                f"table => {spark_sql.literal(f'{database}.{table.name}')}, "
+                "options => map('delete-file-threshold', '1'))"
             ).collect()
         else:
             self._compact_rows(table)
 
-    def _fill(self, view: str, write: Callable[[Table, str], None]) -> None:
+    def _fill(self, view: str, write: Callable[[StoredTable, str], None]) -> None:
         """
         Give all tables that follow from the events the rows of a batch and no others.
 
@@ -403,36 +404,38 @@ class SparkTables:
         identities = self.session.createDataFrame(list(ids.items()), "name_id BIGINT, dataset_id BIGINT")
         with _view(identities) as known:
             written = "" if self.format.merges else f", {time.time_ns() // 1000} AS written"
-            write(schema.DATASET_IDENTITY, f"SELECT *{written} FROM {spark_sql.quoted(known)}")
+            write(schema.DATASET_IDENTITY, f"SELECT *{written} FROM {spark_sql.identifier(known)}")
 
-    def _replace(self, table: Table, query: str) -> None:
+    def _replace(self, table: StoredTable, query: str) -> None:
         """Give a table the rows of a query and no others."""
         if self.format.merges:
-            names = ", ".join(spark_sql.quoted(name) for name, _ in spark_sql.columns_of(table, self.format))
-            name = spark_sql.whole_name(self.schema_name, table.name)
+            names = ", ".join(
+                spark_sql.identifier(name) for name, _ in spark_sql.columns_with_types(table, self.format)
+            )
+            name = spark_sql.table_identifier(self.schema_name, table.name)
             self.session.sql(f"INSERT OVERWRITE {name} ({names}) SELECT {names} FROM ({query})")
         else:
             self._write_rows(table, query)
 
-    def _remake(self, table: Table, query: str) -> None:
+    def _remake(self, table: StoredTable, query: str) -> None:
         """Make a table anew, with the rows of a query. It may be missing, or have other columns."""
         if self.format.merges:
             self.session.sql(spark_sql.replace_table(self.schema_name, table, self.format, query))
         else:
             self._write_rows(table, query)
 
-    def _compact_rows(self, table: Table) -> None:
+    def _compact_rows(self, table: StoredTable) -> None:
         """Merge a table of rows."""
         self._write_rows(table, spark_sql.merged_rows(self.schema_name, table, self._rows[table.name]))
 
-    def _write_rows(self, table: Table, query: str) -> None:
+    def _write_rows(self, table: StoredTable, query: str) -> None:
         """Write the rows of a query into a new table of rows, and let the view read that from one moment on."""
         new = f"{table.name}_rows_{time.time_ns() // 1000}"
         self.session.sql(spark_sql.create_table(self.schema_name, table, self.format, new))
         hint = "/*+ REBALANCE(day) */ *" if table is schema.EVENT else "/*+ REBALANCE */ *"
-        columns = ", ".join(spark_sql.quoted(name) for name, _ in spark_sql.columns_of(table, self.format))
+        columns = ", ".join(spark_sql.identifier(name) for name, _ in spark_sql.columns_with_types(table, self.format))
         self.session.sql(
-            f"INSERT INTO {spark_sql.whole_name(self.schema_name, new)} ({columns}) "
+            f"INSERT INTO {spark_sql.table_identifier(self.schema_name, new)} ({columns}) "
             f"SELECT {hint} FROM (SELECT {columns} FROM ({query}))"
         )
         self.session.sql(spark_sql.create_view(self.schema_name, table, new))
@@ -441,7 +444,7 @@ class SparkTables:
         rows_of_it = re.compile(rf"{table.name}_rows(_\d+)?")
         for row in self.session.sql(f"SHOW TABLES IN {_database(self.schema_name)}").collect():
             if rows_of_it.fullmatch(row.tableName) and row.tableName != new:
-                self.session.sql(f"DROP TABLE {spark_sql.whole_name(self.schema_name, row.tableName)}")
+                self.session.sql(f"DROP TABLE {spark_sql.table_identifier(self.schema_name, row.tableName)}")
 
 
 def format_of(session: SparkSession, schema_name: str) -> Format:
@@ -469,14 +472,14 @@ def format_of(session: SparkSession, schema_name: str) -> Format:
 
 def _is_complete(session: SparkSession, schema_name: str) -> bool:
     """Return whether the last table is there, which is made last."""
-    return bool(session.catalog.tableExists(spark_sql.whole_name(schema_name, schema.TABLES[-1].name)))
+    return bool(session.catalog.tableExists(spark_sql.table_identifier(schema_name, schema.TABLES[-1].name)))
 
 
 def _make_tables(session: SparkSession, schema_name: str, format_: Format) -> None:
     session.sql(f"CREATE SCHEMA IF NOT EXISTS {_database(schema_name)}")
     for table in schema.TABLES:
         rows = f"{table.name}_rows"
-        if session.catalog.tableExists(spark_sql.whole_name(schema_name, table.name)):
+        if session.catalog.tableExists(spark_sql.table_identifier(schema_name, table.name)):
             # It is of an ingest that was ended here in the middle.
             found = _own_properties(session, schema_name, table)
             rows = found.get(spark_sql.PROPERTY_ROWS, rows)
@@ -495,7 +498,7 @@ def _kept_format(session: SparkSession, schema_name: str, *, may_be_old: bool) -
         StoreError: there is none, or one of another version.
     """
     with told(f"{schema_name} can't be read"):
-        has_events = session.catalog.tableExists(spark_sql.whole_name(schema_name, schema.EVENT.name))
+        has_events = session.catalog.tableExists(spark_sql.table_identifier(schema_name, schema.EVENT.name))
         found = _own_properties(session, schema_name, schema.EVENT, may_be_old=may_be_old) if has_events else {}
         if not found or not (may_be_old or _is_complete(session, schema_name)):
             raise StoreError(
@@ -505,15 +508,15 @@ def _kept_format(session: SparkSession, schema_name: str, *, may_be_old: bool) -
         return Format(found[spark_sql.PROPERTY_FORMAT])
 
 
-def _rows_name(session: SparkSession, schema_name: str, table: Table, *, may_be_missing: bool) -> str:
+def _rows_name(session: SparkSession, schema_name: str, table: StoredTable, *, may_be_missing: bool) -> str:
     """Return the name of a table's table of rows: also of a table that an older version did not have."""
-    if may_be_missing and not session.catalog.tableExists(spark_sql.whole_name(schema_name, table.name)):
+    if may_be_missing and not session.catalog.tableExists(spark_sql.table_identifier(schema_name, table.name)):
         return f"{table.name}_rows"
     return _properties(session, schema_name, table.name)[spark_sql.PROPERTY_ROWS]
 
 
 def _own_properties(
-    session: SparkSession, schema_name: str, table: Table, *, may_be_old: bool = False
+    session: SparkSession, schema_name: str, table: StoredTable, *, may_be_old: bool = False
 ) -> dict[str, str]:
     """
     Return the properties of a table of this version.
@@ -539,12 +542,12 @@ def _own_properties(
 
 
 def _properties(session: SparkSession, schema_name: str, table: str) -> dict[str, str]:
-    rows = session.sql(f"SHOW TBLPROPERTIES {spark_sql.whole_name(schema_name, table)}").collect()
+    rows = session.sql(f"SHOW TBLPROPERTIES {spark_sql.table_identifier(schema_name, table)}").collect()
     return {row[0]: row[1] for row in rows}
 
 
 def _database(schema_name: str) -> str:
-    return ".".join(spark_sql.quoted(part) for part in schema_name.split("."))
+    return ".".join(spark_sql.identifier(part) for part in schema_name.split("."))
 
 
 @contextmanager

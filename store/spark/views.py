@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openlineage_pyspark.store.spark.sql import text, whole_name
+from openlineage_pyspark.store.spark.sql import literal, table_identifier
 
 # As in `reach`: a job does what its last complete run did, and the other runs of the same parent.
 _SINCE = """\
@@ -50,7 +50,7 @@ def views(schema_name: str) -> list[str]:
         schema_name: the schema, with its catalog.
     """
     return [
-        f"CREATE OR REPLACE VIEW {whole_name(schema_name, name)} COMMENT {text(meaning)} AS {query}"
+        f"CREATE OR REPLACE VIEW {table_identifier(schema_name, name)} COMMENT {literal(meaning)} AS {query}"
         for name, meaning, query in (
             ("table_edges", "A job makes one dataset from another.", table_edges(schema_name)),
             (
@@ -76,7 +76,7 @@ def column_edges(schema_name: str) -> str:
 
 
 def _names_of(schema_name: str) -> tuple[dict[str, str], str]:
-    names = {name: whole_name(schema_name, name) for name in _TABLES}
+    names = {name: table_identifier(schema_name, name) for name in _TABLES}
     return names, _NAMED.format(**names, since=_SINCE.format(**names))
 
 

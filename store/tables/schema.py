@@ -66,7 +66,7 @@ class StoredColumn:
 
 
 @attrs.frozen
-class Table:
+class StoredTable:
     """
     One table.
 
@@ -120,7 +120,7 @@ _SPAN = (
     _number("last_time", "The time of the last event that says so."),
 )
 
-EVENT = Table(
+EVENT = StoredTable(
     "event",
     "An event as it arrived: all other tables can be made from these.",
     (
@@ -133,7 +133,7 @@ EVENT = Table(
     ),
     (("time",), ("run_id",)),
 )
-REJECTED = Table(
+REJECTED = StoredTable(
     "rejected",
     "A text that is no valid event.",
     (
@@ -143,7 +143,7 @@ REJECTED = Table(
         _text("text", "The text; its first 10,000 characters."),
     ),
 )
-JOB = Table(
+JOB = StoredTable(
     "job",
     "A job: what is run again and again.",
     (
@@ -159,7 +159,7 @@ JOB = Table(
     ),
     (("name",),),
 )
-RUN = Table(
+RUN = StoredTable(
     "run",
     "One run of a job.",
     (
@@ -181,11 +181,11 @@ RUN = Table(
     ),
     (("job_id", "state", "started"), ("started",), ("parent_run_id",)),
 )
-# rtrim takes all signs from the end that are neither a dot nor a slash.
+# rtrim takes all characters from the end that are neither a dot nor a slash.
 LAST_PART = "lower(substr(name, length(rtrim(name, replace(replace(name, '.', ''), '/', ''))) + 1))"
-"""What stands behind the last dot or slash of a name, in small letters; in SQLite's dialect."""
+"""The part of a name after its last dot or slash, in lower case; in SQLite's dialect."""
 
-DATASET = Table(
+DATASET = StoredTable(
     "dataset",
     "A name of a dataset. Several names may be those of one dataset.",
     (
@@ -199,7 +199,7 @@ DATASET = Table(
     (("same_as",), ("name",)),
     (("last_part", LAST_PART),),
 )
-DATASET_IDENTITY = Table(
+DATASET_IDENTITY = StoredTable(
     "dataset_identity",
     "Which names are those of one dataset: made from `dataset.same_as`, which is followed to its end.",
     (
@@ -208,7 +208,7 @@ DATASET_IDENTITY = Table(
     ),
     (("dataset_id",),),
 )
-DATASET_COLUMN = Table(
+DATASET_COLUMN = StoredTable(
     "dataset_column",
     "A column of a dataset, with a type that it has or had.",
     (
@@ -219,13 +219,13 @@ DATASET_COLUMN = Table(
         *_SPAN,
     ),
 )
-SOURCE_JOB_LINEAGE = Table(
+SOURCE_JOB_LINEAGE = StoredTable(
     "source_job_lineage",
     "A job reads a dataset.",
     (_id("job_id", "The job."), _id("name_id", "The dataset."), *_SPAN),
     (("name_id",),),
 )
-SINK_JOB_LINEAGE = Table(
+SINK_JOB_LINEAGE = StoredTable(
     "sink_job_lineage",
     "A job writes a dataset.",
     (_id("job_id", "The job."), _id("name_id", "The dataset."), *_SPAN),
@@ -243,7 +243,7 @@ PLAIN_READ = "snapshot = '' AND batch_id = -1"
 TOLD_READ = "snapshot <> '' OR batch_id <> -1"
 """Which of its rows are searched by their datasets: all others."""
 
-SOURCE_SNAPSHOT_LINEAGE = Table(
+SOURCE_SNAPSHOT_LINEAGE = StoredTable(
     "source_snapshot_lineage",
     "A run, or one micro-batch of it, read a version of a dataset.",
     (
@@ -258,7 +258,7 @@ SOURCE_SNAPSHOT_LINEAGE = Table(
     ),
     partial=(("job_id_time", ("job_id", "time"), PLAIN_READ), ("name_id_time_told", ("name_id", "time"), TOLD_READ)),
 )
-SINK_SNAPSHOT_LINEAGE = Table(
+SINK_SNAPSHOT_LINEAGE = StoredTable(
     "sink_snapshot_lineage",
     "A run, or one micro-batch of it, made a version of a dataset.",
     (
@@ -273,7 +273,7 @@ SINK_SNAPSHOT_LINEAGE = Table(
     ),
     (("name_id", "time"),),
 )
-COLUMN_LINEAGE = Table(
+COLUMN_LINEAGE_TABLE = StoredTable(
     "column_lineage",
     "A column of an output comes from a column of an input.",
     (
@@ -306,6 +306,6 @@ TABLES = (
     SINK_JOB_LINEAGE,
     SOURCE_SNAPSHOT_LINEAGE,
     SINK_SNAPSHOT_LINEAGE,
-    COLUMN_LINEAGE,
+    COLUMN_LINEAGE_TABLE,
 )
 """All tables, in the order in which they are documented."""

@@ -29,20 +29,20 @@ class View:
     sql: str
 
 
-_JOB = ("job", "The job's name; with its namespace and a slash if jobs of several namespaces are called so.")
+_JOB = ("job", "The job's name; with its namespace and a slash if jobs of several namespaces have this name.")
 _TABLE = (
-    ("database", "What stands before the last dot or slash of the dataset's name; `default` if nothing does."),
-    ("table", "What stands behind it."),
+    ("database", "The part of the dataset's name before its last dot or slash; `default` if there is none."),
+    ("table", "The part after it."),
 )
 _IDS = (("job_id", "The job."), ("name_id", "The dataset's name."), ("dataset_id", "The dataset."))
 _BARRIER = (
     "barrier_id",
-    "The micro-batch; of a run that has none, its begin in microseconds since 1970.",
+    "The micro-batch; of a run that has none, its start in microseconds since 1970.",
 )
 _RUN = ("run_id", "The run. A job whose checkpoint was deleted has the same barriers again, in another run.")
 _SNAPSHOT = "The snapshot or the version of the storage; else the run, and with a micro-batch, a slash and its number."
 
-# The sign that parts the name's last piece from what is before: rtrim takes all other signs from the end.
+# The character before the last part of the name: rtrim takes all other characters from the end.
 _DATASET_NAME = """
 WITH ranked AS (
   SELECT i.dataset_id, d.namespace, rtrim(d.name, '/') AS name,
@@ -79,8 +79,8 @@ _ID = (
 )
 _MADE = "({0}.snapshot <> '' OR {0}.batch_id >= 0 OR {1}.state IS NULL OR {1}.state NOT IN ('FAIL', 'ABORT'))"
 _SNAPSHOTS = """
-SELECT j.job, {barrier} AS barrier_id, d."database", d."table", {snapshot} AS snapshot_id, {more}
-  l.run_id, l.batch_id, l.job_id, l.name_id, i.dataset_id, l.time, l.row_count, l.bytes
+SELECT j.job, {barrier} AS barrier_id, d."database", d."table", {snapshot} AS snapshot_id,
+  {more}l.run_id, l.batch_id, l.job_id, l.name_id, i.dataset_id, l.time, l.row_count, l.bytes
 FROM {table} l
 JOIN dataset_identity i ON i.name_id = l.name_id
 JOIN dataset_name d ON d.dataset_id = i.dataset_id
@@ -93,6 +93,46 @@ _CURRENT = f"""(
       AND w.time <= CASE WHEN l.batch_id < 0 AND r.started < l.time THEN r.started ELSE l.time END
       AND {_MADE.format("w", "v")}
     ORDER BY w.time DESC LIMIT 1)"""  # noqa: S608 (our own names alone)
+
+
+def _of_snapshots(
+    table: str,
+    meaning: str,
+    snapshot: tuple[str, str],
+    more: tuple[tuple[str, str, str], ...],
+    *,
+    where: str = "",
+) -> View:
+    """
+    Return the view of a table of snapshots, with names in the place of ids.
+
+    Args:
+        table: the table.
+        meaning: what a row is.
+        snapshot: the meaning of `snapshot_id`, and its SQL.
+        more: the columns that this view alone has: name, meaning and SQL.
+        where: which rows it has; empty for all.
+    """
+    as_there = f"As in `{table}`."
+    columns = (
+        _JOB,
+        _BARRIER,
+        *_TABLE,
+        ("snapshot_id", snapshot[0]),
+        *((name, said) for name, said, _ in more),
+        _RUN,
+        ("batch_id", as_there),
+        *_IDS,
+        *((name, as_there) for name in ("time", "row_count", "bytes")),
+    )
+    sql = _SNAPSHOTS.format(
+        barrier=_BARRIER_ID,
+        snapshot=f"CAST({snapshot[1]} AS TEXT)",
+        more="".join(f"{code} AS {name}, " for name, _, code in more),
+        table=table,
+    )
+    return View(f"{table}_by_name", meaning, columns, f"{sql}\nWHERE {where}" if where else sql)
+
 
 VIEWS = (
     View(
@@ -130,53 +170,24 @@ VIEWS = (
         (_JOB, *_TABLE, *_IDS, ("first_time", "As in `sink_job_lineage`."), ("last_time", "As in `sink_job_lineage`.")),
         _JOB_LINEAGE.format(table="sink_job_lineage"),
     ),
-    View(
-        "source_snapshot_lineage_by_name",
+    _of_snapshots(
+        "source_snapshot_lineage",
         "A run, or one micro-batch of it, read a version of a table.",
         (
-            _JOB,
-            _BARRIER,
-            *_TABLE,
-            ("snapshot_id", f"{_SNAPSHOT} The one that was current then, if the event has none."),
-            ("inferred", "1 if the event has none."),
-            _RUN,
-            ("batch_id", "As in `source_snapshot_lineage`, and so are the next ones."),
-            *_IDS,
-            ("time", ""),
-            ("row_count", ""),
-            ("bytes", ""),
+            f"{_SNAPSHOT} The one that was current then, if the event has none.",
+            f"CASE WHEN l.snapshot <> '' THEN l.snapshot ELSE {_CURRENT} END",
         ),
-        _SNAPSHOTS.format(
-            barrier=_BARRIER_ID,
-            snapshot=f"CAST(CASE WHEN l.snapshot <> '' THEN l.snapshot ELSE {_CURRENT} END AS TEXT)",
-            more="CASE WHEN l.snapshot = '' THEN 1 ELSE 0 END AS inferred,",
-            table="source_snapshot_lineage",
-        ),
+        (("inferred", "1 if the event has none.", "CASE WHEN l.snapshot = '' THEN 1 ELSE 0 END"),),
     ),
-    View(
-        "sink_snapshot_lineage_by_name",
+    _of_snapshots(
+        "sink_snapshot_lineage",
         "A run, or one micro-batch of it, made a version of a table.",
+        (_SNAPSHOT, _ID.format("l")),
         (
-            _JOB,
-            _BARRIER,
-            *_TABLE,
-            ("snapshot_id", _SNAPSHOT),
-            ("parent", "As in `sink_snapshot_lineage`."),
-            ("change", "As in `sink_snapshot_lineage`."),
-            _RUN,
-            ("batch_id", "As in `sink_snapshot_lineage`, and so are the next ones."),
-            *_IDS,
-            ("time", ""),
-            ("row_count", ""),
-            ("bytes", ""),
+            ("parent", "As in `sink_snapshot_lineage`.", "l.parent"),
+            ("change", "As in `sink_snapshot_lineage`.", "l.change"),
         ),
-        _SNAPSHOTS.format(
-            barrier=_BARRIER_ID,
-            snapshot=f"CAST({_ID.format('l')} AS TEXT)",
-            more="l.parent, l.change,",
-            table="sink_snapshot_lineage",
-        )
-        + f"\nWHERE {_MADE.format('l', 'r')}",
+        where=_MADE.format("l", "r"),
     ),
     View(
         "dataset_version",

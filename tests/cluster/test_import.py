@@ -81,7 +81,7 @@ def test_a_job_whose_first_line_imports_the_package_from_the_zip_is_listened_to(
 
 
 def test_all_of_it_comes_out_of_the_zip(job: Any, archive: Path) -> None:
-    """The probe's source and the libraries too; else the test before would show nothing."""
+    """This job reads the probe's source and the libraries too. Otherwise the test before would prove nothing."""
     seen = json.loads((job.folder / "seen.json").read_text())
 
     assert seen["package"] == str(archive / "openlineage_pyspark" / "auto.py")

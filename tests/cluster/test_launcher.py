@@ -136,7 +136,7 @@ def test_a_signal_reaches_the_interpreter_which_is_the_very_process_that_was_sta
 def test_the_environment_and_the_import_path_are_given_back(
     launcher: Launcher, bare: Path, before: dict[str, str]
 ) -> None:
-    """Else each Python process that the script starts would have the hook as well."""
+    """Otherwise each Python process that the script starts would have the hook as well."""
     code = "import os, sys; print(os.environ.get('PYTHONPATH'), sys.path)"
 
     through, straight = (
@@ -150,7 +150,7 @@ def test_the_environment_and_the_import_path_are_given_back(
 def test_the_packages_neighbours_hide_nothing_of_what_the_driver_has(
     launcher: Launcher, bare: Path, tmp_path: Path
 ) -> None:
-    """Their folder is the last of the import path."""
+    """The folder of the dependencies is the last one of the import path."""
     for folder in (tmp_path, launcher.path.parents[1]):
         (folder / "neighbour.py").write_text("")
     code = "import neighbour; print(neighbour.__file__)"
@@ -202,7 +202,7 @@ def test_without_the_package_the_script_runs_and_one_line_says_that_there_is_no_
 def test_a_package_without_what_is_to_be_imported_costs_one_line(
     install: Callable[[str | None], Launcher], bare: Path, tmp_path: Path
 ) -> None:
-    """As where another version lies on the driver's own import path."""
+    """This happens where another version lies on the driver's own import path."""
     (tmp_path / "openlineage_pyspark").mkdir()
     (tmp_path / "openlineage_pyspark" / "__init__.py").write_text("")
 
@@ -237,7 +237,7 @@ def test_spark_starts_its_driver_by_the_launcher_and_the_job_is_listened_to(
 
 
 def test_without_the_launcher_that_driver_is_not_listened_to(submitted: Callable[[dict[str, str]], Any]) -> None:
-    """Else the test before would show nothing."""
+    """Otherwise the test before would prove nothing."""
     job = submitted({})
 
     assert (job.code, job.stdout, job.events()) == (3, "rows 10\n", [])

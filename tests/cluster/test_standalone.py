@@ -92,8 +92,9 @@ def test_the_demo_sends_the_same_events_from_a_cluster_as_from_local_mode(
     assert [(remote, local) for remote, local in both if remote != local] == []
 
 
-def test_the_graph_in_the_readme_is_that_of_the_demo(local_events: list[dict]) -> None:
-    (graph,) = re.findall(r"```mermaid\ngraph LR\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+def test_the_documented_graph_of_the_demo_is_that_of_its_events(local_events: list[dict]) -> None:
+    page = (ROOT / "docs/getting-started.md").read_text("utf-8")
+    (graph,) = re.findall(r"```mermaid\ngraph LR\n(.*?)```", page, re.DOTALL)
     sides = [[side.split("&") for side in line.split("-->")] for line in graph.splitlines()]
     shown = {(source.strip(), target.strip()) for sources, targets in sides for source in sources for target in targets}
     outputs = [(event, Path(written["name"]).stem) for event in local_events for written in event["outputs"]]

@@ -69,7 +69,7 @@ def test_at_80_columns_no_line_is_longer_and_no_word_is_lost(run, monkeypatch):
 
 
 def test_the_module_is_the_command(machine, process):
-    """For the interpreter that one means, whatever is on the PATH."""
+    """It checks the interpreter that runs it, whatever is on the PATH."""
     (machine / "openlineage.yml").write_text("transport: {type: console}\n")
 
     code, shown, errors = process(sys.executable, "-m", "openlineage_pyspark", "doctor")

@@ -42,7 +42,7 @@ def test_each_key_is_told_with_its_source_and_the_strongest_one_holds(doctor, ma
 
 
 def test_no_secret_is_shown_wherever_it_stands(doctor, machine, monkeypatch, receiver):
-    """Not even where it is in a place in which it has no business."""
+    """This holds even for a secret in an option that is not for secrets."""
     (machine / "openlineage.yml").write_text(
         f"transport: {{headers: {{X-Key: {CANARY}1}}, urlParams: {{token: {CANARY}2}}}}\n"
         f"job: {{documentation: {CANARY}3}}\n"
@@ -82,7 +82,7 @@ def test_a_login_in_a_namespace_or_a_path_is_not_shown(doctor):
 
 @pytest.mark.parametrize("name", ["type", "auth.type", "compression"])
 def test_a_key_in_an_option_that_takes_a_word_is_not_shown(doctor, receiver, name):
-    """It has slipped into the wrong option, where any other word would be shown."""
+    """A secret may be in the wrong option, which shows any other word."""
     _, found, keys, output = doctor(*over_http(receiver), f"spark.openlineage.transport.{name}={CANARY}")
 
     assert CANARY not in output
@@ -102,7 +102,7 @@ def test_the_words_that_an_option_takes_are_shown(doctor, receiver):
 
 
 def test_what_one_looks_for_is_shown_without_the_credentials_in_it(doctor, monkeypatch):
-    """Addresses, paths and tags; a login in any value is taken out."""
+    """Addresses, paths and tags are shown. A login in any value is removed."""
     monkeypatch.setenv("MY_TOKEN", f"{CANARY}1")
     _, _, keys, shown = doctor(
         "spark.openlineage.transport.type=http",
@@ -163,7 +163,7 @@ def test_a_receiver_that_hangs_is_a_problem_before_the_jobs_own_timeout(doctor, 
 
 
 def test_a_spool_that_can_not_be_made_is_a_problem(doctor, receiver, monkeypatch):
-    """Where not even the mode tells, as in a container without a home."""
+    """In a container without a home, not even the file's mode tells."""
     monkeypatch.setenv("HOME", "/proc/nohome")
 
     code, found, _, _ = doctor(*over_http(receiver))
@@ -266,7 +266,7 @@ def test_a_receiver_that_refuses_is_a_problem(doctor, receiver, status, remedy):
 
 
 def test_an_address_that_is_not_there_is_doubted(doctor, receiver):
-    """It may be that the receiver knows no GET; that its path is wrong is more likely."""
+    """The receiver may have no GET, but a wrong path is more likely."""
     receiver.status = 404
 
     code, found, _, _ = doctor(*over_http(receiver, "spark.openlineage.transport.endpoint=api/v2/lineag"))
@@ -343,7 +343,7 @@ def test_a_location_that_only_the_driver_can_reach_is_not_called_wrong(doctor, t
 
 
 def test_a_part_that_only_the_driver_can_reach_is_no_part_that_is_left_out(doctor, receiver):
-    """A job would use it, and has the same destination for its spool."""
+    """A job would use it, so its spool has the same destination."""
     transports = "spark.openlineage.transport.transports"
 
     code, found, _, _ = doctor(

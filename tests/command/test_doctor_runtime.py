@@ -118,7 +118,7 @@ sys.exit(main(["doctor", "-c", "spark.openlineage.transport.type=console", *sys.
 
 @pytest.mark.spark
 def test_a_hook_that_does_not_act_is_a_problem_and_a_launcher_is_none(process):
-    """As in an editable install, or where .pth files are not read."""
+    """This is so in an editable install, and where .pth files are not read."""
     code, shown, _ = process(sys.executable, "-c", WITHOUT_HOOK)
     assert code == 1
     assert re.search("problem +hook +not active, so that configuration alone does nothing", shown)

@@ -7,7 +7,7 @@ import json
 import jsonschema
 import pytest
 from openlineage_pyspark.graph.model import schema
-from support.lineage_events import text_of
+from support.lineage_events import text_of_events
 from support.shop import later, shop
 
 BEGINS = {
@@ -22,14 +22,14 @@ BEGINS = {
 @pytest.fixture
 def events(tmp_path):
     path = tmp_path / "events.ndjson"
-    path.write_text(text_of(shop()))
+    path.write_text(text_of_events(shop()))
     return str(path)
 
 
 @pytest.fixture
 def store(tmp_path, run):
     path = tmp_path / "both.ndjson"
-    path.write_text(text_of([*shop(), *later()]))
+    path.write_text(text_of_events([*shop(), *later()]))
     stored = str(tmp_path / "lineage.db")
     assert run("ingest", str(path), "--store", stored)[0] == 0
     return stored
@@ -87,7 +87,7 @@ def test_the_json_of_versions_and_of_jobs_is_the_answer_itself(store, run, by):
 
 def test_what_changed_is_drawn(tmp_path, events, run):
     after = tmp_path / "after.ndjson"
-    after.write_text(text_of([*shop(), *later()]))
+    after.write_text(text_of_events([*shop(), *later()]))
     code, shown, _ = run("diff", events, str(after), "--format", "mermaid")
 
     assert code == 1

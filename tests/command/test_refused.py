@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.lineage_events import text_of
+from support.lineage_events import text_of_events
 from support.shop import shop
 
 IS_FILE = "can't be used: the store {store} is a file, which needs no Spark"
@@ -12,7 +12,7 @@ IS_FILE = "can't be used: the store {store} is a file, which needs no Spark"
 @pytest.fixture
 def events(tmp_path):
     path = tmp_path / "events.ndjson"
-    path.write_text(text_of(shop()))
+    path.write_text(text_of_events(shop()))
     return str(path)
 
 

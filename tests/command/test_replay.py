@@ -126,7 +126,7 @@ KEY = ("-c", "spark.openlineage.transport.auth.type=api_key", "-c", "spark.openl
 
 
 def test_the_configured_login_goes_to_the_configured_server_alone(root, replay, receiver, run, leave, run_of):
-    """Whatever else is named by --to gets the events and no key."""
+    """Any other receiver that --to names gets the events without the key."""
     leave(root, "x", *run_of("START"))
     assert replay(*KEY, "--to", f"{receiver.url}/base")[0] == 0
     leave(root, "x", *run_of("START"))
@@ -165,7 +165,7 @@ def test_a_file_takes_them_too(root, run, tmp_path, leave, run_of):
     ],
 )
 def test_what_is_no_address_is_refused_and_ships_nothing(root, run, capsys, machine, leave, run_of, wrong, hint):
-    """It would be a file of that name."""
+    """Otherwise events would go to a file of that name."""
     leave(root, "x", *run_of("START"))
 
     with pytest.raises(SystemExit, match="2"):
@@ -225,7 +225,7 @@ def test_of_several_receivers_those_are_replayed_to_that_can_be_reached_from_her
 def test_receivers_of_which_one_takes_the_others_place_are_replayed_to_together_or_not_at_all(
     root, run, receiver, leave, run_of
 ):
-    """What waits for both is not what waits for one of them."""
+    """Events for both receivers are kept apart from those for one of them."""
     conf = composite(("http", "url", receiver.url), ("file", "location", "s3a://bucket/lineage"))
     conf += ["-c", "spark.openlineage.transport.continueOnSuccess=false"]
     both = f"composite(file s3a://bucket/lineage, {receiver.url}/api/v1/lineage)"

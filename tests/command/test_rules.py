@@ -51,7 +51,7 @@ def test_a_child_that_begins_before_its_parent_is_found(job, written, run, findi
 
 
 def test_a_parent_that_is_not_in_the_file_is_none_of_its_business(events, written, run):
-    """Such as a task of a scheduler, which sends its own events elsewhere."""
+    """The parent may be a scheduler's task, which sends its own events elsewhere."""
     assert run("validate", written(*events))[0] == 0
 
 
@@ -183,6 +183,6 @@ def test_the_value_of_a_property_is_judged_by_its_name_too():
 
 
 def test_looking_for_credentials_in_a_long_text_is_quick_enough_to_end():
-    """A pattern that goes back at each letter would need hours for this."""
+    """A pattern that backtracks at each letter would take hours here."""
     for text in ("a" * 400_000, "://" * 60_000, "eyJ" * 120_000, "bearer " * 40_000, "&sig" * 80_000):
         assert [*credentials_in({"text": text})] == []

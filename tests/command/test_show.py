@@ -13,12 +13,12 @@ INDIRECT = {"type": "INDIRECT", "masking": False}
 
 
 def edge(name, field, **transformation):
-    """An input field of the columnLineage facet."""
+    """Return an input field of the columnLineage facet."""
     return {"namespace": "file", "name": name, "field": field, "transformations": [transformation]}
 
 
 def event(kind, second, run_id, job_name, **more):
-    """A run event with the parts that the command reads."""
+    """Return a run event with the parts that the command reads."""
     return {
         "eventType": kind,
         "eventTime": f"2026-01-01T00:00:{second:02d}Z",
@@ -31,7 +31,7 @@ def event(kind, second, run_id, job_name, **more):
 
 
 def daily(rows, **lineage):
-    """The output `daily` with its rows and its columnLineage facet."""
+    """Return the output `daily` with its rows and its columnLineage facet."""
     return {
         "namespace": "file",
         "name": "/d/warehouse/daily",
@@ -97,7 +97,7 @@ def test_several_files_are_shown_as_one(written, run):
 
 @pytest.mark.slow
 def test_the_installed_command_reads_standard_input(installed):
-    """As people call it, at the end of a pipe."""
+    """People call it at the end of a pipe."""
     lines = "".join(json.dumps(each) + "\n" for each in JOB)
 
     assert installed("show", "-", given=lines) == (0, SHOWN, "")
@@ -172,7 +172,7 @@ def test_a_source_is_called_by_its_table_and_two_tables_of_one_name_by_their_pat
 
 
 def other(name):
-    """An output without further names and with one column."""
+    """Return an output without further names and with one column."""
     lineage = {"fields": {"total": {"inputFields": [edge("/d/warehouse/daily", "flights", **DIRECT)]}}}
     return {"namespace": "file", "name": name, "facets": {"columnLineage": lineage}}
 
@@ -223,7 +223,7 @@ def test_a_filter_that_fits_nothing_names_what_there_is(written, run):
 
 
 def test_in_a_narrow_output_a_row_is_one_line_and_loses_its_middle_or_its_end(written, run, monkeypatch):
-    """Both ends of a name tell most."""
+    """The beginning and the end of a name say most."""
     long = {"a" * 80: {"inputFields": [edge("/d/" + "b" * 90, "c" * 90, **DIRECT, subtype="TRANSFORMATION",
                                             description="d + " * 90)]}}  # fmt: skip
     file = written(event("COMPLETE", 1, "a", "j" * 200, outputs=[daily(5, fields=long)]))
@@ -257,14 +257,14 @@ def test_elsewhere_nothing_is_cut(written, run):
 
 
 def test_what_a_terminal_would_act_on_is_written_as_an_escape(written, run):
-    """A job's name is whatever somebody has chosen."""
+    """Anybody may choose a job's name."""
     shown = run("show", written(event("COMPLETE", 1, "a", "clear\x1b[2J\nscreen é 表")))[1]
 
     assert shown.splitlines()[-1].endswith(r"clear\x1b[2J\nscreen é 表")
 
 
 def test_a_missing_file_and_an_empty_one_are_named(tmp_path, written, run):
-    """The first thing that goes wrong is a job without the settings."""
+    """The most common mistake is a job without the settings."""
     absent = str(tmp_path / "absent.ndjson")
 
     assert run("show", absent) == (
@@ -337,7 +337,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("more", MALFORMED.values(), ids=MALFORMED)
 def test_a_malformed_event_is_named_and_the_others_are_shown(written, run, more):
-    """Whatever stands where something else is required."""
+    """A member has a value of a type that the command does not expect."""
     wrong = json.dumps(event("COMPLETE", 3, "z", "wrong", **more)).replace("Infinity", "1e999")
     file = written(*JOB)
     with Path(file).open("a") as opened:

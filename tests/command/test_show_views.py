@@ -11,7 +11,7 @@ def view(name: str) -> dict[str, Any]:
 
 
 def complete(*inputs: dict[str, Any]) -> dict[str, Any]:
-    """A run that copies the column `id` of a table to another one."""
+    """Return a run that copies the column `id` of a table to another one."""
     table = {"namespace": "file", "name": "/d/warehouse/air.db/flights"}
     way = {"type": "DIRECT", "subtype": "IDENTITY"}
     lineage = {"fields": {"id": {"inputFields": [{**table, "field": "id", "transformations": [way]}]}}}

@@ -111,7 +111,7 @@ def test_rm_keeps_what_a_running_application_has_and_names_what_is_not_there(roo
 
 
 def test_an_empty_spool_and_one_that_is_not_there_yet_are_said_to_be_so(root, run):
-    """An application makes the configured one when it needs it."""
+    """An application creates the configured spool when it needs it."""
     assert run("spool", "ls", "-c", f"spark.openlineage.spool.path={root}") == (0, f"no events in {root}\n", "")
     assert not root.exists()
     root.mkdir()
@@ -120,7 +120,7 @@ def test_an_empty_spool_and_one_that_is_not_there_yet_are_said_to_be_so(root, ru
 
 @pytest.mark.parametrize("command", [("spool", "ls"), ("replay", "--to", "file:out.ndjson")])
 def test_a_directory_that_is_named_and_not_there_is_a_wrong_command_line(root, run, capsys, command):
-    """It is a slip of the hand, and not an empty spool."""
+    """The path is mistyped: it is not an empty spool."""
     root.write_text("")
 
     for wrong, why in ((root, "Not a directory"), (root.with_name("sp00l"), "there is no such directory")):
@@ -148,7 +148,7 @@ def test_a_configured_spool_that_is_no_directory_is_told(root, run, command):
 
 
 def test_with_the_spool_switched_off_the_default_one_is_looked_into(tmp_path, run, leave, run_of):
-    """Something may have been left there before that."""
+    """Earlier applications may have left events there."""
     default = tmp_path / "home/.local/state/openlineage-pyspark/spool"
     leave(default, "x", *run_of("START"))
 

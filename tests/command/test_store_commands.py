@@ -12,7 +12,7 @@ import pytest
 from openlineage_pyspark.transport import Event as Shipped
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import directories
-from support.lineage_events import company, dataset, lineage, run_event, symlink, text_of
+from support.lineage_events import company, dataset, lineage, run_event, symlink, text_of_events
 
 ORDERS = dataset("/lake/orders", namespace="file", columns=("id", "amount"), symlinks=symlink("shop.orders"))
 DAILY = dataset(
@@ -32,8 +32,8 @@ JOBS = (
 
 @pytest.fixture
 def store(tmp_path, run):
-    """A store with JOBS in it."""
-    (tmp_path / "events.ndjson").write_text(text_of(list(JOBS)))
+    """Give a store with JOBS in it."""
+    (tmp_path / "events.ndjson").write_text(text_of_events(list(JOBS)))
     path = str(tmp_path / "lineage.db")
     assert run("ingest", str(tmp_path / "events.ndjson"), "--store", path) == (0, f"5 events taken into {path}\n", "")
     return path
@@ -142,7 +142,7 @@ def test_lists_show_jobs_runs_and_versions(store, run):
 def test_ingest_reads_folders_and_compressed_files_and_says_what_is_no_event(tmp_path, run):
     folder = tmp_path / "events"
     folder.mkdir()
-    (folder / "a.ndjson.gz").write_bytes(gzip.compress(text_of(company(1)).encode()))
+    (folder / "a.ndjson.gz").write_bytes(gzip.compress(text_of_events(company(1)).encode()))
     (folder / "b.ndjson").write_text("{}\n")
     path = str(tmp_path / "lineage.db")
     code, shown, complaints = run("ingest", str(folder), str(tmp_path / "none"), "--store", path)
@@ -158,14 +158,14 @@ def test_ingest_reads_folders_and_compressed_files_and_says_what_is_no_event(tmp
 def test_the_installed_command_takes_events_from_a_pipe(tmp_path, installed):
     path = str(tmp_path / "lineage.db")
     said = f"5 events taken into {path}\n"
-    assert installed("ingest", "-", "--store", path, given=text_of(list(JOBS)))[:2] == (0, said)
+    assert installed("ingest", "-", "--store", path, given=text_of_events(list(JOBS)))[:2] == (0, said)
 
 
 def test_a_compressed_file_that_is_damaged_costs_what_is_behind_the_damage_and_is_said(tmp_path, run):
-    packed = bytearray(gzip.compress(text_of(company(1)).encode()))
+    packed = bytearray(gzip.compress(text_of_events(company(1)).encode()))
     packed[len(packed) // 2 :] = bytes(len(packed) - len(packed) // 2)
     (tmp_path / "damaged.ndjson.gz").write_bytes(packed)
-    (tmp_path / "whole.ndjson").write_text(text_of(list(JOBS)))
+    (tmp_path / "whole.ndjson").write_text(text_of_events(list(JOBS)))
     code, _, complaints = run("ingest", str(tmp_path), "--store", str(tmp_path / "lineage.db"))
     assert (code, "damaged.ndjson.gz can't be read: " in complaints) == (1, True)
     assert "clean" in run("jobs", "--store", str(tmp_path / "lineage.db"))[1]
@@ -188,7 +188,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "store.md"
 
 
 def test_the_examples_of_the_page_print_what_it_says(tmp_path, run, monkeypatch):
-    (tmp_path / "events.ndjson").write_text(text_of(list(LAYERS)))
+    (tmp_path / "events.ndjson").write_text(text_of_events(list(LAYERS)))
     monkeypatch.setenv("OPENLINEAGE_PYSPARK_STORE", str(tmp_path / "lineage.db"))
     run("ingest", str(tmp_path / "events.ndjson"))
     blocks = re.findall(r"^```console\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
@@ -204,8 +204,8 @@ def test_the_examples_of_the_page_print_what_it_says(tmp_path, run, monkeypatch)
 
 def test_diff_ends_with_1_if_something_changed(tmp_path, store, run):
     old, new = tmp_path / "old.ndjson", tmp_path / "new.ndjson"
-    old.write_text(text_of(list(JOBS[:2])))
-    new.write_text(text_of(list(JOBS)))
+    old.write_text(text_of_events(list(JOBS[:2])))
+    new.write_text(text_of_events(list(JOBS)))
     assert run("diff", str(old), str(old)) == (0, "nothing changed\n", "")
     code, shown, _ = run("diff", str(old), str(new), "--format", "markdown")
     assert (code, shown.splitlines()[2]) == (1, "| added | column | `daily.total` |  | `int` |")
@@ -232,7 +232,7 @@ def test_sql_answers_in_each_format(store, run):
 def test_a_store_is_rebuilt_from_its_events(tmp_path, store, run):
     assert run("store", "rebuild", "--store", store) == (
         0,
-        f"all tables of {store} made anew from 5 events\n",
+        f"all tables of {store} rebuilt from 5 events\n",
         "",
     )
     assert run("store", "rebuild", "--store", str(tmp_path / "none.db"))[0] == 2
@@ -248,7 +248,7 @@ def test_failed_open_and_late_runs_are_listed(tmp_path, store, run):
 
 def test_expire_says_what_it_drops_and_drops_it(tmp_path, run):
     events = [run_event("sum", "COMPLETE", day * 1440, run=f"r{day}", outputs=(DAILY,)) for day in range(400)]
-    (tmp_path / "events.ndjson").write_text(text_of(events))
+    (tmp_path / "events.ndjson").write_text(text_of_events(events))
     path = str(tmp_path / "lineage.db")
     run("ingest", str(tmp_path / "events.ndjson"), "--store", path)
     asked = ("store", "expire", "--older-than", "2026-12-31", "--store", path)
@@ -283,7 +283,7 @@ def test_ingest_takes_the_events_of_a_spool_and_leaves_them_there(tmp_path, run,
     assert run("ingest", str(root), "--store", path) == said
     assert run("ingest", str(root), "--store", path) == said
     assert run("ingest", str(ended.directory), "--store", path)[1].startswith("3 events")
-    # The sender goes on: what waits still waits, and a new event comes behind it.
+    # The sender goes on: what waits still waits, and a new event comes after it.
     running.append(shipped[0])
     running.close()
     held = [content(each) for each in directories(root)]
@@ -302,7 +302,7 @@ def test_a_spool_that_is_damaged_is_said_and_costs_nothing_else(tmp_path, run, l
 
 
 def test_a_bar_is_shown_on_a_terminal_alone(tmp_path, run, monkeypatch):
-    (tmp_path / "events.ndjson.gz").write_bytes(gzip.compress(text_of(company(1)).encode()))
+    (tmp_path / "events.ndjson.gz").write_bytes(gzip.compress(text_of_events(company(1)).encode()))
     path = str(tmp_path / "lineage.db")
     assert run("ingest", str(tmp_path / "events.ndjson.gz"), "--store", path)[2] == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

@@ -169,7 +169,7 @@ def test_an_event_that_has_the_id_of_another_and_is_another_is_judged(events, wr
 
 
 def test_an_event_that_is_there_twice_without_an_id_is_judged(events, written, run, findings):
-    """Nothing tells that it was meant to be one."""
+    """Nothing says that the document was meant to be an event."""
     del events[0]["run"]["facets"]["pyspark_event"]
     file = written(events[0], *events)
 
@@ -180,7 +180,7 @@ def test_an_event_that_is_there_twice_without_an_id_is_judged(events, written, r
 
 
 def test_a_line_that_was_cut_off_before_it_was_sent_again_is_a_finding(events, written, run):
-    """As a full disk leaves it."""
+    """A full disk leaves such a file."""
     file = written(*events)
     start, end = Path(file).read_text().splitlines(keepends=True)
     Path(file).write_text(f"{start}{end[:50]}\n{end}")
@@ -193,7 +193,7 @@ def test_a_line_that_was_cut_off_before_it_was_sent_again_is_a_finding(events, w
 
 
 def test_a_gzip_file_that_was_cut_off_is_found_and_what_is_there_is_checked(tmp_path, events, run):
-    """As a process that was killed leaves it."""
+    """A process that was killed leaves such a file."""
     path = tmp_path / "events.gz"
     packed = gzip.compress("".join(json.dumps(event) + "\n" for event in events).encode())
     path.write_bytes(packed[:-4])
@@ -206,7 +206,7 @@ def test_a_gzip_file_that_was_cut_off_is_found_and_what_is_there_is_checked(tmp_
 
 
 def test_files_are_checked_as_one_stream_and_findings_stand_in_their_order(events, written, run, findings):
-    """What was rotated first comes first."""
+    """The files are read in the order of their rotation."""
     other = copy.deepcopy(events[0])
     other["run"]["facets"]["pyspark_event"]["id"] = "another"
     second, first = written(events[1], other, name="a.ndjson"), written(events[0], name="b.ndjson")

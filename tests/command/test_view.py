@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 
 import pytest
-from support.lineage_events import text_of
+from support.lineage_events import text_of_events
 from support.shop import later, shop
 
 
 @pytest.fixture
 def events(tmp_path):
     path = tmp_path / "events.ndjson"
-    path.write_text(text_of([*shop(), *later()]))
+    path.write_text(text_of_events([*shop(), *later()]))
     return str(path)
 
 
@@ -56,7 +56,7 @@ def test_a_page_can_compare_with_an_earlier_time(machine, events, run):
 
 def test_a_page_can_compare_with_another_store_or_with_other_files(machine, tmp_path, store, run):
     earlier = tmp_path / "earlier.ndjson"
-    earlier.write_text(text_of(shop()))
+    earlier.write_text(text_of_events(shop()))
 
     assert run("view", store, "--compare", str(earlier))[::2] == (0, "")
     page = (machine / "lineage.html").read_text()
@@ -67,15 +67,15 @@ def test_a_page_can_compare_with_another_store_or_with_other_files(machine, tmp_
 def test_gzipped_files_and_folders_are_read(machine, tmp_path, run):
     folder = tmp_path / "events"
     folder.mkdir()
-    (folder / "a.ndjson.gz").write_bytes(gzip.compress(text_of(shop()[:4]).encode()))
-    (folder / "b.json").write_text(text_of(shop()[4:]))
+    (folder / "a.ndjson.gz").write_bytes(gzip.compress(text_of_events(shop()[:4]).encode()))
+    (folder / "b.json").write_text(text_of_events(shop()[4:]))
 
     assert run("view", str(folder))[0] == 0
 
 
 def test_a_line_that_is_no_event_is_named_and_the_page_is_written(machine, tmp_path, run):
     path = tmp_path / "events.ndjson"
-    path.write_text(text_of(shop()) + "nonsense\n")
+    path.write_text(text_of_events(shop()) + "nonsense\n")
 
     code, _, errors = run("view", str(path))
 
@@ -127,7 +127,7 @@ def test_what_holds_no_event_leaves_the_page_that_is_there(machine, tmp_path, ru
 def test_a_page_is_no_input_of_itself(machine, events, store, run):
     folder = machine / "folder"
     folder.mkdir()
-    (folder / "a.json").write_text(text_of(shop()))
+    (folder / "a.json").write_text(text_of_events(shop()))
     for paths, output in (
         ([events], events),
         ([store], store),

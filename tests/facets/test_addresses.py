@@ -48,7 +48,6 @@ def test_a_url_in_a_text_is_reduced_and_what_surrounds_it_stays(url, shown, text
     "text",
     [
         "alice@example.com",
-        "at 12:30@noon",
         "a/b@1.0",
         "$$Lambda$14/0x0008@5ce",
         "x@y",
@@ -60,13 +59,26 @@ def test_a_url_in_a_text_is_reduced_and_what_surrounds_it_stays(url, shown, text
     ],
 )
 def test_what_is_no_login_stays(text):
-    assert without_credentials(text) in (text, text.replace("12:30", "***"))
+    assert without_credentials(text) == text
+
+
+def test_a_time_before_an_at_sign_is_taken_for_a_login():
+    assert without_credentials("at 12:30@noon") == "at ***@noon"
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["a:" * 500_000, "jdbc:" * 200_000, "http://" * 150_000, "a:a@" * 60_000, "a://a:" * 160_000, "@" * 200_000],
-    ids=lambda text: text[:6],
+    ("part", "count", "shown"),
+    [
+        ("a:", 500_000, None),
+        ("jdbc:", 200_000, "jdbc:jdbc://;***"),
+        ("http://", 150_000, None),
+        ("a:a@", 60_000, "***" * 59_999 + "@a:a@"),
+        ("a://a:", 160_000, None),
+        ("@", 200_000, None),
+    ],
 )
-def test_a_megabyte_of_anything_is_read_in_one_pass(text):
-    assert isinstance(without_credentials(text), str)
+def test_a_megabyte_of_anything_is_read_in_one_pass(part, count, shown):
+    """A pattern that backtracks would take minutes. `shown` is None where the text stays."""
+    text = part * count
+    found = without_credentials(text)
+    assert found == (text if shown is None else shown)

@@ -192,7 +192,7 @@ def test_a_table_of_a_catalog_lies_where_its_clause_says():
 
 
 def test_a_table_that_a_catalog_makes_is_what_the_table_is_called_later_too():
-    """Where it will lie is the catalog's affair: later it has that place, and its first name beside it."""
+    """The catalog decides on the location. Later the table has it, and keeps its first name as a symlink."""
     first = made(named(ICE, "t", "db")).identifier
     table = Described("org.apache.iceberg.spark.source.SparkTable", {"name": "ice.db.t", "location": "s3://lake/db/t"})
     identifier = Described("IdentifierImpl", {"name": "t", "namespace": ("db",)})

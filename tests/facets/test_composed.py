@@ -26,7 +26,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.model.run import Engine, Failure, Job, RunOutput, RunState
-from openlineage_pyspark.facets.plan_lineage import Memory, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage import EarlierPlans, lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.facets.trace.composed import LONGEST, ColumnTexts, Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
@@ -60,11 +60,11 @@ def projections(*levels: tuple[str, Sql, tuple[int, ...]]) -> Plan:
     return Plan(tuple(operators), tuple(expressions), attributes, root=len(operators) - 1)
 
 
-def memory() -> Memory:
+def memory() -> EarlierPlans:
     """Return an earlier plan that has read `a` and `b` from a table `t`."""
     table = Dataset(Identifier("file", "/lake/t"))
     sources = {id_: {(table.identifier, name): {Kind.IDENTITY: Way()}} for id_, name in ((1, "a"), (2, "b"))}
-    return Memory({1: (table,), 2: (table,)}, sources, {}, {1: "t.a", 2: "t.b"})
+    return EarlierPlans({1: (table,), 2: (table,)}, sources, {}, {1: "t.a", 2: "t.b"})
 
 
 def last_column(plan: Plan, *, composed: bool = True) -> tuple[Transformation, ...]:
@@ -123,7 +123,7 @@ def test_the_text_behind_the_name_of_a_secret_is_not_shown(name: str) -> None:
 
 
 def test_a_column_that_is_called_a_secret_keeps_that_name() -> None:
-    """Otherwise nothing would tell that the literal beside it is a secret."""
+    """Otherwise nothing would show that the literal beside it is a secret."""
     plan = projections(
         ("password", (Mention(1, "a"),), (1,)), ("y", ("(", Mention(3, "password"), " = 'hunter2')"), (3,))
     )
@@ -156,7 +156,7 @@ def test_no_literal_is_shown_beside_a_name_of_a_secret_that_was_never_reached(mo
 
 
 def test_an_expression_whose_end_is_missing_is_left_out_of_another_one() -> None:
-    """Its open quote would make a name of the literal behind it, which nothing hides."""
+    """Its open quote would make a name of the literal after it, which nothing hides."""
     longest = ("concat(", Mention(1, "x" * 1_900), ", 'abc...")
     plan = projections(("v", longest, (1,)), ("y", ("concat(", Mention(3, "v"), ", 'hunter2', 'x')"), (3,)))
     assert text(plan) == "concat(..., 'hunter2', 'x')"
@@ -181,7 +181,7 @@ def test_a_column_that_was_a_secret_on_its_way_is_called_so() -> None:
     assert text(plan) == "((password = 'hunter2') AND (t.b = 1))"
 
 
-def state_of(plan: Plan, sql: str | None = None, *, before: Memory | None = None) -> RunState:
+def state_of(plan: Plan, sql: str | None = None, *, before: EarlierPlans | None = None) -> RunState:
     """Return the state of a run that writes what a plan reads."""
     lineage = lineage_of_plan(plan, SESSION, before or memory(), paths=True).columns
     assert lineage is not None
@@ -192,14 +192,14 @@ def state_of(plan: Plan, sql: str | None = None, *, before: Memory | None = None
 
 
 def shown(
-    plan: Plan, redaction: Redaction | None = None, sql: str | None = None, *, before: Memory | None = None
+    plan: Plan, redaction: Redaction | None = None, sql: str | None = None, *, before: EarlierPlans | None = None
 ) -> RunState:
     """Return what is shown of the state of a run that writes what a plan reads."""
     return redacted(state_of(plan, sql, before=before), redaction or Redaction())
 
 
 def shown_texts(
-    plan: Plan, redaction: Redaction | None = None, sql: str | None = None, *, before: Memory | None = None
+    plan: Plan, redaction: Redaction | None = None, sql: str | None = None, *, before: EarlierPlans | None = None
 ) -> set[str]:
     """Return the texts that are shown of the expressions of a plan."""
     lineage = shown(plan, redaction, sql, before=before).outputs[0].lineage
@@ -324,7 +324,7 @@ def test_the_texts_of_a_plans_columns_are_composed_when_the_first_one_is_asked_f
 
 
 def test_a_plan_is_freed_as_soon_as_its_lineage_and_the_texts_of_its_columns_are_known() -> None:
-    """Without a collection of garbage, which takes longer the more of it there is."""
+    """It is freed at once, and does not wait for a collection of garbage."""
     plan = projections(("top", ("abs(", Mention(1, "a"), ")"), (1,)))
     kept = weakref.ref(plan)
     gc.disable()

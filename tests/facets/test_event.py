@@ -13,7 +13,7 @@ import pytest
 from openlineage_pyspark.command.events.specification import facets_of
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
-from openlineage_pyspark.facets.events.ids import PRODUCER, VERSION
+from openlineage_pyspark.facets.events.ids import PACKAGE_VERSION, PRODUCER
 from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.model.dataset import Identifier, Statistics, Symlink
 from openlineage_pyspark.facets.model.run import Engine, Job, RunReference, RunState
@@ -42,7 +42,7 @@ def test_a_full_event_is_as_in_the_golden_file(full_run, golden):
     """The version is taken out, so that a release changes no golden file."""
     event = as_json(full_run[1])
     engine = event["run"]["facets"]["processing_engine"]
-    assert engine["openlineageAdapterVersion"] == VERSION
+    assert engine["openlineageAdapterVersion"] == PACKAGE_VERSION
     engine["openlineageAdapterVersion"] = "VERSION"
     text = json.dumps(event, indent=1, ensure_ascii=False).replace(PRODUCER, "PRODUCER")
     golden("facets/full_event.json", text + "\n")

@@ -124,7 +124,7 @@ def test_a_provider_that_failed_is_named_and_the_event_is_whole(full_run, specif
 
 
 def test_providers_are_found_by_entry_point_in_the_order_of_their_names(full_run, tmp_path, monkeypatch):
-    """A broken one is found as well, and raises only when it is asked."""
+    """A broken provider is found as well, and raises only when it is called."""
     (tmp_path / "shop_facets.py").write_text(
         "from openlineage.client.facet_v2 import RunFacet\n"
         "from openlineage_pyspark.facets.events.providers import CustomFacets\n"

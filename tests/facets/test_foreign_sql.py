@@ -144,7 +144,7 @@ def test_the_tables_of_a_text_are_named_and_nothing_else_of_it(text, tables):
 
 
 def test_the_parser_does_not_repeat_the_text_in_the_log(caplog):
-    """It does for others, also after this."""
+    """Other callers of sqlglot get their log records, even afterwards."""
     caplog.set_level(logging.DEBUG)
 
     read("(CALL something('s3cr3t')) q", "id")
@@ -170,7 +170,7 @@ def test_without_the_parser_the_tables_are_named_and_it_is_said_what_to_install(
 
 
 def test_the_parser_is_imported_for_a_query_and_not_for_a_table():
-    """It is large, and takes time on the driver's processor."""
+    """The parser is large: its import takes processor time of the driver."""
     code = """
 import sys
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_tables
@@ -325,7 +325,7 @@ def test_whatever_may_stand_after_from_is_read_and_not_only_a_name():
 
 
 def test_a_query_that_was_cut_is_no_name_of_a_table():
-    """Of its tables, those stand in the beginning; the last name may have been cut."""
+    """The tables in the beginning are read. The last name may have been cut."""
     text = CutText("(SELECT o.id, b.name FROM public.orders o JOIN public.buyers b JOIN public.ord...")
     found = read(text, "id", "name")
     assert names(found) == [ORDERS, BUYERS]

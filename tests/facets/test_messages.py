@@ -109,7 +109,7 @@ def test_what_was_hidden_in_the_statement_is_hidden_in_its_message():
 
 
 def test_the_last_word_of_a_message_that_was_cut_goes():
-    """It may be half a secret, which nothing tells any more."""
+    """It may be half a secret that no rule recognizes."""
     assert shown("x " * 1000 + "s3a://KEY:s3cr3...") == "x " * 1000 + "..."
     assert shown("wait for s3...") == "wait for s3..."
 

@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.datasets.tables import catalog_table, storage_of
 from openlineage_pyspark.facets.datasets.v2 import v2_table
 from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.model.plan import Described
-from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 
 
@@ -52,7 +52,7 @@ def test_the_probe_tells_whether_the_session_keeps_the_case_of_names() -> None:
     encoded = {"classes": [], "types": [], "attributes": {}, "cut": False, "nodes": []}
     plans = [decode_plan({**encoded, "session": said}) for said in ({}, {"caseSensitive": True})]
 
-    assert [session_of(plan, None) for plan in plans] == [Session(), Session(case_sensitive=True)]
+    assert [session_settings_of(plan, None) for plan in plans] == [Session(), Session(case_sensitive=True)]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from support.spark_jobs import pyspark_folder
 
 EXPRESSION = "org/apache/spark/sql/catalyst/expressions/Expression"
 ROOT, ABSTRACT = "org/apache/spark/sql/catalyst/plans/logical/LogicalPlan", 0x0600
-# Bytes behind the tag of a constant in a class file (JVM specification, 4.4); any other has four.
+# Bytes after the tag of a constant in a class file (JVM specification, 4.4); any other has four.
 SIZES = {7: 2, 8: 2, 15: 3, 16: 2, 19: 2, 20: 2, 5: 8, 6: 8}
 NEVER_MET = {
     "the analyzer replaces them": r"""datasources\.CreateTable Unresolved\w+ \w*ParameterizedQuery

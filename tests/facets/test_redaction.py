@@ -27,7 +27,7 @@ SOURCE = Identifier("file", "/data/source")
 
 @pytest.fixture
 def state(full_run: tuple[RunState, RunState]) -> RunState:
-    """A failed run with a secret in each of its texts, and with a plain literal where there may be one."""
+    """Give a failed run with a secret in each of its texts, and with a plain literal where there may be one."""
     table = Dataset(
         SOURCE,
         (Field("id", "bigint", f"from {URL} or plain"), Field("s", "struct", fields=(Field("a", "int", f"of {URL}"),))),

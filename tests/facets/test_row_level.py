@@ -87,7 +87,7 @@ def test_it_has_the_edges_of_the_statement_whichever_way_spark_rewrites_it(spark
 
 @pytest.mark.parametrize("key", PLANS)
 def test_a_plan_that_is_cut_anywhere_is_understood_as_far_as_it_goes(key):
-    """Behind the bounds nodes are missing: what stands before them is told, and that something is missing."""
+    """Nodes beyond the bounds are missing. The rest is reported, and so is the loss."""
     whole = PLANS[key]
     command = understood(key).outputs[0].write.dataset.identifier
     for kept in range(1, len(whole["nodes"])):

@@ -6,7 +6,7 @@ import attrs
 import pytest
 from openlineage_pyspark.facets.model.run import Failure, Raised
 from openlineage_pyspark.facets.redaction.redact import Redaction
-from openlineage_pyspark.facets.redaction.rows import KEY, WITHHELD, is_of_rows, shown_messages, without_rows
+from openlineage_pyspark.facets.redaction.rows import ROW_VALUES_KEY, WITHHELD, is_of_rows, shown_messages, without_rows
 from openlineage_pyspark.listener.settings.keys import WORKING
 
 SSN = "123-45-6789"
@@ -63,7 +63,7 @@ def of(*raised: Raised, language: str = "JAVA", message: str | None = None) -> F
 
 
 def test_the_key_in_the_text_is_the_one_of_the_settings() -> None:
-    assert KEY in {f"spark.openlineage.{key.name}" for key in WORKING}
+    assert ROW_VALUES_KEY in {f"spark.openlineage.{key.name}" for key in WORKING}
 
 
 def test_of_a_condition_of_sparks_the_text_stays_and_of_its_parameters_the_names() -> None:
@@ -101,7 +101,7 @@ def test_the_name_of_a_field_of_json_is_data() -> None:
 
 
 def test_a_condition_about_values_that_the_driver_raises_shows_none() -> None:
-    """As where the optimizer evaluates an expression."""
+    """The optimizer raises such an error when it evaluates an expression."""
     assert without_rows(of(attrs.evolve(CAST, of_rows=False, frames=DRIVER))).message == CAST_SHOWN
 
 

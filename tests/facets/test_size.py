@@ -13,8 +13,8 @@ from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import Contribution, CustomFacets
-from openlineage_pyspark.facets.events.size import OWN, serialise_within
-from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink, Versions
+from openlineage_pyspark.facets.events.size import OWN_FACETS, serialise_within
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink, TableVersions
 from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
@@ -67,7 +67,7 @@ def way(subtype, text="", kind="DIRECT"):
 
 
 UNSURE = Way(("Relation#1", "MapInPandas#0"), Step("MapInPandas#0", "", Certainty.OPAQUE), Certainty.OPAQUE)
-VERSIONS = Versions("delta", ("1", "2"))
+VERSIONS = TableVersions("delta", ("1", "2"))
 
 
 def batch(number):
@@ -385,5 +385,5 @@ def test_an_event_without_remarks_gets_the_facet_for_what_was_cut(full_run, spec
 def test_every_facet_of_this_package_is_known_to_the_steps(large_event):
     """A facet that is missing there would be cut as if a user had brought it."""
     names = {name for _, (_, name), _ in specification.facets_of(json.loads(serialise(large_event)))}
-    assert names - OWN == {"mine", "ours"}
-    assert OWN - names == set()
+    assert names - OWN_FACETS == {"mine", "ours"}
+    assert OWN_FACETS - names == set()

@@ -50,7 +50,7 @@ def installed(tmp_path, monkeypatch):
         information = tmp_path / f"{name}-1.0.dist-info"
         information.mkdir()
         (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", "utf-8")
-        (information / "entry_points.txt").write_text(f"[{plugins.GROUP}]\n{name} = {name}\n", "utf-8")
+        (information / "entry_points.txt").write_text(f"[{plugins.SOURCES_GROUP}]\n{name} = {name}\n", "utf-8")
         monkeypatch.syspath_prepend(tmp_path)
         importlib.invalidate_caches()
         readings.load_plugins.cache_clear()

@@ -204,7 +204,7 @@ PIECES = st.sampled_from(
 @example("SET VARIABLE 'a' password = 1")
 @example("DECLARE 'a' password = 1")
 def test_no_literal_is_left_in_any_text_where_literals_are_masked(text):
-    """Also in what no parser takes."""
+    """This holds even for texts that no parser accepts."""
     kinds = {token.kind for token in tokens(masked(text))}
 
     assert not kinds & {TokenKind.STRING, TokenKind.NUMBER, TokenKind.COMMENT}
@@ -232,5 +232,5 @@ def test_no_literal_is_left_in_any_text_where_literals_are_masked(text):
     ids=lambda text: str(text)[:12],
 )
 def test_a_megabyte_of_sql_is_read_in_one_pass(text, mask):
-    """A rule that looked at something twice would take hours here."""
+    """A rule that reads something twice would take hours here."""
     assert redact_sql(text, redact_text, mask=mask).text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, quoted, tokens, unquoted
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, string_literal, tokens, unquoted
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
@@ -107,7 +107,7 @@ def test_the_content_of_a_string_is_its_value(text, value):
 
 @given(st.text())
 def test_a_value_that_is_quoted_has_itself_as_content(value):
-    assert unquoted(only(quoted(value))) == value
+    assert unquoted(only(string_literal(value))) == value
 
 
 @pytest.mark.parametrize(
@@ -124,5 +124,5 @@ def test_a_value_that_is_quoted_has_itself_as_content(value):
     ids=lambda text: text[:4],
 )
 def test_a_megabyte_of_anything_is_read_in_one_pass(text):
-    """A rule that looked at something twice would take hours here."""
+    """A rule that reads something twice would take hours here."""
     assert sum(len(token.text) for token in tokens(text)) == len(text)

@@ -196,7 +196,7 @@ def test_without_trimmers_each_directory_is_a_dataset() -> None:
 
 
 def test_a_secret_in_a_part_of_a_dataset_is_hidden(full_run: tuple[RunState, RunState]) -> None:
-    """A partition has it in its value."""
+    """The value of a partition holds a secret."""
     parts = ("/in/password=s3cr3t", "/in/k9-known-value/2026-01-01", "/in/day=1")
     dataset = Dataset(Identifier("file", "/in"), locations=parts)
     state = attrs.evolve(full_run[1], inputs=(RunInput(dataset),))

@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.datasets.versions import delta_versions, iceberg
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
-from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Versions
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, TableVersions
 from openlineage_pyspark.facets.model.plan import Described, FrozenMap, Operator
 
 V2 = "org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation"
@@ -31,17 +31,17 @@ def spark_table(**values: str | None) -> Described:
 @pytest.mark.parametrize(
     ("operator", "versions"),
     [
-        (read_of(spark_table()), Versions("iceberg", ("5",))),
-        (read_of(spark_table(snapshot=None)), Versions("iceberg", ())),
-        (read_of(spark_table(branch="audit")), Versions("iceberg", ("5",), "audit")),
-        (read_of(spark_table(branch="main")), Versions("iceberg", ("5",))),
-        (read_of(spark_table(asOf="monthly")), Versions("iceberg", ("5",), "monthly")),
-        (read_of(spark_table(asOf="5")), Versions("iceberg", ("5",))),
-        (read_of(Described("RowLevelOperationTable", {"target": spark_table()})), Versions("iceberg", ("5",))),
-        (read_of(spark_table(), snapshotId="3"), Versions("iceberg", ("3",))),
-        (read_of(spark_table(), startSnapshotId="3", endSnapshotId="4"), Versions("iceberg", ("4",))),
-        (read_of(spark_table(), asOfTimestamp="1700000000000"), Versions("iceberg", ())),
-        (read_of(spark_table(), optionTag="monthly"), Versions("iceberg", (), "monthly")),
+        (read_of(spark_table()), TableVersions("iceberg", ("5",))),
+        (read_of(spark_table(snapshot=None)), TableVersions("iceberg", ())),
+        (read_of(spark_table(branch="audit")), TableVersions("iceberg", ("5",), "audit")),
+        (read_of(spark_table(branch="main")), TableVersions("iceberg", ("5",))),
+        (read_of(spark_table(asOf="monthly")), TableVersions("iceberg", ("5",), "monthly")),
+        (read_of(spark_table(asOf="5")), TableVersions("iceberg", ("5",))),
+        (read_of(Described("RowLevelOperationTable", {"target": spark_table()})), TableVersions("iceberg", ("5",))),
+        (read_of(spark_table(), snapshotId="3"), TableVersions("iceberg", ("3",))),
+        (read_of(spark_table(), startSnapshotId="3", endSnapshotId="4"), TableVersions("iceberg", ("4",))),
+        (read_of(spark_table(), asOfTimestamp="1700000000000"), TableVersions("iceberg", ())),
+        (read_of(spark_table(), optionTag="monthly"), TableVersions("iceberg", (), "monthly")),
         (read_of(Described("com.example.Table", {})), None),
     ],
 )
@@ -51,7 +51,7 @@ def test_a_read_of_iceberg_is_of_the_snapshot_of_its_table_unless_its_options_na
 
 @pytest.mark.parametrize(
     ("version", "streams", "versions"),
-    [(7, False, Versions("delta", ("7",))), (-1, False, None), (None, False, None), (7, True, None)],
+    [(7, False, TableVersions("delta", ("7",))), (-1, False, None), (None, False, None), (7, True, None)],
 )
 def test_a_read_of_delta_is_of_the_version_of_its_files_unless_it_is_a_stream(version, streams, versions):
     relation = Described("Relation", {"index": Described("TahoeLogFileIndex", {"version": version})})
@@ -60,10 +60,10 @@ def test_a_read_of_delta_is_of_the_version_of_its_files_unless_it_is_a_stream(ve
 
 
 def test_a_dataset_that_is_read_twice_has_the_versions_of_both_reads():
-    one = Dataset(Identifier("file", "/t"), versions=Versions("iceberg", ("1",), "audit"))
-    other = attrs.evolve(one, versions=Versions("iceberg", ("2", "1")))
+    one = Dataset(Identifier("file", "/t"), versions=TableVersions("iceberg", ("1",), "audit"))
+    other = attrs.evolve(one, versions=TableVersions("iceberg", ("2", "1")))
 
-    assert one.joined(other).versions == Versions("iceberg", ("1", "2"))
+    assert one.joined(other).versions == TableVersions("iceberg", ("1", "2"))
     assert attrs.evolve(one, versions=None).joined(other).versions == other.versions
     assert one.joined(attrs.evolve(one, versions=None)) == one
 
@@ -89,10 +89,10 @@ def said(dataset):
 @pytest.mark.parametrize(
     ("versions", "of_input", "of_output"),
     [
-        (Versions("delta", ("7",)), ("7", {}), ("7", {"format": "delta", "versions": ["7"]})),
-        (Versions("iceberg", ("1", "2")), *[("2", {"format": "iceberg", "versions": ["1", "2"]})] * 2),
+        (TableVersions("delta", ("7",)), ("7", {}), ("7", {"format": "delta", "versions": ["7"]})),
+        (TableVersions("iceberg", ("1", "2")), *[("2", {"format": "iceberg", "versions": ["1", "2"]})] * 2),
         (
-            Versions("iceberg", ("2",), "audit", "1", "append"),
+            TableVersions("iceberg", ("2",), "audit", "1", "append"),
             *[
                 (
                     "2",
@@ -107,7 +107,7 @@ def said(dataset):
             ]
             * 2,
         ),
-        (Versions("iceberg", ()), (None, {}), (None, {})),
+        (TableVersions("iceberg", ()), (None, {}), (None, {})),
         (None, (None, {}), (None, {})),
     ],
 )
@@ -122,7 +122,7 @@ def test_versions_are_told_by_two_facets_and_the_second_only_if_it_says_more(
 
 
 def test_a_disabled_facet_is_left_out(full_run):
-    versions = Versions("iceberg", ("1", "2"))
+    versions = TableVersions("iceberg", ("1", "2"))
     event = as_json(with_versions(full_run, versions, versions), disabled=frozenset({"version", "pyspark_snapshot"}))
 
     assert [said(dataset) for dataset in (*event["inputs"], *event["outputs"])] == [(None, {})] * 2
@@ -135,7 +135,7 @@ def test_the_schema_that_a_facet_names_is_published_and_holds_for_it(full_run, s
     registry = referencing.Registry().with_resources(
         (document["$id"], referencing.Resource.from_contents(document)) for document in (schema, core)
     )
-    event = as_json(with_versions(full_run, None, Versions("iceberg", ("2",), "audit", "1", "append")))
+    event = as_json(with_versions(full_run, None, TableVersions("iceberg", ("2",), "audit", "1", "append")))
     facet = event["outputs"][0]["facets"]["pyspark_snapshot"]
     validator = jsonschema.Draft202012Validator({"$ref": facet["_schemaURL"]}, registry=registry)
 

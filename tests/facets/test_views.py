@@ -72,13 +72,13 @@ def test_a_temporary_view_is_no_dataset() -> None:
 
 
 def test_what_is_not_known_to_be_a_permanent_view_is_none() -> None:
-    """As a metric view is none, and one in a plan that was cut."""
+    """A metric view is not one, and neither is a view in a plan that was cut."""
     assert names(read(view("metrics", 1, kind="METRIC_VIEW"))) == [TABLE]
     assert names(read(view("cut", 1, temporary=None))) == [TABLE]
 
 
 def test_the_table_of_a_query_names_the_views_that_it_reads() -> None:
-    """No edge does."""
+    """No edge begins at the view."""
     one, two = (lineage_of(read(*views)) for views in ((view("recent", 1),), (view("top", 1), view("inner", 2))))
 
     assert str(one).splitlines() == [

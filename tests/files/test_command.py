@@ -168,7 +168,7 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
 
 
 def test_what_was_told_once_needs_no_spark(files: Path, answer: Answer) -> None:
-    """With the same texts it comes from the cache: here is no Java."""
+    """The same texts are answered from the cache: Java can't be found here."""
     without = {"JAVA_HOME": str(files / "nowhere"), "PATH": str(files)}
     again = called(files, *NAMES, "--ddl", "ddl.sql", "--cache", "kept", "--format", "json", environment=without)
     assert (again.stdout, again.stderr, again.returncode) == (answer.stdout, answer.stderr, 1)

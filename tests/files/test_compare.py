@@ -9,9 +9,9 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge, OutputColumn, Transformation, Way
 from openlineage_pyspark.facets.report import Lineage
 from openlineage_pyspark.facets.statement_text import named_table
-from openlineage_pyspark.files.compare import compared, state_of
+from openlineage_pyspark.files.compare import compared, lineage_state_of
 from openlineage_pyspark.files.scripts import StatementLineage
-from openlineage_pyspark.files.statements import Statement
+from openlineage_pyspark.files.statements import ScriptStatement
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.diff import Change
 from support.lineage_events import dataset, lineage, run_event
@@ -31,13 +31,13 @@ def statement(target: str, source: str, text: str = "", **columns: str) -> State
         for name, of in columns.items()
     )
     written = (table(target, *columns), ColumnLineage(edges))
-    return StatementLineage(Statement("", "f.sql", 1, 1), Lineage((reads,), (written,)))
+    return StatementLineage(ScriptStatement("", "f.sql", 1, 1), Lineage((reads,), (written,)))
 
 
 def test_an_edge_that_changed_touches_what_later_statements_make_of_it() -> None:
     last = statement("d.c", "d.b", y="x")
-    before = state_of([statement("d.b", "d.a", "a + 1", x="a"), last])
-    after = state_of([statement("d.b", "d.a", "a + 2", x="a"), last])
+    before = lineage_state_of([statement("d.b", "d.a", "a + 1", x="a"), last])
+    after = lineage_state_of([statement("d.b", "d.a", "a + 2", x="a"), last])
     diff, doubts = compared(before, after, None)
     assert diff.changes == (
         Change("edge", "changed", "d.a.a -> d.b.x", "TRANSFORMATION a + 1", "TRANSFORMATION a + 2"),
@@ -55,12 +55,14 @@ def test_an_edge_that_is_in_doubt_says_so() -> None:
     taken = attrs.evolve(edge.transformations[0], way=Way(certainty=Certainty.UNKNOWN))
     doubtful = ColumnLineage((OutputColumn("x", (attrs.evolve(edge, transformations=(taken,)),)),))
     unsure = attrs.evolve(sure, lineage=attrs.evolve(sure.lineage, outputs=((target, doubtful),)))
-    diff, _ = compared(state_of([sure]), state_of([unsure]), None)
+    diff, _ = compared(lineage_state_of([sure]), lineage_state_of([unsure]), None)
     assert diff.changes == (Change("edge", "changed", "d.a.a -> d.b.x", "IDENTITY", "IDENTITY, unknown"),)
 
 
 def test_columns_and_tables_come_and_go() -> None:
-    diff, _ = compared(state_of([statement("d.b", "d.a", x="a")]), state_of([statement("d.b", "d.z", w="a")]), None)
+    diff, _ = compared(
+        lineage_state_of([statement("d.b", "d.a", x="a")]), lineage_state_of([statement("d.b", "d.z", w="a")]), None
+    )
     assert [(each.what, each.sign, each.name) for each in diff.changes] == [
         ("column", "added", "d.b.w"),
         ("column", "removed", "d.b.x"),
@@ -80,7 +82,10 @@ def test_the_store_tells_what_other_jobs_make_of_it(filled: Callable[..., Store]
         inputs=(dataset("d.b"),),
         outputs=(dataset("board", columns=("y",), columnLineage=lineage(y=[("d.b", "x", "IDENTITY")])),),
     )
-    before, after = state_of([statement("d.b", "d.a", "a", x="a")]), state_of([statement("d.b", "d.a", "b", x="a")])
+    before, after = (
+        lineage_state_of([statement("d.b", "d.a", "a", x="a")]),
+        lineage_state_of([statement("d.b", "d.a", "b", x="a")]),
+    )
     diff, doubts = compared(before, after, filled(use))
     assert diff.downstream == (("board.y", 1),)
     assert doubts == ()

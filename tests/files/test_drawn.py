@@ -9,14 +9,14 @@ import attrs
 import pytest
 from openlineage_pyspark.command.lineage import _WRITERS, _drawn_diff
 from openlineage_pyspark.files.scripts import StatementLineage
-from openlineage_pyspark.files.statements import Statement
+from openlineage_pyspark.files.statements import ScriptStatement
 from openlineage_pyspark.listener.static import EncodedQuery
 from support import recorded_plans
 
 
 def told(case: str, line: int) -> StatementLineage:
     plan = json.dumps(recorded_plans.read("4.3", "graph")[case])
-    return StatementLineage(Statement("SELECT", "a.sql", line, 1), EncodedQuery(plan).lineage())
+    return StatementLineage(ScriptStatement("SELECT", "a.sql", line, 1), EncodedQuery(plan).lineage())
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def told(case: str, line: int) -> StatementLineage:
     [("mermaid", "flowchart LR\n"), ("dot", "digraph lineage {\n"), ("html", "<!doctype"), ("svg", "<svg")],
 )
 def test_statements_are_drawn_as_jobs_and_those_without_lineage_are_left_out(format_: str, begin: str) -> None:
-    nothing = StatementLineage(Statement("USE x", "a.sql", 9, 1))
+    nothing = StatementLineage(ScriptStatement("USE x", "a.sql", 9, 1))
     text = _WRITERS[format_]([told("cte-grouped", 1), told("cte-grouped-function", 5), nothing])
 
     assert text.startswith(begin)
@@ -33,7 +33,7 @@ def test_statements_are_drawn_as_jobs_and_those_without_lineage_are_left_out(for
 
 
 def test_statements_on_one_line_are_told_apart() -> None:
-    second = attrs.evolve(told("cte-grouped-function", 1), statement=Statement("SELECT", "a.sql", 1, 30))
+    second = attrs.evolve(told("cte-grouped-function", 1), statement=ScriptStatement("SELECT", "a.sql", 1, 30))
     text = _WRITERS["mermaid"]([told("cte-grouped", 1), second, told("cte-grouped", 2)])
     assert re.findall(r"\(query\) (a[^\"]*)", text) == ["a.sql:1:1", "a.sql:1:30", "a.sql:2"]
 

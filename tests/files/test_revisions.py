@@ -13,7 +13,7 @@ from openlineage_pyspark.files.errors import FilesError
 from openlineage_pyspark.files.revisions import scripts_at, scripts_now
 from openlineage_pyspark.files.scripts import Script, StatementAnswer
 from openlineage_pyspark.files.session import Analyzed
-from openlineage_pyspark.files.statements import Statement
+from openlineage_pyspark.files.statements import ScriptStatement
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.listener.static import EncodedQuery
 
@@ -80,25 +80,25 @@ def test_a_file_that_is_not_there_is_named(repository: Path) -> None:
 
 REFUSED = Analyzed("", None, Refusal("X", "no", {"a": "b"}, 1, 0))
 ANSWERS = (
-    StatementAnswer(Statement("SELECT 1", "a.sql", 1, 1), Analyzed("Project", EncodedQuery("{}"))),
-    StatementAnswer(Statement("SELEC", "a.sql", 2, 1, in_script=True), REFUSED, is_ddl=True),
+    StatementAnswer(ScriptStatement("SELECT 1", "a.sql", 1, 1), Analyzed("Project", EncodedQuery("{}"))),
+    StatementAnswer(ScriptStatement("SELEC", "a.sql", 2, 1, in_script=True), REFUSED, is_ddl=True),
 )
 
 
 def test_answers_are_kept_whole(tmp_path: Path) -> None:
-    cache.write(tmp_path / "new", "key", ANSWERS)
-    assert cache.read(tmp_path / "new", "key") == ANSWERS
-    assert cache.read(tmp_path, "key") is None
+    cache.keep_answers(tmp_path / "new", "key", ANSWERS)
+    assert cache.read_answers(tmp_path / "new", "key") == ANSWERS
+    assert cache.read_answers(tmp_path, "key") is None
     (tmp_path / "broken.json").write_text('[{"kind": 1}]', "utf-8")
-    assert cache.read(tmp_path, "broken") is None
+    assert cache.read_answers(tmp_path, "broken") is None
 
 
 def test_old_answers_are_dropped(tmp_path: Path) -> None:
     for number in range(25):
-        cache.write(tmp_path, f"key{number}", ())
+        cache.keep_answers(tmp_path, f"key{number}", ())
         os.utime(tmp_path / f"key{number}.json", (number, number))
     assert len(list(tmp_path.iterdir())) == 20
-    assert cache.read(tmp_path, "key24") == ()
+    assert cache.read_answers(tmp_path, "key24") == ()
 
 
 @pytest.mark.spark

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from openlineage_pyspark.files.headers import plainly_created
 from openlineage_pyspark.files.session import before_default
-from openlineage_pyspark.files.statements import Statement, statements_of
+from openlineage_pyspark.files.statements import ScriptStatement, statements_of
 
 SCRIPT = """\
 BEGIN
@@ -71,7 +71,7 @@ def test_each_statement_knows_its_place() -> None:
     assert second.place(1, 0) == (3, 14)
     assert second.place(2, 3) == (4, 4)
     assert second.place(None, None) == (3, 14)
-    assert first == Statement("SELECT 1", "f.sql", 3, 3)
+    assert first == ScriptStatement("SELECT 1", "f.sql", 3, 3)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import lineage_of
 from openlineage_pyspark.graph.model import GraphWarning, schema
-from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
-from openlineage_pyspark.page.formats import FORMATS, text_of
+from openlineage_pyspark.page.formats import GRAPH_FORMATS, text_of_graph
 from support import recorded_plans
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ENDINGS = {"json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
 def asked(case: str) -> Lineage:
     """Return the lineage of a case, as Spark 4.3 analyzes it."""
     plan = decode_plan(recorded_plans.read("4.3", "graph")[case])
-    return lineage_of(lineage_of_plan(plan, session_of(plan, None), paths=True), plan)
+    return lineage_of(lineage_of_plan(plan, session_settings_of(plan, None), paths=True), plan)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -44,7 +44,7 @@ def test_the_worked_example_looks_so_in_each_format(
 def test_the_page_holds_the_same_graph() -> None:
     found = asked(CASES[0])
 
-    assert set(FORMATS) == {*ENDINGS, "html"}
+    assert set(GRAPH_FORMATS) == {*ENDINGS, "html"}
     assert found.to_text("json").strip() in found.to_text("html").replace("\\u003c", "<")
 
 
@@ -77,4 +77,4 @@ def test_kinds_expressions_and_confidence_of_the_worked_example() -> None:
 
 def test_there_is_no_other_format() -> None:
     with pytest.raises(ValueError, match="there is no format 'xml'; the formats are json, mermaid, dot, html, svg"):
-        text_of(asked(CASES[0]).graph(), "xml")
+        text_of_graph(asked(CASES[0]).graph(), "xml")

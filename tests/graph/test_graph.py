@@ -18,8 +18,8 @@ from openlineage_pyspark.graph.model import (
     OperatorNode,
     RunNode,
     column_id,
+    edge_kind_of,
     in_part,
-    kind_of,
     node_id,
     schema,
 )
@@ -197,7 +197,7 @@ def test_any_company_gives_a_graph_with_the_edges_of_its_events(tmp_path: Path, 
     ],
 )
 def test_each_pair_of_openlineages_words_has_a_plain_one(type_: str, subtype: str, kind: EdgeKind) -> None:
-    assert kind_of(type_, subtype) is kind
+    assert edge_kind_of(type_, subtype) is kind
 
 
 def test_names_with_the_sign_between_names_never_give_the_same_id() -> None:

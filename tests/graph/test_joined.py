@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jsonschema
 from openlineage_pyspark.graph.difference import difference
-from openlineage_pyspark.graph.joined import Part, joined
+from openlineage_pyspark.graph.joined import StatementGraph, join_statements
 from openlineage_pyspark.graph.model import (
     STATED,
     ColumnNode,
@@ -18,7 +18,7 @@ from openlineage_pyspark.graph.model import (
     schema,
     sure,
 )
-from openlineage_pyspark.graph.pictures import mermaid, picture_of
+from openlineage_pyspark.graph.pictures import mermaid, picture_of_graph
 
 JOBS = JobNode("", "a.sql:1"), JobNode("", "a.sql:5")
 SOURCE, QUERY = DatasetNode("n", "s", "s"), DatasetNode("", "(query)", "(query)")
@@ -32,7 +32,7 @@ def statement(expression: str, data_type: str = "") -> Graph:
 
 
 def test_each_statement_is_a_job_and_what_queries_give_is_told_apart() -> None:
-    graph = joined(map(Part, JOBS, (statement("f(a)"), statement("g(a)", "int"))))
+    graph = join_statements(map(StatementGraph, JOBS, (statement("f(a)"), statement("g(a)", "int"))))
 
     first, second = (DatasetNode("", f"(query) {job.name}", f"(query) {job.name}") for job in JOBS)
     assert [node for node in graph.nodes if isinstance(node, DatasetNode)] == [SOURCE, first, second]
@@ -50,8 +50,11 @@ def test_each_statement_is_a_job_and_what_queries_give_is_told_apart() -> None:
 def test_a_statement_reads_and_writes_tables_from_which_no_edge_leads() -> None:
     target = DatasetNode("n", "t", "t")
     counted = Graph((SOURCE, target, ColumnNode(target.id, "n")), ())
-    graph = joined(
-        [Part(JOBS[0], counted, (SOURCE.id,), (target.id,)), Part(JOBS[1], Graph((QUERY,), ()), (), (QUERY.id,))]
+    graph = join_statements(
+        [
+            StatementGraph(JOBS[0], counted, (SOURCE.id,), (target.id,)),
+            StatementGraph(JOBS[1], Graph((QUERY,), ()), (), (QUERY.id,)),
+        ]
     )
 
     assert [(edge.source, edge.target, edge.kind) for edge in graph.edges] == [
@@ -59,7 +62,7 @@ def test_a_statement_reads_and_writes_tables_from_which_no_edge_leads() -> None:
         (JOBS[0].id, target.id, EdgeKind.WRITE),
         (JOBS[1].id, DatasetNode("", f"(query) {JOBS[1].name}", "").id, EdgeKind.WRITE),
     ]
-    assert mermaid(picture_of(graph)).count("-->") == 3
+    assert mermaid(picture_of_graph(graph)).count("-->") == 3
 
 
 def test_the_difference_is_the_edges_that_came_went_or_changed() -> None:

@@ -7,8 +7,8 @@ import io
 
 import pytest
 from openlineage_pyspark.graph.plain import csv_of, plain
-from openlineage_pyspark.store.diff import Change, Diff, code_of, text_of
-from openlineage_pyspark.store.recovery.formats import FORMATS
+from openlineage_pyspark.store.diff import Change, Diff, code_of, text_of_diff
+from openlineage_pyspark.store.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.store.recovery.plan import Mode, RecoveryPlan, RecoveryStep
 
 
@@ -25,7 +25,7 @@ def test_a_spreadsheet_computes_nothing(text: str) -> None:
 
 def test_a_difference_shows_each_change_on_one_line() -> None:
     found = Diff((Change("column", "added", "t.x\nnothing changed\x1b[1A", "", "int"),), (("u\x1b[2K", 1),))
-    assert text_of(found).splitlines() == [
+    assert text_of_diff(found).splitlines() == [
         "+ column t.x nothing changed [1A: int",
         "downstream of it:",
         "  1  u [2K",
@@ -48,7 +48,7 @@ def test_a_plan_of_recovery_shows_its_commands_as_they_are() -> None:
     hidden = "rm -rf x\x1b[1A\x1b[2K"
     step = RecoveryStep("run", "run \x1b[8m it", language="shell", code=(hidden,))
     made = RecoveryPlan(next(iter(Mode)), "t\x1b[31m", "1", (), (step,))
-    assert "\x1b" not in FORMATS["text"](made)
-    assert "rm -rf x [1A [2K" in FORMATS["text"](made)
-    assert "\x1b" not in FORMATS["sql"](made)
-    assert [line for line in FORMATS["shell"](made).splitlines() if "\x1b" in line] == [hidden]
+    assert "\x1b" not in PLAN_FORMATS["text"](made)
+    assert "rm -rf x [1A [2K" in PLAN_FORMATS["text"](made)
+    assert "\x1b" not in PLAN_FORMATS["sql"](made)
+    assert [line for line in PLAN_FORMATS["shell"](made).splitlines() if "\x1b" in line] == [hidden]

@@ -173,7 +173,7 @@ def test_a_long_text_is_cut_at_its_end_or_at_its_beginning() -> None:
     assert shown("abcdef", 6) == "abcdef"
     assert shown("abcdefg", 6) == "abcde…"
     assert shown("abcdefg", 6, end=True) == "…cdefg"
-    # An East Asian sign takes the room of two.
+    # An East Asian character takes the room of two.
     assert shown("漢字漢字", 6) == "漢字…"
 
 
@@ -195,7 +195,7 @@ def test_nothing_is_said_to_be_nothing() -> None:
 
 
 def test_several_pictures_can_stand_in_one_page() -> None:
-    """No ids, and no style that reaches what lies around."""
+    """They have no ids, and no style that applies outside of them."""
     text = svg(small(job=True))
     style = re.search("<style>(.*?)</style>", text)
     assert style is not None

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
-from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.client import Probe, analyzed_plan
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
@@ -19,7 +19,7 @@ def understood(session):
 
     def understood(query):
         plan = decode_plan(probe.encode(analyzed_plan(session, query), session._jsparkSession))
-        return lineage_of_plan(plan, session_of(plan, None))
+        return lineage_of_plan(plan, session_settings_of(plan, None))
 
     return understood
 
@@ -137,7 +137,7 @@ def test_a_plan_that_is_cut_anywhere_tells_what_stands_before(session):
         nodes = [node if at < kept else None for at, node in enumerate(whole["nodes"])]
         cut = kept < len(nodes)
         plan = decode_plan({**whole, "nodes": nodes, "cut": cut})
-        found = lineage_of_plan(plan, session_of(plan, None))
+        found = lineage_of_plan(plan, session_settings_of(plan, None))
         assert [output.write.dataset.symlinks[0].name for output in found.outputs] == ["default.report"]
         assert [remark.task for remark in found.gaps if remark.task == "plan"] == ["plan"] * cut
     assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.emp", "default.former", "default.dept"]

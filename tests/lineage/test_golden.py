@@ -7,7 +7,7 @@ The cases stand in cases/*.yaml, one list a theme, over the tables of tables.yam
   setup: statements that come before, as views
   sql: one statement
   python: in its place, a snippet that leaves a DataFrame or a statement in `query`; it has `spark`, `F`, `Window`
-  columns: every output column in its order, each with all its edges, "table.column KIND" and "masked" behind it
+  columns: every output column in its order, each with all its edges, "table.column KIND" and "masked" after it
   rows: the edges that decide about all rows
   texts: the composed texts of columns, and of "(every row)"; those of the steps are not told
   reads: datasets that are read without an edge

@@ -10,7 +10,7 @@ from support.spark_jobs import Jobs
 # Spark's version -> the Iceberg that is tested with it.
 JARS = {
     "3.5": ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",),
-    "4.0": ("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0",),
+    "4.0": ("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.1",),
 }
 CATALOG = {
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",

@@ -5,41 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.lakes import LAKE_CONF, LAKE_JARS
 from support.spark_jobs import Jobs
-
-# Spark's version -> the table formats that are tested with it.
-JARS = {
-    "3.5": (
-        "io.delta:delta-spark_2.12:3.3.2",
-        "io.delta:delta-storage:3.3.2",
-        "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",
-    ),
-    "4.0": (
-        "io.delta:delta-spark_2.13:4.0.0",
-        "io.delta:delta-storage:4.0.0",
-        "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0",
-    ),
-}
-EXTENSIONS = (
-    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-    "io.delta.sql.DeltaSparkSessionExtension",
-)
-CATALOG = {
-    "spark.sql.extensions": ",".join(EXTENSIONS),
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
-    "spark.sql.catalog.ice.type": "hadoop",
-    # A table's log is read in fifty parts otherwise.
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.sql.shuffle.partitions": "1",
-}
 
 
 @pytest.fixture(scope="module")
 def job(packaged, tmp_path_factory):
     jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
     lake = str(tmp_path_factory.mktemp("lake"))
-    conf = {**CATALOG, "spark.sql.catalog.ice.warehouse": lake, "spark.jars": packaged(JARS)}
+    conf = {
+        **LAKE_CONF,
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.catalog.ice.warehouse": lake,
+        "spark.jars": packaged(LAKE_JARS),
+    }
     done = jobs.run("lake_streams.py", conf=conf)
     assert done.code == 0, done.stderr[-3000:]
     return done

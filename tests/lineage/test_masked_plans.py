@@ -13,7 +13,7 @@ from openlineage_pyspark.facets.model.run import Engine, Job, RunInput, RunOutpu
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
-from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from support import cases, recorded_plans
 
@@ -39,7 +39,7 @@ def with_canaries(plan: Plan) -> Plan:
 
 def shown(plan: Plan, *, mask: bool) -> str:
     """Return all that is shown of a plan as one text."""
-    found = lineage_of_plan(plan, session_of(plan, None), paths=True)
+    found = lineage_of_plan(plan, session_settings_of(plan, None), paths=True)
     outputs = [RunOutput(each.write.dataset, lineage=each.lineage) for each in found.outputs]
     if found.columns is not None:
         outputs.append(RunOutput(Dataset(Identifier("file", "/query")), lineage=found.columns))

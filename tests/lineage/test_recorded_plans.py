@@ -21,7 +21,7 @@ from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
 from openlineage_pyspark.facets.report import lineage_of
-from openlineage_pyspark.listener.analyses import session_of
+from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from support import cases, recorded_plans
 
@@ -55,7 +55,7 @@ def decoded(version: str, theme: str, id_: str) -> Plan:
 def lineage_in(version: str, theme: str, id_: str) -> PlanLineage:
     """Return what the recorded plan of a case says."""
     plan = decoded(version, theme, id_)
-    return lineage_of_plan(plan, session_of(plan, None))
+    return lineage_of_plan(plan, session_settings_of(plan, None))
 
 
 def replayed(version: str, case: cases.Case) -> PlanLineage:
@@ -106,7 +106,7 @@ def test_there_is_a_plan_of_every_case_that_the_version_knows_and_of_no_other(ve
 
 
 def test_every_case_has_an_id_of_its_own() -> None:
-    """So that a plan is of one case."""
+    """Otherwise a plan could belong to two cases."""
     ids = [case.id for case in CASES]
 
     assert len(ids) == len(set(ids))
@@ -118,7 +118,7 @@ def test_each_edge_names_the_operators_from_its_source_to_the_top_and_its_steps_
     wrong = []
     for case in (case for case in CASES if case.runs_on(version)):
         plan = decoded(version, case.theme, case.id)
-        found = lineage_of(lineage_of_plan(plan, session_of(plan, None), paths=True, composed=False), plan)
+        found = lineage_of(lineage_of_plan(plan, session_settings_of(plan, None), paths=True, composed=False), plan)
         for edge in found.edges:
             places = [int(operator.rpartition("#")[2]) for operator in edge.operators]
             # The column of a row that MERGE changes may keep its value: it comes from the target itself.
@@ -166,7 +166,7 @@ def test_no_text_depends_on_the_session(version: str) -> None:
     for case in (case for case in CASES if case.runs_on(version)):
         later = recorded_plans.shifted(read(version, case.theme)[case.id], 1000)
         plans = [decoded(version, case.theme, case.id), decode_plan(later)]
-        first, second = (lineage_of_plan(plan, session_of(plan, None), paths=True) for plan in plans)
+        first, second = (lineage_of_plan(plan, session_settings_of(plan, None), paths=True) for plan in plans)
         edges = [lineage_of(found).edges for found in (first, second)]
         assert edges[0] == edges[1], case.id
         composed = [edge.expression for edge in edges[0]]
@@ -238,7 +238,7 @@ def test_a_recorded_plan_has_the_lineage_of_its_case(version: str, case: cases.C
 
 @pytest.mark.slow
 def test_the_event_of_every_recorded_plan_is_valid(specification: Any) -> None:
-    """By the JSON Schemas of the specification."""
+    """The JSON Schemas of the specification say what is right."""
     for body, name in different_events().items():
         assert specification.violations([json.loads(body)]) == [], name
 
@@ -247,7 +247,7 @@ def test_the_event_of_every_recorded_plan_is_valid(specification: Any) -> None:
 def test_the_event_of_every_recorded_plan_keeps_the_rules(
     violations: Callable[[list[dict[str, Any]]], list[str]],
 ) -> None:
-    """By the rules that no schema can say."""
+    """These rules can't be expressed in a schema."""
     for body, name in different_events().items():
         event = json.loads(body)
         start = {**event, "eventType": "START", "inputs": [], "outputs": []}

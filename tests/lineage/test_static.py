@@ -131,7 +131,7 @@ def test_it_prints_as_a_table(session):
 
 
 def test_it_prints_whole_expressions(session):
-    """Its output may go into a file."""
+    """The output may go into a file."""
     query = "SELECT " + " + ".join(["salary"] * 20) + " AS much FROM emp"
     assert str(lineage(session, query)).count("salary") == 21
 

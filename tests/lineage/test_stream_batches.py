@@ -9,32 +9,9 @@ import pytest
 from openlineage_pyspark.store.events.ingest import lines_of, take
 from openlineage_pyspark.store.sqlite import Database
 from support import checkpoints
+from support.lakes import LAKE_CONF, LAKE_JARS
 from support.spark_jobs import Jobs
 
-# Spark's version -> the table formats that are tested with it; with others, the sources and the sinks are files.
-JARS = {
-    "3.5": (
-        "io.delta:delta-spark_2.12:3.3.2",
-        "io.delta:delta-storage:3.3.2",
-        "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",
-    ),
-    "4.0": (
-        "io.delta:delta-spark_2.13:4.0.0",
-        "io.delta:delta-storage:4.0.0",
-        "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0",
-    ),
-}
-EXTENSIONS = (
-    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-    "io.delta.sql.DeltaSparkSessionExtension",
-)
-LAKE = {
-    "spark.sql.extensions": ",".join(EXTENSIONS),
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
-    "spark.sql.catalog.ice.type": "hadoop",
-    "spark.databricks.delta.snapshotPartitions": "1",
-}
 SOURCE_ROWS = """
     SELECT l.batch_id, d.name, l.offset_from, l.offset_to, l.snapshot, l.row_count, l.run_id
     FROM source_snapshot_lineage l JOIN dataset d ON d.name_id = l.name_id WHERE l.batch_id >= 0 ORDER BY 1, 2"""
@@ -48,7 +25,7 @@ BATCHES = range(10)
 def lake(real_spark):
     import pyspark
 
-    return pyspark.__version__[:3] in JARS
+    return pyspark.__version__[:3] in LAKE_JARS
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +34,7 @@ def job(lake, packaged, tmp_path_factory):
     conf = {"spark.openlineage.streaming.intervalInSeconds": "1", "spark.sql.shuffle.partitions": "1"}
     if lake:
         warehouse = str(tmp_path_factory.mktemp("lake"))
-        conf |= {**LAKE, "spark.sql.catalog.ice.warehouse": warehouse, "spark.jars": packaged(JARS)}
+        conf |= {**LAKE_CONF, "spark.sql.catalog.ice.warehouse": warehouse, "spark.jars": packaged(LAKE_JARS)}
     done = jobs.run("stream_batches.py", "lake" if lake else "files", conf=conf)
     assert done.code == 0, done.stderr[-3000:]
     return done

@@ -6,39 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
+from support.lakes import LAKE_CONF, LAKE_JARS
 from support.spark_jobs import Jobs
 
-# Spark's version -> the table formats that are tested with it.
 JARS = {
-    "3.5": (
-        "io.delta:delta-spark_2.12:3.3.2",
-        "io.delta:delta-storage:3.3.2",
-        "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",
-    ),
-    "4.0": (
-        "io.delta:delta-spark_2.13:4.0.0",
-        "io.delta:delta-storage:4.0.0",
-        "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0",
-    ),
+    **LAKE_JARS,
     "4.1": (
         "io.delta:delta-spark_4.1_2.13:4.1.0",
         "io.delta:delta-storage:4.1.0",
         "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",
     ),
 }
-EXTENSIONS = (
-    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-    "io.delta.sql.DeltaSparkSessionExtension",
-)
-CONF = {
-    "spark.sql.extensions": ",".join(EXTENSIONS),
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
-    "spark.sql.catalog.ice.type": "hadoop",
-    # A table's log is read in fifty parts otherwise.
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.sql.shuffle.partitions": "1",
-}
+CONF = {**LAKE_CONF, "spark.sql.shuffle.partitions": "1"}
 
 
 @pytest.fixture(scope="module")

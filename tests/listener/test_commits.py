@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from openlineage_pyspark.facets.model.dataset import Identifier, Statistics, Versions
+from openlineage_pyspark.facets.model.dataset import Identifier, Statistics, TableVersions
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics, TaskMetrics
-from openlineage_pyspark.listener.runs.commits import Commits, Writer, versions_of
+from openlineage_pyspark.listener.runs.commits import Commits, ConcurrentExecution, versions_of
 
 TABLE, OTHER = Identifier("file", "/lake/t"), Identifier("file", "/lake/u")
 
@@ -24,18 +24,22 @@ def wrote(rows: int | None, size: int = 0, writes: int = 1) -> ExecutionMetrics:
     return ExecutionMetrics((), (Statistics(rows),) * writes, TaskMetrics(0, rows or 0, size))
 
 
-def own(commits: list[Commit], metrics: ExecutionMetrics, *others: Writer, told: Commits | None = None) -> list[str]:
+def own(
+    commits: list[Commit], metrics: ExecutionMetrics, *others: ConcurrentExecution, told: Commits | None = None
+) -> list[str]:
     found = (told or Commits()).own(TABLE, commits, metrics, at(1), others, root=5)
     return [each.version for each in found]
 
 
-HERE, ELSEWHERE, UNKNOWN = (Writer(9, outputs) for outputs in (frozenset({TABLE}), frozenset({OTHER}), None))
+HERE, ELSEWHERE, UNKNOWN = (
+    ConcurrentExecution(9, outputs) for outputs in (frozenset({TABLE}), frozenset({OTHER}), None)
+)
 
 
 def test_all_are_its_own_if_nothing_else_writes_to_the_table() -> None:
     commits = [commit("1", rows=3), commit("2")]
 
-    inside = Writer(5, frozenset({TABLE}))
+    inside = ConcurrentExecution(5, frozenset({TABLE}))
 
     assert own(commits, wrote(3)) == own(commits, wrote(3), ELSEWHERE, inside) == ["1", "2"]
 
@@ -54,7 +58,7 @@ def test_all_are_its_own_if_nothing_else_writes_to_the_table() -> None:
     ],
 )
 def test_what_another_may_have_committed_is_told_by_rows_and_then_by_bytes_or_not_at_all(
-    other: Writer, metrics: ExecutionMetrics, expected: list[str]
+    other: ConcurrentExecution, metrics: ExecutionMetrics, expected: list[str]
 ) -> None:
     commits = [commit("1", 3, 100), commit("2", 4, 90), commit("3", 4, 70), commit("4", None), commit("5", 0)]
 
@@ -77,7 +81,7 @@ def test_a_commit_is_told_once() -> None:
 def test_an_execution_that_has_ended_contests_what_was_committed_while_it_ran() -> None:
     told = Commits()
     commits = [commit("1"), commit("2")]
-    told.end(Writer(9, frozenset({TABLE}), at(3)), oldest=at(2))
+    told.end(ConcurrentExecution(9, frozenset({TABLE}), at(3)), oldest=at(2))
 
     assert own(commits, wrote(3), told=told) == []
     # It had ended when this one began.
@@ -86,10 +90,10 @@ def test_an_execution_that_has_ended_contests_what_was_committed_while_it_ran() 
 
 def test_what_ran_inside_of_an_execution_does_not_contest_its_commits_nor_what_nothing_ran_beside() -> None:
     told = Commits()
-    told.end(Writer(5, frozenset({TABLE}), at(3)), oldest=at(1))
+    told.end(ConcurrentExecution(5, frozenset({TABLE}), at(3)), oldest=at(1))
     assert own([commit("1")], wrote(3), told=told) == ["1"]
 
-    told.end(Writer(9, frozenset({TABLE}), at(9)), oldest=None)
+    told.end(ConcurrentExecution(9, frozenset({TABLE}), at(9)), oldest=None)
     assert own([commit("2")], wrote(3), told=told) == ["2"]
 
 
@@ -98,4 +102,4 @@ def test_the_versions_of_commits_are_in_order_with_the_one_before_the_first() ->
     last = Commit("iceberg", "/lake/t", "2", parent="1", operation="overwrite", branch="audit")
 
     assert versions_of([]) is None
-    assert versions_of([first, last]) == Versions("iceberg", ("1", "2"), "audit", "0", "overwrite")
+    assert versions_of([first, last]) == TableVersions("iceberg", ("1", "2"), "audit", "0", "overwrite")

@@ -12,7 +12,7 @@ TWO = "// Why.\npackage a.b;\n\nimport java.util.List;\n\nfinal class B {}\n"
 
 
 def test_sources_are_joined_below_one_package_and_each_import_once() -> None:
-    assert java_sources.joined([ONE, TWO]) == (
+    assert java_sources.joined_sources([ONE, TWO]) == (
         "package a.b;\n"
         "import java.util.List;\nimport x.One;\n"
         "\n\n/** Uses `import y;`. */\npublic final class A {}\n"
@@ -29,7 +29,7 @@ def test_sources_are_joined_below_one_package_and_each_import_once() -> None:
 )
 def test_sources_that_do_not_fit_are_refused(other: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        java_sources.joined([ONE, other])
+        java_sources.joined_sources([ONE, other])
 
 
 def test_the_unit_holds_every_class_of_every_source_and_one_public_class() -> None:
@@ -47,14 +47,14 @@ def test_the_unit_holds_every_class_of_every_source_and_one_public_class() -> No
 def test_a_change_of_any_source_gives_classes_of_another_key(name: str) -> None:
     texts = java_sources.sources()
     changed = {**texts, name: texts[name] + "// another\n"}
-    units = [java_sources.joined(sources.values()) for sources in (texts, changed)]
+    units = [java_sources.joined_sources(sources.values()) for sources in (texts, changed)]
 
     assert len({class_cache.cache_key(unit, "OpenJDK", "17", "") for unit in units}) == 2
 
 
 @pytest.mark.parametrize("name", sorted(java_sources.sources()))
 def test_a_source_is_plain_java_in_short_lines(name: str) -> None:
-    """An old Janino compiles it: without generics, lambdas or `var`."""
+    """An old Janino compiles the sources, so they have no generics, lambdas or `var`."""
     lines = java_sources.sources()[name].splitlines()
 
     assert [line for line in lines if len(line) > 120] == []

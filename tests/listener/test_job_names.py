@@ -31,7 +31,7 @@ def test_what_is_too_long_ends_in_a_hash_and_leaves_room_below_it(length: int, l
 
 
 def test_the_name_of_a_parent_is_never_cut() -> None:
-    """Half of it would be another job's."""
+    """Half a name could be that of another job."""
     application = application_name("a" * 300, "p" * 300)
     assert application.startswith("p" * 300 + ".")
     assert len(application) == 300 + 1 + 149

@@ -189,7 +189,7 @@ def run(jobs: Any, tmp_path_factory: pytest.TempPathFactory, server: Server, kin
 
 @pytest.fixture(scope="module")
 def by_default(jobs: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
-    """The job whose receiver refuses some events."""
+    """Give the job whose receiver refuses some events."""
     with receiver(is_away=False) as server:
         login = {
             "spark.openlineage.transport.auth.type": "oauth2",
@@ -201,7 +201,7 @@ def by_default(jobs: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(scope="module")
 def masked(jobs: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
-    """The job that masks literals, and whose receiver is away."""
+    """Give the job that masks literals, and whose receiver is away."""
     with receiver(is_away=True) as server:
         login = {
             "spark.openlineage.transport.auth.type": "api_key",
@@ -238,7 +238,7 @@ def test_each_step_of_the_job_went_as_it_was_to_go(ran: Ran) -> None:
 
 
 def test_each_statement_that_is_a_run_has_its_event(ran: Ran) -> None:
-    """Else nothing would be found because nothing was sent."""
+    """Otherwise nothing would be found because nothing was sent."""
     terminal = [event for event in ran.events if event["eventType"] in ("COMPLETE", "FAIL")]
     named = [f"{output['namespace']} {output['name']}" for event in terminal for output in event["outputs"]]
     missing = []

@@ -24,7 +24,7 @@ def plain(jobs: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def stopped(jobs: Any) -> Any:
-    """A job of `python app.py` with the configuration in its builder, which forks and stops its session."""
+    """Give a job of `python app.py` with the configuration in its builder, which forks and stops its session."""
     return jobs.run("ending.py", "stop", submit=False, lineage=False)
 
 
@@ -68,7 +68,7 @@ def test_a_query_names_the_application_as_parent_and_root(plain: Any) -> None:
 
 
 def test_run_ids_follow_from_what_spark_says_of_the_application(plain: Any) -> None:
-    """So a replay gives the same ones."""
+    """A replay then gives the same ids."""
     start = plain.events()[0]
     when = dt.datetime.fromisoformat(start["eventTime"].replace("Z", "+00:00"))
     application = start["run"]["facets"]["spark_applicationDetails"]["applicationId"]
@@ -106,7 +106,7 @@ def test_a_script_of_its_own_builder_is_heard_and_ends_with_its_stop(stopped: An
 
 
 def test_a_forked_child_that_ends_repeats_no_event(stopped: Any) -> None:
-    """It inherits what is to be done at the interpreter's exit."""
+    """The forked process inherits the functions of `atexit`."""
     runs = [(event["run"]["runId"], event["eventType"]) for event in stopped.events()]
 
     assert len(runs) == len(set(runs)) == 6

@@ -10,7 +10,7 @@ from openlineage_pyspark.listener.probe.records import (
     ExecutionStarted,
     QueryExecution,
 )
-from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, NestedRecordBuffer, Step
+from openlineage_pyspark.listener.runs.nesting import ExecutionAnalyzed, NestedRecordBuffer, RecordStep
 
 NOW = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
 FAULT = QueryExecution(fault="x.Error: no")
@@ -20,7 +20,7 @@ def start(id_: int, root: int | None = None, query: QueryExecution | None = None
     return ExecutionStarted(id_, id_ if root is None else root, NOW, query or QueryExecution())
 
 
-def shown(steps: list[Step]) -> list[str]:
+def shown(steps: list[RecordStep]) -> list[str]:
     """Give the kind of each step with the id of its execution."""
     kinds = {ExecutionStarted: "start", ExecutionAnalyzed: "plan", ExecutionEnded: "end", ApplicationEnded: "app"}
     return [f"{kinds[type(step)]} {getattr(step, 'id', '')}".strip() for step in steps]

@@ -12,7 +12,7 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.run import Engine, Failure, Job, Parent, RunReference
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import ExecutionMetrics, ScanMetrics, TaskMetrics
-from openlineage_pyspark.listener.runs.figures import Counted, inputs_of, outputs_of
+from openlineage_pyspark.listener.runs.figures import RunStatistics, inputs_of, outputs_of
 from openlineage_pyspark.listener.runs.open_run import OpenRun, end_type
 
 ORDERS = Dataset(Identifier("file", "/orders"))
@@ -30,7 +30,7 @@ def scan(attributes: tuple[int, ...], rows: int | None, size: int | None = None)
 
 def read(part: PlanLineage, *metrics: ExecutionMetrics) -> list[tuple[str, Statistics | None]]:
     """Give what was read of each input, once all metrics are counted."""
-    counted = Counted()
+    counted = RunStatistics()
     for each in metrics:
         counted.add(each, [part])
     return [(found.dataset.identifier.name, found.statistics) for found in inputs_of([part], counted)]
@@ -42,7 +42,7 @@ def test_a_scan_counts_for_the_dataset_that_owns_its_columns_and_scans_add_up() 
 
 
 def test_a_scan_without_columns_counts_for_the_only_input() -> None:
-    """As `SELECT count(*)` makes one."""
+    """`SELECT count(*)` makes such a scan."""
     metrics = ExecutionMetrics(scans=(scan((), 4),))
     assert read(COPY, metrics) == [("/orders", Statistics(4))]
     assert read(JOIN, metrics) == [("/orders", None), ("/rates", None)]
@@ -62,7 +62,7 @@ def test_the_parts_of_a_dataset_that_several_plans_read_and_write_add_up() -> No
     parts = [PlanLineage(inputs=(day,), outputs=(WrittenDataset(Write(day), None),)) for day in days]
 
     def locations(parts: list[PlanLineage]) -> list[tuple[str, ...]]:
-        inputs, outputs = inputs_of(parts, Counted()), outputs_of(parts, Counted(), completed=True)
+        inputs, outputs = inputs_of(parts, RunStatistics()), outputs_of(parts, RunStatistics(), completed=True)
         return [dataset.locations for dataset in (*(i.dataset for i in inputs), *(o.dataset for o in outputs))]
 
     assert locations(parts) == [("/orders/2026-01-01", "/orders/2026-01-02")] * 2
@@ -97,7 +97,7 @@ def test_rows_that_tasks_read_count_for_the_only_input() -> None:
 
 def written(*metrics: ExecutionMetrics, lineage: ColumnLineage | None = NO_COLUMNS) -> Statistics | None:
     """Give what was written to the only output."""
-    part, counted = PlanLineage(outputs=(WrittenDataset(Write(TOTALS, label="totals"), lineage),)), Counted()
+    part, counted = PlanLineage(outputs=(WrittenDataset(Write(TOTALS, label="totals"), lineage),)), RunStatistics()
     for each in metrics:
         counted.add(each, [part])
     (output,) = outputs_of([part], counted, completed=True)
@@ -122,7 +122,7 @@ def test_a_write_that_spark_may_skip_and_that_wrote_nothing_has_no_lineage() -> 
     part = PlanLineage(
         outputs=(WrittenDataset(Write(TOTALS, lifecycle="CREATE", label="totals", may_skip=True), NO_COLUMNS),)
     )
-    counted = Counted()
+    counted = RunStatistics()
     (skipped,) = outputs_of([part], counted, completed=True)
     (begun,) = outputs_of([part], counted, completed=False)
     counted.add(ExecutionMetrics(writes=(Statistics(0, 0, 1),)), [part])

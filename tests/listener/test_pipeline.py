@@ -216,7 +216,7 @@ def test_what_the_probe_says_of_itself_is_counted() -> None:
     ("row_values", "shown"), [(False, "no load: [X_Y] of ***"), (True, f"no load: [X_Y] of {CANARY}")]
 )
 def test_what_the_script_repeats_of_a_failed_query_shows_no_value(*, row_values: bool, shown: str) -> None:
-    """Though the query itself, which only reads, has no event."""
+    """The query itself, which only reads, has no event."""
     found = way(options=EventOptions(redaction=Redaction(row_values=row_values)))
     message = f"[X_Y] of {CANARY}"
     raised = {

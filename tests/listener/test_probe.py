@@ -226,7 +226,7 @@ def test_the_values_of_options_never_leave_the_jvm(spark, encode, tmp_path):
 
 
 def test_a_union_of_five_thousand_branches_is_encoded_and_traced(spark, encode, catalyst):
-    """As five thousand calls of DataFrame.union leave it: one operator."""
+    """Five thousand calls of DataFrame.union leave one such operator."""
     one, two = (catalyst.analyzed(spark.table("emp").select(name)) for name in ("id", "salary"))
     decoded = decode_plan(encode(catalyst.union_of([one] + [catalyst.project(two) for _ in range(4_999)])))
     assert len(decoded.top.sequence("children")) == 5_000
@@ -237,7 +237,7 @@ def test_a_union_of_five_thousand_branches_is_encoded_and_traced(spark, encode, 
 
 
 def test_five_hundred_nested_unions_are_encoded_and_traced(spark, encode, catalyst):
-    """As a statement with five hundred UNION ALL leaves them."""
+    """A statement with five hundred UNION ALL leaves such a plan."""
     plan = catalyst.analyzed(spark.table("emp").select("id"))
     other = catalyst.analyzed(spark.table("emp").select("salary"))
     for _ in range(500):
@@ -251,7 +251,7 @@ def test_five_hundred_nested_unions_are_encoded_and_traced(spark, encode, cataly
 
 
 def test_five_thousand_projections_are_encoded_and_traced(spark, encode, catalyst):
-    """As many as five thousand calls of withColumn make."""
+    """Five thousand calls of withColumn make such a plan."""
     plan = catalyst.analyzed(spark.table("emp").select("id", "salary"))
     for _ in range(5_000):
         plan = catalyst.project(plan)
@@ -368,7 +368,7 @@ def test_a_hundred_megabytes_of_local_rows_are_left_where_they_are(encode):
 
 
 def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path, monkeypatch):
-    """And compiled anew where the kept ones are no classes."""
+    """They are compiled again if the kept files are no classes."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     jvm = spark._jvm
     source = java_sources.compilation_unit()

@@ -197,7 +197,7 @@ def test_the_records_of_a_live_spark_have_the_keys_of_their_kind_and_always_thos
 
 @pytest.mark.parametrize("text", [text for text, expected in STATEMENTS.items() if expected])
 def test_the_sessions_parser_says_what_a_statement_is(records: list[dict[str, Any]], text: str) -> None:
-    """Words in its comments, its texts and its names count for nothing."""
+    """Words in comments, in strings and in names do not count."""
     executions = [record for record in records if text in (record.get("sql"), record.get("querySql"))]
     known = {tuple(record["statement"].values()) for record in executions if "statement" in record}
 

@@ -86,7 +86,7 @@ class Reflection:
         return None
 
     def _field(self, type_, name):
-        """Give the type of a field, whose name Scala may put behind that of its class."""
+        """Give the type of a field, whose name Scala may put after that of its class."""
         fields = type_.getDeclaredFields()
         return next((f.getType() for f in fields if f.getName() == name or f.getName().endswith(f"$${name}")), None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
-from openlineage_pyspark.facets.model.dataset import Versions
+from openlineage_pyspark.facets.model.dataset import TableVersions
 from support.assembled import Assembled
 
 SAVE = "org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand"
@@ -40,7 +40,7 @@ def scan(version: str) -> dict[str, Any]:
     return {"metrics": [{"w": False, "ids": [1], "version": version, "m": {"numOutputRows": 2}}]}
 
 
-def told(*records: dict[str, Any]) -> list[tuple[str, list[Versions | None], list[Versions | None]]]:
+def told(*records: dict[str, Any]) -> list[tuple[str, list[TableVersions | None], list[TableVersions | None]]]:
     """Give the type of each state with the versions of its inputs and of its outputs."""
     runs = Assembled()
     states = [state for record in records for state in runs.feed(record)]
@@ -49,11 +49,11 @@ def told(*records: dict[str, Any]) -> list[tuple[str, list[Versions | None], lis
     ]
 
 
-READ = Versions("iceberg", ("5",))
+READ = TableVersions("iceberg", ("5",))
 
 
 def test_an_output_has_what_the_run_has_committed_when_it_has_completed() -> None:
-    written = Versions("delta", ("1", "2"), parent="0")
+    written = TableVersions("delta", ("1", "2"), parent="0")
 
     assert told(start(), end("1", "2")) == [("START", [READ], [None]), ("COMPLETE", [READ], [written])]
 
@@ -74,7 +74,7 @@ def test_a_commit_that_may_be_that_of_a_run_beside_is_not_told() -> None:
     assert [written for type_, _, written in states if type_ == "COMPLETE"] == [[None], [None]]
     elsewhere = told(start(), start(4, path="/lake/other"), end("1"), end(id_=4))
     assert [written for type_, _, written in elsewhere if type_ == "COMPLETE"] == [
-        [Versions("delta", ("1",), parent="0")],
+        [TableVersions("delta", ("1",), parent="0")],
         [None],
     ]
 

@@ -73,7 +73,7 @@ def test_every_event_is_taken(opened: Opened) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_table_or_view_has_the_whole_graph_under_its_name(opened: Opened, name: str) -> None:
-    """Who uses a view, and which tables are behind it."""
+    """The graph shows who uses a view, and which tables it reads."""
     assert opened.short(opened.marquez.lineage(opened.node(name))) == GRAPH
 
 

@@ -11,7 +11,7 @@ import networkx
 import pytest
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
-from openlineage_pyspark.store.questions.pictures import FORMATS
+from openlineage_pyspark.store.questions.pictures import ANSWER_FORMATS
 from openlineage_pyspark.store.questions.reached import Answer
 from openlineage_pyspark.store.times import microseconds, time_of
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink
@@ -285,11 +285,11 @@ def hostile() -> str:
     return 'a"]; <script>alert(1)</script> \n`#&\\'
 
 
-@pytest.mark.parametrize("format_", sorted(FORMATS))
+@pytest.mark.parametrize("format_", sorted(ANSWER_FORMATS))
 def test_each_format_shows_each_edge_and_takes_hostile_names(filled: Callable[..., Store], format_: str) -> None:
     made = dataset(hostile(), columnLineage=lineage(x=[("s", "a", "IDENTITY")]))
     store = filled(run_event("load", "COMPLETE", 1, run="r1", inputs=(dataset("s"),), outputs=(made,)))
-    assert FORMATS[format_](store.downstream("s.a")) == EXPECTED[format_]
+    assert ANSWER_FORMATS[format_](store.downstream("s.a")) == EXPECTED[format_]
 
 
 EXPECTED = {

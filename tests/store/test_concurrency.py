@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.store.answers import Store
-from support.lineage_events import company, taken, text_of
+from support.lineage_events import company, taken, text_of_events
 
 _DRIVER = """
 import json, sys
@@ -47,8 +47,8 @@ def test_two_writers_and_five_readers_use_one_file_without_an_error(tmp_path: Pa
     store, done = str(tmp_path / "s.db"), tmp_path / "done"
     events = [event for seed in range(5) for event in company(seed)]
     taken(tmp_path / "s.db", events[:10])
-    (tmp_path / "sent.ndjson").write_text(text_of(events[:200]))
-    (tmp_path / "given.ndjson").write_text(text_of(events[200:]))
+    (tmp_path / "sent.ndjson").write_text(text_of_events(events[:200]))
+    (tmp_path / "given.ndjson").write_text(text_of_events(events[200:]))
 
     def started(script: str, *arguments: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-I", "-c", script, store, *arguments]

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.diff import Change, diff_of_files, markdown_of, text_of
+from openlineage_pyspark.store.diff import Change, diff_of_files, markdown_of_diff, text_of_diff
 from openlineage_pyspark.store.errors import StoreError
-from support.lineage_events import at, company, dataset, lineage, run_event
-from support.lineage_events import text_of as text_of_events
+from support.lineage_events import at, company, dataset, lineage, run_event, text_of_events
 
 Fill = Callable[..., Store]
 
@@ -61,7 +60,7 @@ def test_a_type_that_changed_is_shown_with_both(filled: Fill) -> None:
 
     diff = filled(made(1, "int"), made(2, "bigint")).diff(at(1), at(2))
     assert diff.changes == (Change("column", "changed", "s.x", "int", "bigint"),)
-    assert text_of(diff) == "~ column s.x: int => bigint\n"
+    assert text_of_diff(diff) == "~ column s.x: int => bigint\n"
 
 
 def test_two_runs_of_a_job_are_compared(filled: Fill) -> None:
@@ -80,7 +79,7 @@ def test_files_are_compared_without_a_store(tmp_path: Path) -> None:
     assert diff_of_files(old, old).changes == ()
     diff = diff_of_files(old, new)
     assert (
-        markdown_of(diff)
+        markdown_of_diff(diff)
         == """\
 | | what | name | before | after |
 |---|---|---|---|---|
@@ -91,7 +90,7 @@ def test_files_are_compared_without_a_store(tmp_path: Path) -> None:
 - `t.y`
 """
     )
-    assert markdown_of(diff_of_files(new, new)) == "No lineage changed.\n"
+    assert markdown_of_diff(diff_of_files(new, new)) == "No lineage changed.\n"
     (tmp_path / "none.ndjson").write_text("{}\n")
     with pytest.raises(StoreError, match=r"none.ndjson:1: `eventTime` is missing"):
         diff_of_files(old, tmp_path / "none.ndjson")

@@ -8,7 +8,7 @@ import random
 from typing import Any
 
 import pytest
-from openlineage_pyspark.store.events.parts import Part, PartParser, RepeatedDataset
+from openlineage_pyspark.store.events.parts import EventPart, PartParser, RepeatedDataset
 from openlineage_pyspark.store.events.rows import read_event
 from support.lineage_events import company
 
@@ -68,7 +68,7 @@ def test_what_stands_there_again_is_the_same_object() -> None:
         assert _plain(found) == event
         parsed.append(found["outputs"][0])
     # A dataset that changed is looked at facet by facet.
-    assert isinstance(parsed[1].parsed["facets"]["schema"], Part)
+    assert isinstance(parsed[1].parsed["facets"]["schema"], EventPart)
     assert parsed[2].parsed["facets"]["schema"] is parsed[1].parsed["facets"]["schema"]
     assert parsed[3] is parsed[2]
 

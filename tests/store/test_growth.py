@@ -12,7 +12,7 @@ from openlineage_pyspark.store.events.ingest import EventLine, take
 from openlineage_pyspark.store.questions.names import find
 from openlineage_pyspark.store.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.store.sqlite import Database
-from support.lineage_events import dataset, lineage, run_event, taken, text_of
+from support.lineage_events import dataset, lineage, run_event, taken, text_of_events
 
 _GRAIN = 10
 
@@ -104,7 +104,7 @@ def test_an_answer_grows_linearly_with_what_it_reaches(tmp_path: Path) -> None:
 
 
 def test_events_cost_the_same_in_a_large_store(tmp_path: Path) -> None:
-    lines = [EventLine("test", line) for line in text_of(chain("new", 20)).splitlines()]
+    lines = [EventLine("test", line) for line in text_of_events(chain("new", 20)).splitlines()]
     costs = []
     for others in (20, 400):
         path = tmp_path / f"{others}.db"
@@ -116,7 +116,7 @@ def test_events_cost_the_same_in_a_large_store(tmp_path: Path) -> None:
 
 def test_what_many_runs_say_alike_is_written_once_for_each_part(tmp_path: Path) -> None:
     def cost(runs: int) -> int:
-        lines = [EventLine("test", line) for line in text_of(chain("t", 5, runs)).splitlines()]
+        lines = [EventLine("test", line) for line in text_of_events(chain("t", 5, runs)).splitlines()]
         with Database(tmp_path / f"{runs}.db") as database:
             before = database._connection.total_changes
             take(database, lines)

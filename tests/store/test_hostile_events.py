@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.facets.lineage_graph import graph_of
+from openlineage_pyspark.facets.lineage_graph import graph_of_plan
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.graph.model import ColumnNode, Graph, RunNode
 from openlineage_pyspark.graph.svg import svg
-from openlineage_pyspark.page.formats import FORMATS
+from openlineage_pyspark.page.formats import GRAPH_FORMATS
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.events.ingest import rows_of_events
 from openlineage_pyspark.store.events.rows import Rows
@@ -67,8 +67,8 @@ def test_steps_of_another_shape_are_left_out(tmp_path: Path, key: str, hostile: 
     steps["columns"]["x"][0][key] = hostile  # type: ignore[index]
     found = graph(tmp_path, told(steps))
     assert [each.steps for each in found.edges if each.steps] == []
-    for name in sorted(FORMATS.keys() - {"html"}):
-        assert FORMATS[name](found)
+    for name in sorted(GRAPH_FORMATS.keys() - {"html"}):
+        assert GRAPH_FORMATS[name](found)
 
 
 def test_a_small_facet_makes_no_endless_way(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_column_without_a_name_is_no_column_and_not_all_rows(tmp_path: Path) -
 def test_a_column_of_spark_without_a_name_is_drawn_as_its_table() -> None:
     table = Dataset(Identifier("file", "/t"), fields=(Field("", "int"), Field("x", "int")))
     columns = ColumnLineage((OutputColumn("", ()), OutputColumn("x", ())))
-    found = graph_of((), ((table, columns),), (), (), lambda each: each.name)
+    found = graph_of_plan((), ((table, columns),), (), (), lambda each: each.name)
     assert [node.name for node in found.nodes if isinstance(node, ColumnNode)] == ["x"]
     assert svg(found).startswith("<svg")
 

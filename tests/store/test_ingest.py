@@ -23,7 +23,7 @@ from openlineage_pyspark.store.events.rows import identity
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.times import microseconds
-from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken, text_of
+from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken, text_of_events
 
 
 def contents(path: Path) -> dict[str, list[tuple[Any, ...]]]:
@@ -58,7 +58,12 @@ def test_what_is_no_event_is_set_aside_with_its_reason_and_stops_nothing(tmp_pat
     no_name["inputs"] = [{"namespace": "lake"}]
     no_run["run"] = {}
     wrong_type = run_event("a", "BEGIN", 1)
-    lines = ["{", "[1]", "", *text_of([no_time, no_name, no_run, wrong_type, run_event("a", "START", 1)]).splitlines()]
+    lines = [
+        "{",
+        "[1]",
+        "",
+        *text_of_events([no_time, no_name, no_run, wrong_type, run_event("a", "START", 1)]).splitlines(),
+    ]
     lines.append("[" * 100_000)
     with Database(tmp_path / "s.db") as database:
         found = take(database, [EventLine(f"file:{number}", line) for number, line in enumerate(lines, 1)])
@@ -173,8 +178,8 @@ def test_two_names_that_call_each_other_the_other_name_are_one_dataset(tmp_path:
 def test_files_folders_and_compressed_files_are_read(tmp_path: Path) -> None:
     folder = tmp_path / "events"
     (folder / "below").mkdir(parents=True)
-    (folder / "a.ndjson").write_text(text_of([run_event("a", "START", 1)]))
-    (folder / "below" / "b.ndjson.gz").write_bytes(gzip.compress(text_of([run_event("b", "START", 1)]).encode()))
+    (folder / "a.ndjson").write_text(text_of_events([run_event("a", "START", 1)]))
+    (folder / "below" / "b.ndjson.gz").write_bytes(gzip.compress(text_of_events([run_event("b", "START", 1)]).encode()))
     (folder / "readme.txt").write_text("not events")
     assert [path.name for path in files_of(folder)] == ["a.ndjson", "b.ndjson.gz"]
     lines = [line.source.rpartition("/")[2] for path in files_of(folder) for line in lines_of(path)]
@@ -201,7 +206,7 @@ def test_many_parts_are_added_while_the_log_is_copied_into_the_file(
     taken(tmp_path / "straight.db", events)
     monkeypatch.setattr(ingest, "_BATCH_EVENTS", 4)
     monkeypatch.setattr(sqlite, "_MOST_LOG_PAGES", 100)
-    lines = [EventLine("test", line) for line in text_of(events).splitlines()]
+    lines = [EventLine("test", line) for line in text_of_events(events).splitlines()]
     with Database(tmp_path / "s.db") as database:
         with database.many():
             take(database, lines)
@@ -238,7 +243,7 @@ for _ in range(3):
 
 def test_two_processes_write_one_store_at_once(tmp_path: Path) -> None:
     for number in range(2):
-        (tmp_path / f"{number}.ndjson").write_text(text_of(company(number, jobs=100)))
+        (tmp_path / f"{number}.ndjson").write_text(text_of_events(company(number, jobs=100)))
     started = [
         subprocess.Popen(
             [sys.executable, "-I", "-c", _WRITER, str(tmp_path / "s.db"), str(tmp_path / f"{number}.ndjson")]
@@ -271,7 +276,7 @@ sys.exit(main(["ingest", *sys.argv[1:]]))
 @pytest.mark.slow
 def test_an_ingest_that_is_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) -> None:
     events = [event for seed in range(40) for event in company(seed)]
-    (tmp_path / "events.ndjson").write_text(text_of(events))
+    (tmp_path / "events.ndjson").write_text(text_of_events(events))
     command = [sys.executable, "-I", "-c", _INGEST, str(tmp_path / "events.ndjson"), "--store", str(tmp_path / "s.db")]
     chance = random.Random(1)  # noqa: S311 (a test's choice)
     ends = set()

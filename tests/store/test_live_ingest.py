@@ -22,11 +22,12 @@ from openlineage_pyspark.store.events.ingest import EventLine, take
 from openlineage_pyspark.store.spark.tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
 from support import kafka, s3
-from support.lineage_events import company, text_of
+from support.lakes import LAKE_CONF, LAKE_JARS
+from support.lineage_events import company, text_of_events
 from support.maven import fetched, fetched_with_all
 from support.ports import free_ports
 from support.spark_jobs import QUICK, SPARK_VERSION, clean_environment
-from support.spark_stores import HAS_LAKES, LAKE_CONF, LAKE_JARS, differing
+from support.spark_stores import HAS_LAKES, differing
 
 pytestmark = [
     pytest.mark.own_jvm,
@@ -35,7 +36,7 @@ pytestmark = [
 
 SPARK = SPARK_VERSION[:3]
 CATALOG = "ice." if HAS_LAKES else ""
-LINES = text_of(company(7, tables=8, jobs=20)).splitlines()
+LINES = text_of_events(company(7, tables=8, jobs=20)).splitlines()
 # Both deliver at least once.
 LINES = [*LINES[:30], *LINES[:10], *LINES[25:]]
 FIRST = 20
@@ -213,12 +214,12 @@ def test_a_stream_goes_on_where_its_checkpoint_is(taken: dict[str, tuple[int, in
 def test_nothing_is_lost_and_nothing_doubled(
     taken: dict[str, tuple[int, int]], conf: dict[str, str], tmp_path: Path
 ) -> None:
-    from openlineage_pyspark.store.spark.session import session_of
+    from openlineage_pyspark.store.spark.session import active_or_new_session
     from pyspark import SparkContext
 
     if SparkContext._gateway is not None:
         pytest.skip("another test has started this process's JVM, without the jars: run this file by itself")
-    session = session_of(conf, is_session_catalog=True)
+    session = active_or_new_session(conf, is_session_catalog=True)
     try:
         with Database(tmp_path / "lineage.db") as lite:
             take(lite, [EventLine("test", line) for line in [*LINES, "no event"]])

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.lakes import LAKE_CONF, LAKE_JARS
 from support.spark_jobs import QUICK, Jobs, clean_environment
-from support.spark_stores import LAKE_CONF, LAKE_JARS
 
 CATALOG = {
     **LAKE_CONF,

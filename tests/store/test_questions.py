@@ -10,7 +10,7 @@ import networkx
 import pytest
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
-from openlineage_pyspark.store.questions.pictures import FORMATS
+from openlineage_pyspark.store.questions.pictures import ANSWER_FORMATS
 from openlineage_pyspark.store.questions.reached import Answer
 from support.lineage_events import at, company, company_of_versions, dataset, lineage, run_event, symlink
 
@@ -212,7 +212,7 @@ def test_pictures_and_tables_show_versions_and_jobs(filled: Fill) -> None:
     store = filled(*LAYERS)
     answer = store.downstream("raw@101")
     assert (
-        FORMATS["mermaid"](answer)
+        ANSWER_FORMATS["mermaid"](answer)
         == """\
 flowchart LR
   subgraph d0["raw"]
@@ -230,12 +230,12 @@ flowchart LR
   n2 --> n3
 """
     )
-    assert FORMATS["csv"](answer).splitlines()[:3] == [
+    assert ANSWER_FORMATS["csv"](answer).splitlines()[:3] == [
         f"{COLUMNS},source_version,target_version,batch,kept,inferred",
         "0,raw,,raw,,,,load,load-2,101,102,,True,True",
         "1,raw,,clean,,,,clean,clean-1,101,201,,False,False",
     ]
-    assert 'label="job:clean"' in FORMATS["dot"](store.downstream("raw", by="job"))
+    assert 'label="job:clean"' in ANSWER_FORMATS["dot"](store.downstream("raw", by="job"))
     edge = json.loads(json.dumps(answer.to_dict()))["edges"][0]
     assert (edge["from"], edge["to"], edge["kept"], edge["inferred"]) == ("lake/raw@101", "lake/raw@102", True, True)
 

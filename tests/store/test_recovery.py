@@ -12,10 +12,10 @@ from openlineage_pyspark.command.main import main
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.recovery.affected import Flow, spread, to_repeat
-from openlineage_pyspark.store.recovery.facts import DatasetFacts, Facts, Made, ReadFacts, RunFacts
-from openlineage_pyspark.store.recovery.formats import FORMATS
+from openlineage_pyspark.store.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts
+from openlineage_pyspark.store.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.store.recovery.plan import Mode, RecoveryPlan
-from openlineage_pyspark.store.recovery.planning import Wish, plan
+from openlineage_pyspark.store.recovery.planning import RecoveryRequest, plan
 from openlineage_pyspark.store.recovery.statements import copy_name, switched
 from support.lineage_events import taken
 from support.recovery_events import application, batch, statement, stream, table
@@ -92,7 +92,10 @@ def test_a_full_plan_makes_the_datasets_downstream_again_from_their_first_run(fi
 def test_a_full_plan_leaves_a_table_as_it_is_that_its_first_run_replaces(filled: Fill) -> None:
     found = filled(*three_layers()).recover("db.raw", version="12", mode="full")
 
-    assert "db.total" not in " ".join(step.title for step in found.steps if step.action in ("roll back", "empty"))
+    assert [step.title for step in found.steps if step.action in ("roll back", "empty")] == [
+        "Roll db.raw back to version 11.",
+        "Empty db.clean.",
+    ]
 
 
 def test_the_newest_version_is_bad_if_none_is_named(filled: Fill) -> None:
@@ -314,8 +317,11 @@ def test_an_expired_input_is_said_with_the_nearest_version(filled: Fill) -> None
     events = [*statement("rate", 0, "", (), table("rates", "90")), *three_layers()]
     found = filled(*events).recover("db.raw", version="12", expired=["91"])
 
-    assert "version 91 of db.rates expired: it reads version 90, the nearest" in doubts_of(found)
-    assert "db.rates VERSION AS OF 90" in " ".join(code_of(found))
+    assert doubts_of(found) == [
+        "version 91 of db.rates expired: it reads version 90, the nearest",
+        "its event does not say which version of db.files it read: the one that was current then is taken",
+    ]
+    assert code_of(found)[3] == CLEAN_AGAIN.format("").replace("91", "90")
 
 
 EMPTY_B = (
@@ -579,7 +585,10 @@ def chain(length: int, beside: int) -> Facts:
     every = range(length + beside)
     return Facts(
         {number: DatasetFacts(number, f"t{number}", f"t{number}", "delta") for number in every},
-        {number: (Made(number, "", -1, "0", 0), Made(number, f"r{number}", -1, "1", number)) for number in every},
+        {
+            number: (MadeVersion(number, "", -1, "0", 0), MadeVersion(number, f"r{number}", -1, "1", number))
+            for number in every
+        },
         tuple(ReadFacts(number - 1, f"r{number}", -1, "1") for number in range(1, length)),
         {
             f"r{number}": RunFacts(f"r{number}", f"j{number}", sql=f"INSERT INTO t{number} VALUES (1)")
@@ -596,7 +605,7 @@ def test_a_long_chain_is_planned_in_order_and_nothing_beside_it() -> None:
 
     assert list(found.because) == [(number, 1) for number in range(1000)]
     assert set(to_repeat(flow, found, {})) == set(found.because)
-    made = plan(facts, Wish((0, 1), Mode.FULL))
+    made = plan(facts, RecoveryRequest((0, 1), Mode.FULL))
     assert [each.again[0].run_id for each in made.steps if each.again] == [f"r{number}" for number in range(1, 1000)]
 
 
@@ -605,10 +614,10 @@ def test_the_same_plan_is_text_json_sql_and_shell(filled: Fill) -> None:
 
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
     assert [step["number"] for step in found.to_dict()["steps"]] == [1, 2, 3, 4, 5, 6]
-    text = FORMATS["text"](found)
+    text = PLAN_FORMATS["text"](found)
     assert all(len(line) <= 80 for line in text.splitlines())
     assert text.startswith(TEXT)
-    assert FORMATS["sql"](found).splitlines()[:8] == [
+    assert PLAN_FORMATS["sql"](found).splitlines()[:8] == [
         "-- Recovery of db.raw from its version 2 (incremental).",
         "",
         "-- 1. Roll db.raw back to version 1.",
@@ -618,7 +627,7 @@ def test_the_same_plan_is_text_json_sql_and_shell(filled: Fill) -> None:
         "CALL ice.system.rollback_to_snapshot('db.clean', 51);",
         "",
     ]
-    shell = FORMATS["shell"](found).splitlines()
+    shell = PLAN_FORMATS["shell"](found).splitlines()
     assert shell[:2] == ["#!/usr/bin/env bash", "set -euo pipefail"]
     assert """spark-sql -e 'CALL ice.system.rollback_to_snapshot('"'"'db.raw'"'"', 1)'""" in shell
     assert "(cd /jobs && python app.py --from raw)" in shell
@@ -667,7 +676,7 @@ def test_a_step_that_the_plan_has_not_is_refused(
 
 def test_the_text_of_a_plan_has_one_blank_between_words_and_one_full_stop(filled: Fill) -> None:
     sql = "INSERT INTO db.a\n        SELECT *\n        FROM files"
-    text = FORMATS["text"](filled(*statement("a", 1, sql, (), table("a", lake="parquet"))).recover("db.a"))
+    text = PLAN_FORMATS["text"](filled(*statement("a", 1, sql, (), table("a", lake="parquet"))).recover("db.a"))
 
     assert "   - Its statement was: INSERT INTO db.a SELECT * FROM files\n" in text
     assert "   - Not sure: db.a can't be rolled back: remove the bad data by hand.\n" in text
@@ -722,7 +731,7 @@ def test_the_page_shows_the_plan_of_its_example(filled: Fill) -> None:
     page = (Path(__file__).parents[2] / "docs" / "recovery.md").read_text("utf-8")
     shown = page.split("<!-- The plan of the test `three_layers`. -->\n```\n")[1].split("```")[0]
 
-    assert shown == FORMATS["text"](filled(*three_layers()).recover("db.raw", version="12"))
+    assert shown == PLAN_FORMATS["text"](filled(*three_layers()).recover("db.raw", version="12"))
 
 
 def test_a_micro_batch_of_iceberg_that_ends_before_a_snapshot_did_not_read_it(filled: Fill) -> None:

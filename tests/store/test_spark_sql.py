@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.store.spark.rows import coded_rows, write_package
-from openlineage_pyspark.store.spark.sql import Format, create_table, merge, text, translated
+from openlineage_pyspark.store.spark.sql import Format, create_table, literal, merge_into, translated
 from openlineage_pyspark.store.spark.tables import is_schema_name
 from openlineage_pyspark.store.tables import schema
-from support.lineage_events import run_event, text_of
+from support.lineage_events import run_event, text_of_events
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_question_is_translated_with_named_parameters_and_whole_names() -> Non
 
 
 def test_a_merge_follows_from_the_schema() -> None:
-    assert merge("lake.lineage", schema.SINK_JOB_LINEAGE, "SELECT 1") == (
+    assert merge_into("lake.lineage", schema.SINK_JOB_LINEAGE, "SELECT 1") == (
         "MERGE INTO `lake`.`lineage`.`sink_job_lineage` AS t USING (SELECT 1) AS s "
         "ON t.`job_id` = s.`job_id` AND t.`name_id` = s.`name_id` "
         "WHEN MATCHED AND (NOT (t.`first_time` <=> (least(t.`first_time`, s.`first_time`))) "
@@ -59,7 +59,7 @@ def test_the_table_of_events_is_partitioned_by_their_day() -> None:
 
 
 def test_a_text_stays_one_literal() -> None:
-    assert text("it's \\ 'all'") == "'it\\'s \\\\ \\'all\\''"
+    assert literal("it's \\ 'all'") == "'it\\'s \\\\ \\'all\\''"
 
 
 def test_executors_make_rows_with_nothing_but_the_package_that_is_shipped(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_executors_make_rows_with_nothing_but_the_package_that_is_shipped(tmp_pa
         "from openlineage_pyspark.store.spark.rows import coded_rows; "
         "print([row[0] for row in coded_rows([(sys.argv[2], 'here'), ('nothing', 'there'), (None, '')])])"
     )
-    event = text_of([run_event("load", "COMPLETE", 1)])
+    event = text_of_events([run_event("load", "COMPLETE", 1)])
     command = [sys.executable, "-I", "-S", "-c", code, str(tmp_path / "package.zip"), event]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("['run', 'event', 'rejected', 'job']\n", "")

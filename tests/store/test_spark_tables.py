@@ -29,10 +29,11 @@ from openlineage_pyspark.store.spark.tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.times import microseconds
-from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of
+from support.lakes import LAKE_CONF, LAKE_JARS
+from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of_events
 from support.maven import fetched
 from support.spark_jobs import QUICK, SPARK_VERSION
-from support.spark_stores import HAS_LAKES, LAKE_CONF, LAKE_JARS, differing
+from support.spark_stores import HAS_LAKES, differing
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.questions.reached import Answer
@@ -93,7 +94,7 @@ pytestmark = pytest.mark.own_jvm
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with `events` in two files, one of them gzipped, and a line that is no event."""
     found = tmp_path_factory.mktemp("store")
-    lines = text_of(events()).splitlines(keepends=True)
+    lines = text_of_events(events()).splitlines(keepends=True)
     (found / "events" / "below").mkdir(parents=True)
     (found / "events" / "first.ndjson").write_text("".join(lines[:30]) + "no event\n")
     with gzip.open(found / "events" / "below" / "second.ndjson.gz", "wt") as packed:
@@ -119,9 +120,9 @@ def conf(folder: Path, real_spark: None) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def session(conf: dict[str, str]) -> Iterator[SparkSession]:
     """Return a session; it stops with the module."""
-    from openlineage_pyspark.store.spark.session import session_of
+    from openlineage_pyspark.store.spark.session import active_or_new_session
 
-    found = session_of(conf)
+    found = active_or_new_session(conf)
     found.sparkContext.setLogLevel("OFF")
     yield found
     found.stop()
@@ -131,7 +132,7 @@ def session(conf: dict[str, str]) -> Iterator[SparkSession]:
 def lite(folder: Path) -> Iterator[Database]:
     """Return the same events in one SQLite file."""
     with Database(folder / "lineage.db") as database:
-        lines = [*text_of(events()).splitlines(), "no event"]
+        lines = [*text_of_events(events()).splitlines(), "no event"]
         take(database, [EventLine("test", line) for line in lines])
         yield database
 
@@ -262,7 +263,7 @@ def test_a_stream_takes_each_file_once_and_goes_on_from_its_checkpoint(
     tables = SparkTables.make(session, "ice.stream" if HAS_LAKES else "lineage_stream", Format(LONG))
     arriving, checkpoint = folder / "arriving", str(folder / "checkpoint")
     arriving.mkdir()
-    lines = text_of(events()).splitlines(keepends=True)
+    lines = text_of_events(events()).splitlines(keepends=True)
     (arriving / "a.ndjson").write_text("".join(lines[:30]))
     assert take_stream(tables, EventOrigin(str(arriving)), checkpoint=checkpoint).events == 30
     (arriving / "b.ndjson").write_text("".join(lines[30:]) + "no event\n")
@@ -393,7 +394,7 @@ def test_what_is_old_leaves_the_tables_as_it_leaves_sqlite(
     take_once(tables, EventOrigin(str(folder / "events")))
     time = microseconds(at(20))
     with Database(tmp_path / "lineage.db") as small:
-        take(small, [EventLine("test", line) for line in [*text_of(events()).splitlines(), "no event"]])
+        take(small, [EventLine("test", line) for line in [*text_of_events(events()).splitlines(), "no event"]])
         dry, found, expected = expire(tables, time, dry_run=True), expire(tables, time), expire(small, time)
         assert 0 < expected.events < expected.before["event"]
         assert (dry.events, dry.runs, dry.after) == (expected.events, expected.runs, expected.before)

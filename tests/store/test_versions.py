@@ -10,12 +10,12 @@ import networkx
 import pytest
 from openlineage_pyspark.store.events.rows import identity
 from openlineage_pyspark.store.questions.reach import Direction
-from openlineage_pyspark.store.questions.versions import VersionKey, VersionKind, Versions, reach_versions
+from openlineage_pyspark.store.questions.versions import StoredVersions, VersionKey, VersionKind, reach_versions
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.times import microseconds
 from support.lineage_events import Content, at, company_of_versions, dataset, run_event, symlink, taken
 
-Know = Callable[..., Versions]
+Know = Callable[..., StoredVersions]
 
 
 @pytest.fixture
@@ -23,10 +23,10 @@ def know(tmp_path: Path) -> Iterator[Know]:
     """Return a function that makes a store of events, and returns its versions."""
     databases: list[Database] = []
 
-    def make(*events: dict[str, Any], **options: bool) -> Versions:
+    def make(*events: dict[str, Any], **options: bool) -> StoredVersions:
         taken(tmp_path / "store.db", list(events))
         databases.append(Database(tmp_path / "store.db", read_only=True))
-        return Versions(databases[-1], **options)
+        return StoredVersions(databases[-1], **options)
 
     yield make
     for database in databases:
@@ -83,7 +83,7 @@ def test_what_one_question_reads_is_independent_of_the_number_of_versions(tmp_pa
         taken(path, events)
         with Database(path, read_only=True) as database:
             asked = _Counted(database)
-            reach_versions(Versions(asked), [(id_of("t1"), "0")], Direction.DOWNSTREAM, depth=2)
+            reach_versions(StoredVersions(asked), [(id_of("t1"), "0")], Direction.DOWNSTREAM, depth=2)
             counts.append(asked.count)
     assert counts[0] == counts[1]
 

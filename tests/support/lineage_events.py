@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import networkx
-from openlineage_pyspark.store.events.ingest import EventLine, Taken, take
+from openlineage_pyspark.store.events.ingest import EventLine, Ingested, take
 from openlineage_pyspark.store.sqlite import Database
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -225,12 +225,12 @@ def _table(number: int, columns: tuple[str, ...]) -> dict[str, Any]:
     return dataset(f"t{number}", columns=columns, **links)
 
 
-def text_of(events: list[dict[str, Any]]) -> str:
+def text_of_events(events: list[dict[str, Any]]) -> str:
     """Return events as the text of an event file."""
     return "".join(json.dumps(event) + "\n" for event in events)
 
 
-def taken(path: Path, events: list[dict[str, Any]]) -> Taken:
+def taken(path: Path, events: list[dict[str, Any]]) -> Ingested:
     """Take events into the store in a file."""
     with Database(path) as database:
-        return take(database, [EventLine("test", line) for line in text_of(events).splitlines()])
+        return take(database, [EventLine("test", line) for line in text_of_events(events).splitlines()])

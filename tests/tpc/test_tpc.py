@@ -168,7 +168,7 @@ def test_nothing_in_any_plan_is_unknown(runs: dict[str, Any]) -> None:
 
 
 def test_every_event_is_valid(runs: dict[str, Any], violations: Any, specification: Any) -> None:
-    """By the JSON Schemas and by the rules that they can't say."""
+    """The JSON Schemas say what is right, and rules that a schema can't express."""
     events = [event for events in runs["events"].values() for event in events]
 
     assert violations(events) == []

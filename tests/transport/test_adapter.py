@@ -306,7 +306,7 @@ def test_a_class_that_is_late_or_fails_is_worth_another_try(own_module: str, tmp
 def test_an_exception_of_a_clients_own_is_worth_another_try_unless_it_tells_a_final_status(
     own_module: str, tmp_path: Path
 ) -> None:
-    """Most clients have such ones for a server that is away."""
+    """Most clients raise such errors if a server can't be reached."""
     path = f"{own_module}.LetterBox"
     transport = open_transport(path, {"box": str(tmp_path / "box"), "stamp": {"own": True}})
     away = failure(transport)

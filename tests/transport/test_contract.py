@@ -147,7 +147,7 @@ def composite(_request: pytest.FixtureRequest) -> Case:
 
 
 def foreign(request: pytest.FixtureRequest) -> Case:
-    """A transport that somebody has written for openlineage-python, in this process."""
+    """Give a transport that somebody has written for openlineage-python, in this process."""
     from openlineage.client.serde import Serde
     from openlineage.client.transport.transport import Transport as PythonTransport
 

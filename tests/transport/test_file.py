@@ -100,8 +100,8 @@ def test_a_pipe_gets_the_lines_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["location", "log_file_path"])
 def test_the_location_may_be_a_file_url_and_spelled_as_in_either_client(option: str, tmp_path: Path) -> None:
     path = tmp_path / "with blank.ndjson"
-    open_transport("file", {option: path.as_uri()})
-    assert path.exists()
+    open_transport("file", {option: path.as_uri()}).send(Event("r", "START", b"1"))
+    assert path.read_bytes() == b"1\n"
 
 
 def test_a_relative_location_stays_where_it_was_when_the_job_changes_its_directory(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def wait_for(condition) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("compress", ["false", "true"])
 def test_of_several_processes_that_rotate_one_file_no_line_is_lost_or_torn(tmp_path: Path, compress: str) -> None:
-    """One of them knows nothing of rotation."""
+    """One of the processes does not rotate."""
     path = tmp_path / "events.ndjson"
     command = [sys.executable, "-c", WRITER, str(path)]
     writers = [

@@ -221,7 +221,7 @@ def test_an_endpoint_that_gives_no_token_is_a_receiver_that_is_away(
     shown: str,
     seconds: float | None,
 ) -> None:
-    """No status is passed on, for nobody has judged the event."""
+    """The error has no status, because no receiver has judged the event."""
     second_receiver.answers.append(answer(status=status, text=text, headers=headers))
     error = failure(options(receiver, second_receiver))
     assert str(error) == f"the token endpoint {second_receiver.url}/token answered {status}{shown}"

@@ -236,7 +236,7 @@ def test_held_events_stay_held_until_an_object_is_taken_and_refuse_what_has_no_r
 
 @pytest.mark.parametrize("call", ["create", "write", "close"])
 def test_with_an_object_an_event_a_failure_leaves_nothing_behind(whole: Store, call: str) -> None:
-    """Whoever sends it keeps it, and sends it again."""
+    """The sender keeps the event, and sends it again."""
     transport = opened(whole, maxSeconds=0)
     whole.refusals[call] = 1
     refused(transport, b"1")

@@ -87,13 +87,13 @@ def test_an_option_covers_its_spellings_and_what_stands_in_its_map() -> None:
     ("written", "bytes_"), [("1048576", 1 << 20), ("512K", 1 << 19), ("32mb", 1 << 25), ("1g", 1 << 30)]
 )
 def test_a_size_is_a_number_with_or_without_unit(written: str, bytes_: int) -> None:
-    assert values.size(written) == bytes_
+    assert values.byte_count(written) == bytes_
 
 
 @pytest.mark.parametrize("written", ["", "k", "1.5m", "-1", "1t", "one"])
 def test_what_is_no_size_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match="not a size"):
-        values.size(written)
+        values.byte_count(written)
 
 
 @pytest.mark.parametrize(

@@ -60,13 +60,13 @@ def test_an_unknown_name_gets_the_nearest_and_the_list() -> None:
 
 @pytest.mark.parametrize("name", ["http://u:canary@h.example.com", "sk-canary.with.dots", "canary", "canary.png/"])
 def test_a_value_that_is_like_no_name_is_not_shown(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    """It may be an address or a key, written into the wrong option."""
+    """The name may be an address or a key in the wrong option."""
     assert message_of(name) == f"spark.openlineage.transport.type is unknown. Use one of: {KNOWN}."
     assert caplog.records == []
 
 
 def test_a_path_of_a_class_whose_package_is_not_there_is_not_shown(caplog: pytest.LogCaptureFixture) -> None:
-    """A token with dots looks alike."""
+    """A token with dots looks like one."""
     caplog.set_level("DEBUG")
     assert message_of("eyJcanary.eyJcanary.signature") == (
         "spark.openlineage.transport.type looks like the path of a class, but there is no such package."

@@ -197,7 +197,7 @@ def test_the_next_application_ships_first_what_one_that_was_killed_left(tmp_path
 
 @pytest.mark.slow
 def test_many_directories_are_taken_over_one_after_the_other(tmp_path: Path) -> None:
-    """A driver has but so many descriptors, and its job needs them."""
+    """A driver has few file descriptors, and its job needs them."""
     for n in range(50):
         spool = Spool.create(tmp_path, HERE)
         spool.append(Event(f"r{n}", "START", b"%d" % n))

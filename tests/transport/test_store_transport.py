@@ -14,12 +14,12 @@ from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.transport import Delivery, Event, TransportConfigError, TransportError, open_transport
 from openlineage_pyspark.transport.retry import RetryPolicy
 from openlineage_pyspark.transport.store import StoreTransport
-from support.lineage_events import dataset, run_event, text_of
+from support.lineage_events import dataset, run_event, text_of_events
 
 
 def event(**facets: Any) -> Event:
     made = run_event("load", "COMPLETE", 1, inputs=(dataset("a"),), outputs=(dataset("b"),), **facets)
-    return Event(made["run"]["runId"], "COMPLETE", text_of([made]).strip().encode())
+    return Event(made["run"]["runId"], "COMPLETE", text_of_events([made]).strip().encode())
 
 
 def test_what_is_sent_can_be_asked_at_once(tmp_path: Path) -> None:

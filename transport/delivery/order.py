@@ -143,7 +143,7 @@ class RunQueue:
         self._runs: OrderedDict[str, _Run] = OrderedDict()
         self._ready: list[tuple[int, str]] = []
         self._barrier = DatasetBarrier()
-        # The runs behind the barrier, by the sequence of the terminal event that they wait for.
+        # The runs that the barrier holds back, by the sequence of the terminal event that they wait for.
         self._blocked: dict[int, list[str]] = {}
         self._later: list[tuple[float, str]] = []
         # The runs that wait for the START of their parent, by the parent's id.

@@ -37,10 +37,10 @@ class Delivery:
     """
     Sends events through one transport from daemon threads: those of one run in order, those of several runs at once.
 
-    Delivery is at least once: an event is tried until the receiver takes it or refuses it for good, and is sent again,
-    with the same id, if the process ends between the answer and its deletion from the spool. In a forked process every
-    method returns at once and nothing is sent. Orphaned spools go first, one directory after the other; `flush` and
-    `close` wait for them only if this delivery has no spool of its own.
+    Delivery is at least once: an event is tried until the receiver takes it or refuses it for good. If the process ends
+    between the answer and the event's deletion from the spool, it is sent again with the same id. In a forked process
+    every method returns at once and nothing is sent. Orphaned spools go first, one directory after the other; `flush`
+    and `close` wait for them only if this delivery has no spool of its own.
 
     Args:
         transport: sends the events; the delivery owns and closes it.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class Writer(Protocol):
+class ObjectWriter(Protocol):
     """One object that is being written."""
 
     @property
@@ -45,7 +45,7 @@ class Filesystem(Protocol):
             OSError: it is not available.
         """
 
-    def create(self, path: str, /) -> Writer:
+    def create(self, path: str, /) -> ObjectWriter:
         """
         Create an object.
 

@@ -16,7 +16,7 @@ from openlineage_pyspark.transport.address import without_secrets
 from openlineage_pyspark.transport.base import TransportError
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.transport.file.filesystem import Filesystem, Writer
+    from openlineage_pyspark.transport.file.filesystem import Filesystem, ObjectWriter
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Objects:
         self._sizes = sizes
         self._process = secrets.token_hex(4)
         self._number = 1
-        self._writer: Writer | None = None
+        self._writer: ObjectWriter | None = None
         self._held: list[bytes] = []
         self._size = 0
         self._end: float | None = None
@@ -154,10 +154,10 @@ class Objects:
             with contextlib.suppress(OSError):
                 self._filesystem.close()
 
-    def _holds(self, writer: Writer) -> bool:
+    def _holds(self, writer: ObjectWriter) -> bool:
         return self._sizes.compress or not writer.keeps
 
-    def _seconds(self, writer: Writer) -> float | None:
+    def _seconds(self, writer: ObjectWriter) -> float | None:
         if self._sizes.max_seconds is None and self._holds(writer):
             return DEFAULT_SECONDS
         return self._sizes.max_seconds
@@ -169,7 +169,7 @@ class Objects:
             message += f": {_remedy(self._location)}"
         return TransportError(message, retryable=True, lasting=missing or _NO_ACCESS.search(reason) is not None)
 
-    def _begun(self) -> Writer:
+    def _begun(self) -> ObjectWriter:
         if self._writer is None:
             try:
                 self._writer = self._filesystem.create(self._path())
@@ -182,7 +182,7 @@ class Objects:
         suffix = ".ndjson.gz" if self._sizes.compress else ".ndjson"
         return f"{self._location}/{self._filesystem.label()}-{self._process}-{self._number:05}{suffix}"
 
-    def _written(self, writer: Writer, data: bytes) -> None:
+    def _written(self, writer: ObjectWriter, data: bytes) -> None:
         try:
             for at in range(0, len(data), _PIECE):
                 writer.write(data[at : at + _PIECE])

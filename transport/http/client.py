@@ -317,19 +317,8 @@ class _Connection(HTTPConnection):
             super().send(data)
 
 
-class _SecureConnection(HTTPSConnection):
-    debuglevel = 0
-    response_class = _Response
-    default_socket_options: ClassVar[list[tuple[int, int, int | bytes]]] = [
-        *HTTPSConnection.default_socket_options,
-        _SMALL_BUFFER,
-    ]
-
-    def send(self, data: Any) -> None:
-        if self.sock is not None and isinstance(data, bytes):
-            _send_in_pieces(self.sock, data)
-        else:
-            super().send(data)
+class _SecureConnection(_Connection, HTTPSConnection):
+    """The same over TLS."""
 
 
 class _Pool(HTTPConnectionPool):
@@ -374,14 +363,14 @@ class _Adapter(HTTPAdapter):
 _posting = threading.local()
 
 
-class _NotOfOurs(logging.Filter):
+class _RequestLogFilter(logging.Filter):
     """Drops what urllib3 logs about our requests: at level DEBUG it logs the query, which may hold keys."""
 
     def filter(self, _record: logging.LogRecord) -> bool:
         return not getattr(_posting, "active", False)
 
 
-_not_of_ours = _NotOfOurs()
+_not_of_ours = _RequestLogFilter()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.transport.event import Event
-from openlineage_pyspark.transport.spool.damage import FAULTS, is_damage, reason_of
+from openlineage_pyspark.transport.spool.damage import FAULTS, damage_reason_of, is_damage
 from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, is_held
 from openlineage_pyspark.transport.spool.store import (
     about,
@@ -108,7 +108,7 @@ def content(directory: Path) -> Content:
             oldest, newest = (None if time is None else as_time(time) for time in times)
             size = int(size)
     except FAULTS as exc:
-        return Content(directory, in_use=in_use, problem=reason_of(exc))
+        return Content(directory, in_use=in_use, problem=damage_reason_of(exc))
     return Content(
         directory,
         found.get("destination", ""),
@@ -151,7 +151,9 @@ def spooled_bodies(directory: Path) -> list[tuple[str, bytes]]:
                         body = b""
                     found.append((number, table, body))
     except FAULTS as exc:
-        raise SpoolError(f"{directory} can't be read ({reason_of(exc)})", damaged=is_damage(exc, directory)) from exc
+        raise SpoolError(
+            f"{directory} can't be read ({damage_reason_of(exc)})", damaged=is_damage(exc, directory)
+        ) from exc
     return [(f"{directory}, {table} event {number}", body) for number, table, body in sorted(found)]
 
 
@@ -173,7 +175,7 @@ def dead_letters(directory: Path) -> list[DeadLetter]:
             letters.extend(map(_letter, rows))
     except FAULTS as exc:
         if not is_damage(exc, directory):
-            raise SpoolError(f"{directory}: {reason_of(exc)}") from exc
+            raise SpoolError(f"{directory}: {damage_reason_of(exc)}") from exc
         letters.append(_damaged())
     return letters
 

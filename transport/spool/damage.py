@@ -43,7 +43,7 @@ def is_damage(problem: BaseException, directory: Path) -> bool:
     return True
 
 
-def reason_of(problem: BaseException) -> str:
+def damage_reason_of(problem: BaseException) -> str:
     """Return why a database can't be used, in words."""
     if isinstance(problem, sqlite3.Error) or type(problem) is ValueError:
         return str(problem)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 from openlineage_pyspark.transport.event import Event
-from openlineage_pyspark.transport.spool.damage import FAULTS, checksum, committed_frames, is_damage, reason_of
+from openlineage_pyspark.transport.spool.damage import FAULTS, checksum, committed_frames, damage_reason_of, is_damage
 from openlineage_pyspark.transport.spool.place import (
     DATABASE,
     UNREADABLE,
@@ -134,7 +134,7 @@ class Spool:
             aside = is_damage(exc, directory) and _set_aside(directory)
             release(directory)
             outcome = f"; it is now called {directory.name}{UNREADABLE}" if aside else ""
-            raise SpoolError(f"{directory} can't be read ({reason_of(exc)}){outcome}", damaged=aside) from exc
+            raise SpoolError(f"{directory} can't be read ({damage_reason_of(exc)}){outcome}", damaged=aside) from exc
 
     @classmethod
     def create(cls, root: Path, destination: str, sender: str = "") -> Spool:
@@ -373,7 +373,7 @@ class Spool:
             except FAULTS as exc:
                 damaged = is_damage(exc, self.directory)
                 self._is_damaged = self._is_damaged or damaged
-                raise SpoolError(f"{self.directory}: {reason_of(exc)}", damaged=damaged) from exc
+                raise SpoolError(f"{self.directory}: {damage_reason_of(exc)}", damaged=damaged) from exc
 
 
 def _set_aside(directory: Path) -> bool:

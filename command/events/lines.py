@@ -1,4 +1,4 @@
-"""Files of events, one JSON object per line: plain or gzipped, or standard input."""
+"""The lines of event files, each with its JSON object or with what is wrong with it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EventFileError(Exception):
 
 
 @attrs.frozen
-class Place:
+class EventPlace:
     """
     The location of an event.
 
@@ -39,7 +39,7 @@ class Place:
 
 
 @attrs.frozen
-class Line:
+class FileLine:
     """
     One line of a file.
 
@@ -49,12 +49,12 @@ class Line:
         problem: why there is none; empty if there is one.
     """
 
-    place: Place
+    place: EventPlace
     event: EventJson | None = attrs.field(default=None, repr=False)
     problem: str = ""
 
 
-def read_lines(files: Sequence[str]) -> Iterator[Line]:
+def read_lines(files: Sequence[str]) -> Iterator[FileLine]:
     """
     Yield the lines of some files, in order and without blank lines.
 
@@ -68,27 +68,27 @@ def read_lines(files: Sequence[str]) -> Iterator[Line]:
         yield from _read(file)
 
 
-def _read(file: str) -> Iterator[Line]:
+def _read(file: str) -> Iterator[FileLine]:
     number = 0
     try:
         for number, text in numbered_lines(file):
             if text.strip():
-                yield _line(Place(file, number), text)
+                yield _line(EventPlace(file, number), text)
     # A process that was killed leaves an incomplete gzip file.
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        yield Line(Place(file, number + 1), problem=f"the gzip data is damaged or cut off here ({problem})")
+        yield FileLine(EventPlace(file, number + 1), problem=f"the gzip data is damaged or cut off here ({problem})")
     except OSError as problem:
         raise EventFileError(f"{file} can't be read ({problem.strerror or problem})") from problem
 
 
-def _line(place: Place, text: bytes) -> Line:
+def _line(place: EventPlace, text: bytes) -> FileLine:
     try:
         event = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except (ValueError, RecursionError) as problem:
-        return Line(place, problem=f"not JSON: {problem}")
+        return FileLine(place, problem=f"not JSON: {problem}")
     if not isinstance(event, dict):
-        return Line(place, problem="JSON, but not an object")
-    return Line(place, event)
+        return FileLine(place, problem="JSON, but not an object")
+    return FileLine(place, event)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> EventJson:
