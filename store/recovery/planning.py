@@ -764,12 +764,28 @@ def _why_emptied(known: DatasetFacts) -> tuple[str, ...]:
             "TRUNCATE TABLE would refuse an external table. If the table has partitions, they go only where "
             "spark.sql.sources.partitionOverwriteMode is static, as it is by default."
         )
+    elif not known.has_versions:
+        notes += _emptied_by_hand(known)
     if known.format == "iceberg":
         notes.append(
             "A stream that reads it needs the options streaming-skip-delete-snapshots=true and stream-from-timestamp "
             "(the time of this step, in milliseconds)."
         )
     return tuple(notes)
+
+
+def _emptied_by_hand(known: DatasetFacts) -> list[str]:
+    """Return what a person does if TRUNCATE TABLE refuses a table."""
+    notes = [
+        f"{which}: {'; '.join(code)}."
+        for which, has_partitions in (("Without partitions", False), ("With partitions", True))
+        if (code := statements.empty_external(known, has_partitions=has_partitions))
+    ]
+    if notes:
+        notes.insert(
+            0, "TRUNCATE TABLE refuses an external table: then empty it by hand, and go on with the next step."
+        )
+    return notes
 
 
 def _firsts(needed: Iterable[HistoryPlace]) -> dict[int, int]:

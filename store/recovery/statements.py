@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import attrs
+
 if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.facts import DatasetFacts
 
@@ -59,6 +61,32 @@ def empty(dataset: DatasetFacts) -> tuple[str, ...]:
         return copied(dataset, copy, ""), *switched(dataset, copy)
     verb = "DELETE FROM" if dataset.has_versions else "TRUNCATE TABLE"
     return (f"{verb} {table_in_sql(dataset.sql)}",)
+
+
+def empty_external(dataset: DatasetFacts, *, has_partitions: bool) -> tuple[str, ...]:
+    """
+    Return the statements that remove all rows of an external table of Hive's, which TRUNCATE TABLE refuses.
+
+    Of such a table with partitions, an INSERT OVERWRITE without rows removes nothing and says nothing. So its files are
+    removed, and then the partitions without files.
+
+    Args:
+        dataset: the table.
+        has_partitions: whether it has some; no event says so.
+
+    Returns:
+        None if it has no name in SQL, or if they need its location and that is not known.
+    """
+    if not dataset.sql or (has_partitions and not dataset.location):
+        return ()
+    if not has_partitions:
+        copy = copy_name(dataset, _EMPTY)
+        return copied(attrs.evolve(dataset, format="parquet"), copy, ""), *switched(dataset, copy)
+    place = dataset.location.replace("\\", "\\\\").replace("'", "\\'")
+    return (
+        f"INSERT OVERWRITE DIRECTORY '{place}' USING text SELECT '' WHERE false",
+        f"MSCK REPAIR TABLE {table_in_sql(dataset.sql)} SYNC PARTITIONS",
+    )
 
 
 def is_overwritten(dataset: DatasetFacts) -> bool:

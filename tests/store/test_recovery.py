@@ -430,6 +430,26 @@ def test_a_table_of_a_database_that_an_application_creates_again_is_dropped_by_a
     assert found.steps[0].notes == ("app creates it again.", "No event says that it is a table of Spark.")
 
 
+def test_a_table_that_may_be_external_is_truncated_or_emptied_by_hand(filled: Fill) -> None:
+    def of_hive() -> dict[str, Any]:
+        made = table("b", lake="default")
+        made["facets"]["storage"]["fileFormat"] = "hive"
+        return made
+
+    a = table("a", lake="parquet")
+    found = filled(
+        *statement("a", 1, "", (), a), *statement("b", 2, "INSERT INTO db.b SELECT * FROM db.a", (a,), of_hive())
+    ).recover("db.a")
+
+    files = "INSERT OVERWRITE DIRECTORY 'file:/lake/db/b' USING text SELECT '' WHERE false"
+    assert found.steps[0].code == ("TRUNCATE TABLE spark_catalog.db.b",)
+    assert found.steps[0].notes[1:] == (
+        "TRUNCATE TABLE refuses an external table: then empty it by hand, and go on with the next step.",
+        f"Without partitions: {'; '.join(EMPTY_B)}.",
+        f"With partitions: {files}; MSCK REPAIR TABLE spark_catalog.db.b SYNC PARTITIONS.",
+    )
+
+
 def test_a_table_with_versions_that_an_application_creates_again_is_named(filled: Fill) -> None:
     found = filled(
         *application("app", 0, "python", "app.py"),
