@@ -9,26 +9,20 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.ingest import Ingested
-from openlineage_pyspark.store.spark.session import told
+from openlineage_pyspark.store.spark.session import package_of_kafka, package_of_s3, told
 from openlineage_pyspark.store.spark.sql import table_identifier
 from openlineage_pyspark.store.tables.schema import EVENT
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.spark.tables import SparkTables
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _KAFKA = re.compile(r"kafka://(?P<servers>[^/]+)/(?P<topic>[^/]+)")
 _STORE = "store:"
 _EVENT_FILES = "*.{ndjson,jsonl,json,ndjson.gz,jsonl.gz,json.gz}"
 _EVENT_FILE = re.compile(r"\.(ndjson|jsonl|json)(\.gz)?$", re.IGNORECASE)
-_NO_KAFKA = (
-    "Kafka can't be read. If Spark lacks the source, --packages org.apache.spark:spark-sql-kafka-0-10_SCALA:SPARK "
-    "brings it, with the versions of Scala and Spark"
-)
-_NO_S3 = (
-    "{} can't be read. If Spark lacks Hadoop's client of S3, --packages org.apache.hadoop:hadoop-aws:HADOOP brings it, "
-    "with the version of Spark's own Hadoop"
-)
+_NO_KAFKA = "If Spark lacks the source of Kafka, --packages {} brings it."
+_NO_S3 = "If Spark lacks Hadoop's client of S3, --packages {} brings it."
 _CHECKPOINT_KEY = "spark.sql.streaming.checkpointLocation"
 
 
@@ -73,7 +67,7 @@ def take_once(tables: SparkTables, origin: EventOrigin) -> Ingested:
         StoreError: they can't be read, or the store can't be written.
     """
     with told(f"{origin.address} can't be read"):
-        lines = _lines(tables.session.read, origin)
+        lines = _lines(tables.session, origin)
         if not origin.kafka and not origin.store and not lines.inputFiles():
             raise StoreError(f"{origin.address} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz)")
     return tables.take(lines)
@@ -121,7 +115,7 @@ def take_stream(
         progress(taken)
 
     with told(f"the stream from {origin.address} ended"):
-        writer = _lines(session.readStream, origin).writeStream.foreachBatch(take).queryName(_query_name(tables))
+        writer = _lines(session, origin, is_stream=True).writeStream.foreachBatch(take).queryName(_query_name(tables))
         if checkpoint:
             writer = writer.option("checkpointLocation", checkpoint)
         trigger: dict[str, Any] = {"processingTime": every} if every else {"availableNow": True}
@@ -138,8 +132,10 @@ def _query_name(tables: SparkTables) -> str:
     return f"openlineage ingest {tables.schema_name}".replace(" ", "_").replace(".", "_")
 
 
-def _lines(reader: Any, origin: EventOrigin) -> DataFrame:
+def _lines(session: SparkSession, origin: EventOrigin, *, is_stream: bool = False) -> DataFrame:
     """Return the lines of an origin: their texts, and where each one stands."""
+    reader: Any = session.readStream if is_stream else session.read
+    cannot = f"{origin.address} can't be read"
     if origin.store:
         # Each version has these two columns.
         events: DataFrame = reader.table(table_identifier(origin.store, EVENT.name))
@@ -147,14 +143,13 @@ def _lines(reader: Any, origin: EventOrigin) -> DataFrame:
     if origin.kafka:
         servers, topic = origin.kafka
         options = {"kafka.bootstrap.servers": servers, "subscribe": topic, "startingOffsets": "earliest"}
-        with told(_NO_KAFKA):
+        with told(cannot, _NO_KAFKA.format(package_of_kafka(session))):
             messages: DataFrame = reader.format("kafka").options(**{**options, **origin.options}).load()
         place = "concat(topic, ' ', partition, ':', offset)"
         return messages.selectExpr("CAST(value AS STRING) AS text", f"{place} AS source")
     options = {"lineSep": "\n", "recursiveFileLookup": "true"}
     if not _EVENT_FILE.search(origin.address):
         options["pathGlobFilter"] = _EVENT_FILES
-    said = _NO_S3 if origin.address.startswith("s3a:") else "{} can't be read"
-    with told(said.format(origin.address)):
+    with told(cannot, _NO_S3.format(package_of_s3(session)) if origin.address.startswith("s3a:") else ""):
         files: DataFrame = reader.options(**{**options, **origin.options}).text(origin.address)
     return files.selectExpr("value AS text", "input_file_name() AS source")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.spark.rows import write_package
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -20,10 +23,19 @@ _LONGEST_REASON = 2000
 # The store's own statements are no lineage of the user's, unless she asks for it.
 _QUIET = {"spark.openlineage.disabled": "true", "spark.ui.showConsoleProgress": "false"}
 
+_PYTHON = "PYSPARK_PYTHON"
+_PYTHON_KEY = "spark.pyspark.python"
+_AT_ONCE = 4
+_KAFKA = "org.apache.spark:spark-sql-kafka-0-10_{scala}:{spark}"
+_S3 = "org.apache.hadoop:hadoop-aws:{hadoop}"
+
 
 def active_or_new_session(conf: Mapping[str, str], *, is_session_catalog: bool = False) -> SparkSession:
     """
     Return the active session if nothing is asked of it, or else a new one.
+
+    The Python workers of a new local session run this interpreter, unless the environment or the configuration names
+    another one: only this one is known to have the package. Those of a cluster run what is there.
 
     Args:
         conf: Spark properties, as `spark-submit --conf` takes them.
@@ -33,6 +45,7 @@ def active_or_new_session(conf: Mapping[str, str], *, is_session_catalog: bool =
         StoreError: PySpark is not installed, or no session starts.
     """
     try:
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError:
         raise StoreError("a store in Spark's tables needs PySpark, from 3.5 on") from None
@@ -44,8 +57,15 @@ def active_or_new_session(conf: Mapping[str, str], *, is_session_catalog: bool =
         builder = builder.config(key, value)
     if is_session_catalog and "spark.sql.catalogImplementation" not in conf:
         builder = builder.enableHiveSupport()
+    is_new = SparkContext._active_spark_context is None
     with told("no Spark session starts"):
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+    if is_new:
+        context = session.sparkContext
+        context.pythonExec = python_of_workers(
+            context.master, context.getConf().get(_PYTHON_KEY) or "", os.environ.get(_PYTHON, ""), context.pythonExec
+        )
+    return session
 
 
 def prepare_executors(session: SparkSession) -> None:
@@ -75,13 +95,66 @@ def keep_on_disk(data: DataFrame) -> None:
     data.persist(StorageLevel.DISK_ONLY)
 
 
+def python_of_workers(master: str, configured: str, variable: str, default: str) -> str:
+    """
+    Return the interpreter of a session's Python workers.
+
+    Args:
+        master: the session's master.
+        configured: the value of spark.pyspark.python: spark-submit heeds it, and PySpark alone does not.
+        variable: the value of PYSPARK_PYTHON.
+        default: what PySpark takes by default: `python3` of the PATH.
+    """
+    if configured or variable:
+        return configured or variable
+    return sys.executable if master.startswith("local") and sys.executable else default
+
+
+def at_once(session: SparkSession, calls: Iterable[Callable[[], None]]) -> None:
+    """
+    Make calls that need Spark's driver most of the time, a few of them at once.
+
+    Their threads have the local properties of this one: what a stream runs ends with the stream.
+
+    Args:
+        session: the Spark session that they use.
+        calls: the calls. If one of them raises something, no further ones are begun, and that is raised.
+    """
+    context: Any = session.sparkContext._jsc.sc()
+    properties = context.getLocalProperties()
+    pool = ThreadPoolExecutor(_AT_ONCE, initializer=lambda: context.setLocalProperties(properties.clone()))
+    try:
+        for made in [pool.submit(call) for call in calls]:
+            made.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def package_of_kafka(session: SparkSession) -> str:
+    """Return the Maven package with which a session reads Kafka."""
+    return _package(_KAFKA, session)
+
+
+def package_of_s3(session: SparkSession) -> str:
+    """Return the Maven package with which a session reads S3."""
+    return _package(_S3, session)
+
+
+def _package(pattern: str, session: SparkSession) -> str:
+    jvm: Any = session.sparkContext._jvm
+    scala = str(jvm.scala.util.Properties.versionNumberString()).rpartition(".")[0]
+    hadoop = str(jvm.org.apache.hadoop.util.VersionInfo.getVersion())
+    return pattern.format(scala=scala, spark=session.version, hadoop=hadoop)
+
+
 @contextmanager
-def told(what: str) -> Iterator[None]:
+def told(what: str, advice: str = "") -> Iterator[None]:
     """
     Turn what Spark raises into a StoreError.
 
     Args:
         what: says what could not be done.
+        advice: says what may help, as a sentence.
 
     Raises:
         StoreError: Spark raised something.
@@ -92,7 +165,7 @@ def told(what: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as problem:
-        raise StoreError(f"{what}: {spark_reason_of(problem)}") from problem
+        raise StoreError("\n".join([f"{what}: {spark_reason_of(problem)}", *([advice] if advice else [])])) from problem
 
 
 def spark_reason_of(problem: BaseException) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.store.spark.rows import coded_rows, write_package
+from openlineage_pyspark.store.spark.session import python_of_workers
 from openlineage_pyspark.store.spark.sql import Format, create_table, literal, merge_into, translated
 from openlineage_pyspark.store.spark.tables import is_schema_name
 from openlineage_pyspark.store.tables import schema
@@ -79,3 +80,19 @@ def test_the_numbers_and_the_texts_of_a_row_stand_in_the_order_of_its_columns() 
     (row,) = [row for row in coded_rows([("nothing", "there")]) if row[0] == "rejected"]
     assert row[1][1:] == ["not JSON: Expecting value: line 1 column 1 (char 0)", "there", "nothing"]
     assert row[2] == []
+
+
+@pytest.mark.parametrize(
+    ("master", "configured", "variable", "found"),
+    [
+        ("local[*]", "", "", sys.executable),
+        ("local-cluster[1,1,1024]", "", "", sys.executable),
+        ("yarn", "", "", "python3"),
+        ("local[*]", "", "/opt/python", "/opt/python"),
+        ("yarn", "/conf/python", "/opt/python", "/conf/python"),
+    ],
+)
+def test_workers_of_a_local_session_run_this_interpreter_unless_another_one_is_chosen(
+    master: str, configured: str, variable: str, found: str
+) -> None:
+    assert python_of_workers(master, configured, variable, "python3") == found

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ from openlineage_pyspark.store.times import microseconds
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of_events
 from support.maven import fetched
-from support.spark_jobs import QUICK, SPARK_VERSION
+from support.spark_jobs import QUICK, SPARK_VERSION, clean_environment, pyspark_folder
 from support.spark_stores import HAS_LAKES, differing
 
 if TYPE_CHECKING:
@@ -347,14 +348,17 @@ def test_sql_alone_asks_the_store(filled: Callable[[str], SparkTables], lite: Da
 
 
 @pytest.mark.skipif(SPARK_VERSION.startswith("3."), reason="Spark has table functions in SQL from 4.0 on")
+@pytest.mark.parametrize("format_", FORMATS)
 def test_table_functions_have_the_answers_of_python(
-    filled: Callable[[str], SparkTables], lite: Database, session: SparkSession
+    filled: Callable[[str], SparkTables], lite: Database, session: SparkSession, format_: str
 ) -> None:
-    assert filled("parquet").make_functions() == "spark_catalog.lineage"
+    # Another catalog holds no such functions: those of its store come to Spark's own.
+    holder = f"spark_catalog.{SCHEMAS[format_].rpartition('.')[2]}"
+    assert filled(format_).make_functions() == holder
 
     def told(function: str, *given: object) -> list[tuple[int, str]]:
         values = ", ".join(map(repr, given))
-        rows = session.sql(f"SELECT depth, name FROM lineage.{function}({values})").collect()
+        rows = session.sql(f"SELECT depth, name FROM {holder}.{function}({values})").collect()
         return sorted((row.depth, row.name) for row in rows)
 
     def expected(answer: Answer) -> list[tuple[int, str]]:
@@ -369,7 +373,7 @@ def test_table_functions_have_the_answers_of_python(
         told("downstream_tables", "none")
 
     def columns_told(function: str, table: str, column: str, more: str = "") -> list[tuple[int, str, str]]:
-        call = f"lineage.{function}('{table}', '{column}'{more})"
+        call = f"{holder}.{function}('{table}', '{column}'{more})"
         return sorted(tuple(row) for row in session.sql(f"SELECT depth, name, column_name FROM {call}").collect())
 
     def columns_expected(answer: Answer) -> list[tuple[int, str, str]]:
@@ -442,6 +446,52 @@ def test_the_events_of_an_older_version_with_other_columns_make_a_new_store(
     anew = SparkTables.make(session, "lineage_anew", Format.PARQUET)
     assert take_once(anew, EventOrigin("store:lineage_other")).rejected == 0
     assert [name for name in differing(anew, lite) if name != schema.REJECTED.name] == []
+
+
+@pytest.mark.parametrize(
+    ("address", "lacking", "package"),
+    [
+        (
+            "kafka://127.0.0.1:9/lineage",
+            "the source of Kafka",
+            r"org\.apache\.spark:spark-sql-kafka-0-10_2\.1[23]:{spark}",
+        ),
+        (
+            "s3a://bucket/events",
+            "Hadoop's client of S3",
+            r"org\.apache\.hadoop:hadoop-aws:{hadoop}",
+        ),
+    ],
+)
+def test_what_spark_lacks_is_named_with_the_package_that_brings_it(
+    session: SparkSession, address: str, lacking: str, package: str
+) -> None:
+    (hadoop,) = (pyspark_folder() / "jars").glob("hadoop-client-api-*.jar")
+    package = package.format(spark=SPARK_VERSION, hadoop=hadoop.stem.rpartition("-")[2])
+    said = rf"{re.escape(address)} can't be read: (.|\n)*\nIf Spark lacks {lacking}, --packages {package} brings it\."
+    tables = SparkTables.make(session, "lineage", Format.PARQUET)
+    for take_in in (take_once, partial(take_stream, checkpoint="none")):
+        with pytest.raises(StoreError) as raised:
+            take_in(tables, EventOrigin(address))
+        assert re.fullmatch(said, str(raised.value)), raised.value
+
+
+def test_the_command_runs_on_the_interpreter_that_started_it(
+    conf: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    # Another Python comes first in the PATH, which lacks the package.
+    other = tmp_path / "bin" / "python3"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\nexit 3\n")
+    other.chmod(0o755)
+    env = {**clean_environment(), "PATH": f"{other.parent}:{os.environ['PATH']}"}
+    del env["PYSPARK_PYTHON"]
+    place = ["--into", "lineage", "--from", str(folder / "events" / "first.ndjson")]
+    settings = {**conf, "spark.sql.warehouse.dir": str(tmp_path / "warehouse")}
+    command = [sys.executable, "-m", "openlineage_pyspark", "ingest", "--spark", *place]
+    command += [f"--conf={key}={value}" for key, value in settings.items()]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "30 events taken into lineage\n"), done.stderr[-2000:]
 
 
 def test_what_is_no_store_is_refused(session: SparkSession, filled: Callable[[str], SparkTables], folder: Path) -> None:
