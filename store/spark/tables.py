@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.store.errors import StoreError
@@ -15,14 +16,14 @@ from openlineage_pyspark.store.spark import functions as spark_functions
 from openlineage_pyspark.store.spark import sql as spark_sql
 from openlineage_pyspark.store.spark import views as spark_views
 from openlineage_pyspark.store.spark.rows import coded_rows
-from openlineage_pyspark.store.spark.session import keep_on_disk, prepare_executors, told
+from openlineage_pyspark.store.spark.session import at_once, keep_on_disk, prepare_executors, told
 from openlineage_pyspark.store.spark.sql import Format
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.tables.identity import dataset_ids
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.tables.schema import StoredTable
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 _SESSION_CATALOG = "spark_catalog"
 _NAME = re.compile(r"\w[\w-]*(\.\w[\w-]*)?")
@@ -264,9 +265,15 @@ class SparkTables:
                 f"SELECT table_name, count(*) FROM {spark_sql.identifier(view)} GROUP BY table_name"
             ).collect()
         )
-        for table in schema.TABLES:
-            if table.name in counts:
-                self._merge(session, table, spark_sql.batch(table, view))
+        # Most of the time goes into planning and committing, whatever the number of rows.
+        at_once(
+            session,
+            [
+                partial(self._merge, session, table, spark_sql.batch(table, view))
+                for table in schema.TABLES
+                if table.name in counts
+            ],
+        )
         if schema.DATASET.name in counts:
             self._identify(session, view)
         taken = Ingested(counts.get(schema.EVENT.name, 0), counts.get(schema.REJECTED.name, 0))
@@ -337,29 +344,43 @@ class SparkTables:
 
         What is unchanged is looked at too, because a batch may have been written in part before.
         """
-        found = session.sql(
-            f"SELECT DISTINCT numbers[0] FROM {spark_sql.identifier(view)} "
+        names = (
+            f"SELECT DISTINCT numbers[0] AS id FROM {spark_sql.identifier(view)} "
             f"WHERE table_name = {spark_sql.literal(schema.DATASET.name)}"
         )
-        names = {row[0] for row in found.collect()}
-        known: dict[int, int | None] = {}
-        asked, unknown = set[int](), names
-        while unknown:
-            pairs = self._pointers(session, unknown)
-            known |= pairs
+        found = self._pointers(session, names)
+        asked = {row.id for row in found}
+        while unknown := {*(row.name_id for row in found), *(row.same_as for row in found)} - asked - {None}:
+            with _view(session.createDataFrame([(name,) for name in unknown], "id BIGINT")) as more:
+                found += self._pointers(session, f"SELECT id FROM {spark_sql.identifier(more)}")
             asked |= unknown
-            unknown = {*pairs, *(each for each in pairs.values() if each is not None)} - asked
-        self._write_identities(session, dataset_ids(known))
+        before = {row.name_id: row.dataset_id for row in found}
+        now = dataset_ids({row.name_id: row.same_as for row in found})
+        self._write_identities(session, {name: id_ for name, id_ in now.items() if before.get(name) != id_})
 
-    def _pointers(self, session: SparkSession, names: Iterable[int]) -> dict[int, int | None]:
-        """Return what some names point to, and the names that point to these."""
-        dataset = spark_sql.table_identifier(self.schema_name, schema.DATASET.name)
-        with _view(session.createDataFrame([(name,) for name in names], "id BIGINT")) as view:
-            sides = [
-                f"SELECT d.name_id, d.same_as FROM {dataset} d JOIN {spark_sql.identifier(view)} n ON n.id = {side}"
-                for side in ("d.name_id", "d.same_as")
-            ]
-            return dict(tuple(row) for row in session.sql(" UNION ALL ".join(sides)).collect())
+    def _pointers(self, session: SparkSession, names: str) -> list[Row]:
+        """
+        Return what some names point to, and the names that point to these.
+
+        Args:
+            session: the Spark session.
+            names: a query of the names' ids, `id`.
+
+        Returns:
+            For each: the id that was asked for, the name, what it points to, and its identity until now.
+        """
+        dataset, identity = (
+            spark_sql.table_identifier(self.schema_name, table.name)
+            for table in (schema.DATASET, schema.DATASET_IDENTITY)
+        )
+        sides = " UNION ALL ".join(
+            f"SELECT n.id, d.name_id, d.same_as FROM {dataset} AS d JOIN ({names}) AS n ON n.id = {side}"
+            for side in ("d.name_id", "d.same_as")
+        )
+        found = session.sql(
+            f"SELECT p.*, i.dataset_id FROM ({sides}) AS p LEFT JOIN {identity} AS i ON i.name_id = p.name_id"
+        )
+        return list(found.collect())
 
     def _all_pointers(self) -> dict[int, int | None]:
         return dict(self.query("SELECT name_id, same_as FROM dataset"))
