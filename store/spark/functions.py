@@ -2,7 +2,8 @@
 The SQL table functions with which analysts ask a store in Spark's tables without this package. Pure.
 
 `WITH RECURSIVE` is no way to write them: it comes with Spark 4.1, knows no set of what it has seen, and so passes each
-way through the lineage on its own. These walk by a higher-order function over one map of all edges, level by level.
+way through the lineage on its own. These walk by a higher-order function over one map of all edges, level by level. All
+of them are one statement: a walk from table to table is one between columns without a name.
 """
 
 from __future__ import annotations
@@ -10,104 +11,77 @@ from __future__ import annotations
 from openlineage_pyspark.store.spark.sql import literal, table_identifier
 from openlineage_pyspark.store.spark.views import column_edges, table_edges
 
-_TABLE_FUNCTIONS = {"upstream_tables": ("target", "source"), "downstream_tables": ("source", "target")}
-_COLUMN_FUNCTIONS = {"upstream_columns": ("target", "source"), "downstream_columns": ("source", "target")}
-FUNCTIONS = (*_TABLE_FUNCTIONS, *_COLUMN_FUNCTIONS)
-"""The names of all functions. Each goes from one end of the edges to the other one."""
+# The name of each function, the ends of an edge from and to which it goes, and what it tells.
+_OF_TABLES = (
+    ("upstream_tables", "target", "source", "What a table comes from, the closest first."),
+    ("downstream_tables", "source", "target", "What is made from a table, the closest first."),
+)
+_OF_COLUMNS = (
+    ("upstream_columns", "target", "source", "What a column comes from, the closest first."),
+    ("downstream_columns", "source", "target", "What is made from a column, the closest first."),
+)
+FUNCTIONS = tuple(name for name, *_ in (*_OF_TABLES, *_OF_COLUMNS))
+"""The names of all functions."""
 
 _MOST_JOBS = 1000
-_MEANINGS = {
-    "upstream_tables": "What a table comes from, the closest first.",
-    "downstream_tables": "What is made from a table, the closest first.",
-    "upstream_columns": "What a column comes from, the closest first.",
-    "downstream_columns": "What is made from a column, the closest first.",
+
+# What only one of both kinds has: parameters and columns of the result, and where the values come from.
+_BETWEEN_TABLES = {
+    "column_parameter": "",
+    "direct_parameter": "",
+    "column_told": "",
+    "told": "",
+    "of_column": "''",
+    "direct": "false",
+    "columns_of": "SELECT CAST(map() AS MAP<BIGINT, ARRAY<STRING>>) AS columns_of",
 }
+_BETWEEN_COLUMNS = {
+    "column_parameter": "\n  of_column STRING COMMENT 'A column of it; empty for all of them.',",
+    "direct_parameter": (
+        ",\n  direct BOOLEAN DEFAULT false COMMENT 'Whether to leave out what only decides about rows.'"
+    ),
+    "column_told": ",\n  column_name STRING COMMENT 'The column; empty for all rows of the dataset.'",
+    "told": ", substr(f.place, instr(f.place, ' ') + 1)",
+    "of_column": "of_column",
+    "direct": "direct",
+    "columns_of": """\
+          SELECT map_from_entries(collect_list(struct(id, columns))) AS columns_of
+          FROM (
+            SELECT i.dataset_id AS id, collect_set(c.column_name) AS columns
+            FROM (
+              SELECT name_id, column_name FROM {dataset_column}
+              UNION ALL SELECT input_id, input_column FROM {column_lineage}
+              UNION ALL SELECT output_id, output_column FROM {column_lineage}
+            ) c JOIN {dataset_identity} i ON i.name_id = c.name_id GROUP BY i.dataset_id
+          )""",
+}
+_TABLES_AS_COLUMNS = "SELECT source_id, '' AS source_column, target_id, '' AS target_column, '' AS type FROM ({edges})"
 
-# A whole name if there is one, else the end of one, as in `names.find`.
-_NAMED = """\
-  SELECT *, filter(names, n -> thing IN (
-    n.name, concat(n.namespace, n.name), concat(n.namespace, '/', n.name), concat(n.namespace, ':', n.name)
-  )) AS whole, filter(names, n -> lower(right(n.name, length(trim(LEADING '/' FROM thing))))
-    = lower(trim(LEADING '/' FROM thing))
-    AND substr(n.name, -1 - length(trim(LEADING '/' FROM thing)), 1) IN ('.', '/')) AS ending"""
-
-_WALKED = """\
-  aggregate(
-    sequence(1, most_jobs),
-    named_struct('seen', starts, 'level', starts, 'found', CAST(array() AS ARRAY<STRUCT<id: BIGINT, depth: INT>>)),
-    (known, passed) -> aggregate(
-      array(array_except(
-        flatten(transform(known.level, id -> coalesce(try_element_at(edges, id), CAST(array() AS ARRAY<BIGINT>)))),
-        known.seen
-      )),
-      known,
-      (before, level) -> named_struct(
-        'seen', array_union(before.seen, level), 'level', level,
-        'found', concat(before.found, transform(level, id -> named_struct('id', id, 'depth', passed)))
-      )
-    )
-  ).found"""
-
-_FUNCTION = """\
-CREATE OR REPLACE FUNCTION {function}(
-  thing STRING COMMENT 'A table: its name, or the end of it.',
-  most_jobs INT DEFAULT {most} COMMENT 'Pass at most so many jobs.'
-)
-RETURNS TABLE (
-  depth INT COMMENT 'How many jobs lie between.',
-  dataset_id BIGINT COMMENT 'The dataset.',
-  namespace STRING COMMENT 'The namespace of its own name.',
-  name STRING COMMENT 'Its own name.'
-)
-COMMENT {meaning}
-RETURN SELECT f.depth, f.id, d.namespace, d.name FROM (
-  SELECT explode(CASE size(starts) WHEN 1 THEN {walked}
-    WHEN 0 THEN raise_error(concat('nothing is called ', thing))
-    ELSE raise_error(concat(thing, ' may mean any of these: ', array_join(addresses, ', '))) END) AS f
-  FROM (
-    SELECT edges, array_distinct(transform(found, n -> n.id)) AS starts,
-      array_sort(array_distinct(transform(found, n -> concat(n.namespace, '/', n.name)))) AS addresses
-    FROM (SELECT edges, CASE WHEN size(whole) > 0 THEN whole ELSE ending END AS found FROM (
-{named}
-      FROM (
-        SELECT map_from_entries(collect_list(struct(here, there))) AS edges
-        FROM (SELECT {here} AS here, collect_set({there}) AS there FROM ({edges}) GROUP BY {here})
-      ) CROSS JOIN (
-        SELECT collect_list(named_struct('id', i.dataset_id, 'namespace', d.namespace, 'name', d.name)) AS names
-        FROM {dataset_identity} i JOIN {dataset} d ON d.name_id = i.name_id
-      )
-    ))
-  )
-) JOIN {dataset} d ON d.name_id = f.id"""
-
+# A place is a text, of the dataset's id and the column: Spark has hashes for arrays of texts, not of structs.
+_BEGIN = "transform(starts, id -> concat(id, ' ', {of_column}))"
 
 # As in `reach`: all rows have all columns, a struct has its fields, and a field is read where its struct is.
-_EDGES_OF_PLACE = """\
-filter(
+_BESIDE = """\
+transform(filter(
             coalesce(
               try_element_at(edges, place.id),
               CAST(array() AS ARRAY<STRUCT<here: STRING, there: STRING, is_direct: BOOLEAN>>)
             ),
-            edge -> (edge.is_direct OR NOT direct) AND (place.part = '' OR edge.here = place.part{rows}
+            edge -> (edge.is_direct OR NOT {direct}) AND (place.part = '' OR edge.here = place.part{rows}
               OR startswith(place.part, concat(edge.here, '.')) OR startswith(edge.here, concat(place.part, '.')))
-          )"""
+          ), edge -> edge.there)"""
 
-# A place is a text, of the dataset's id and the column: Spark has hashes for arrays of texts, not of structs.
-_COLUMNS_WALKED = """\
+_WALKED = """\
   aggregate(
     sequence(1, most_jobs),
-    named_struct(
-      'seen', transform(owners, id -> concat(id, ' ', of_column)),
-      'level', transform(owners, id -> concat(id, ' ', of_column)),
-      'found', CAST(array() AS ARRAY<STRUCT<place: STRING, depth: INT>>)
-    ),
+    named_struct('seen', {begin}, 'level', {begin}, 'found', CAST(array() AS ARRAY<STRUCT<place: STRING, depth: INT>>)),
     (known, passed) -> aggregate(
       array(array_except(
         flatten(transform(
           transform(known.level, key -> named_struct(
             'id', CAST(substring_index(key, ' ', 1) AS BIGINT), 'part', substr(key, instr(key, ' ') + 1)
           )),
-          place -> transform({edges_of_place}, edge -> edge.there)
+          place -> {beside}
         )),
         known.seen
       )),
@@ -119,34 +93,36 @@ _COLUMNS_WALKED = """\
     )
   ).found"""
 
-_COLUMN_FUNCTION = """\
+# A thing is a whole name if there is one, else the end of one, as in `names.find`.
+_FUNCTION = """\
 CREATE OR REPLACE FUNCTION {function}(
-  thing STRING COMMENT 'A table: its name, or the end of it.',
-  of_column STRING COMMENT 'A column of it; empty for all of them.',
-  most_jobs INT DEFAULT {most} COMMENT 'Pass at most so many jobs.',
-  direct BOOLEAN DEFAULT false COMMENT 'Whether to leave out what only decides about rows.'
+  thing STRING COMMENT 'A table: its name, or the end of it.',{column_parameter}
+  most_jobs INT DEFAULT {most} COMMENT 'Pass at most so many jobs.'{direct_parameter}
 )
 RETURNS TABLE (
   depth INT COMMENT 'How many jobs lie between.',
   dataset_id BIGINT COMMENT 'The dataset.',
   namespace STRING COMMENT 'The namespace of its own name.',
-  name STRING COMMENT 'Its own name.',
-  column_name STRING COMMENT 'The column; empty for all rows of the dataset.'
+  name STRING COMMENT 'Its own name.'{column_told}
 )
 COMMENT {meaning}
-RETURN SELECT f.depth, d.name_id, d.namespace, d.name, substr(f.place, instr(f.place, ' ') + 1) FROM (
-  SELECT explode(CASE WHEN size(owners) = 1 THEN {walked}
-    WHEN size(starts) = 0 THEN raise_error(concat('nothing is called ', thing))
-    WHEN size(owners) = 0 THEN raise_error(concat(thing, ' has no column ', of_column))
+RETURN SELECT f.depth, d.name_id, d.namespace, d.name{told} FROM (
+  SELECT explode(CASE WHEN size(starts) = 1 THEN {walked}
+    WHEN size(tables) = 0 THEN raise_error(concat('nothing is called ', thing))
+    WHEN size(starts) = 0 THEN raise_error(concat(thing, ' has no column ', {of_column}))
     ELSE raise_error(concat(thing, ' may mean any of these: ', array_join(addresses, ', '))) END) AS f
   FROM (
-    SELECT *, filter(starts, id -> of_column = '' OR array_contains(
-      coalesce(try_element_at(parts_of, id), CAST(array() AS ARRAY<STRING>)), of_column)) AS owners
+    SELECT *, filter(tables, id -> {of_column} = '' OR array_contains(
+      coalesce(try_element_at(columns_of, id), CAST(array() AS ARRAY<STRING>)), {of_column})) AS starts
     FROM (
-      SELECT edges, parts_of, array_distinct(transform(found, n -> n.id)) AS starts,
+      SELECT *, array_distinct(transform(found, n -> n.id)) AS tables,
         array_sort(array_distinct(transform(found, n -> concat(n.namespace, '/', n.name)))) AS addresses
       FROM (SELECT *, CASE WHEN size(whole) > 0 THEN whole ELSE ending END AS found FROM (
-{named}
+        SELECT *, filter(names, n -> thing IN (
+          n.name, concat(n.namespace, n.name), concat(n.namespace, '/', n.name), concat(n.namespace, ':', n.name)
+        )) AS whole, filter(names, n -> lower(right(n.name, length(trim(LEADING '/' FROM thing))))
+          = lower(trim(LEADING '/' FROM thing))
+          AND substr(n.name, -1 - length(trim(LEADING '/' FROM thing)), 1) IN ('.', '/')) AS ending
         FROM (
           SELECT map_from_entries(collect_list(struct(id, there))) AS edges
           FROM (
@@ -159,15 +135,7 @@ RETURN SELECT f.depth, d.name_id, d.namespace, d.name, substr(f.place, instr(f.p
           SELECT collect_list(named_struct('id', i.dataset_id, 'namespace', d.namespace, 'name', d.name)) AS names
           FROM {dataset_identity} i JOIN {dataset} d ON d.name_id = i.name_id
         ) CROSS JOIN (
-          SELECT map_from_entries(collect_list(struct(id, parts))) AS parts_of
-          FROM (
-            SELECT i.dataset_id AS id, collect_set(c.part) AS parts
-            FROM (
-              SELECT name_id, column_name AS part FROM {dataset_column}
-              UNION ALL SELECT input_id, input_column FROM {column_lineage}
-              UNION ALL SELECT output_id, output_column FROM {column_lineage}
-            ) c JOIN {dataset_identity} i ON i.name_id = c.name_id GROUP BY i.dataset_id
-          )
+{columns_of}
         )
       ))
     )
@@ -187,32 +155,29 @@ def functions(schema_name: str, functions_schema: str) -> list[str]:
         name: table_identifier(schema_name, name)
         for name in ("dataset", "dataset_identity", "dataset_column", "column_lineage")
     }
-    common = {**names, "most": _MOST_JOBS, "named": _NAMED}
-    of_tables = [
+    kinds = (
+        (_OF_TABLES, _BETWEEN_TABLES, _TABLES_AS_COLUMNS.format(edges=table_edges(schema_name))),
+        (_OF_COLUMNS, _BETWEEN_COLUMNS, column_edges(schema_name)),
+    )
+    return [
         _FUNCTION.format(
-            **common,
+            **names,
+            **{**kind, "columns_of": kind["columns_of"].format(**names)},
             function=table_identifier(functions_schema, name),
-            meaning=literal(_MEANINGS[name]),
-            walked=_WALKED,
-            edges=table_edges(schema_name),
-            here=f"{here}_id",
-            there=f"{there}_id",
-        )
-        for name, (here, there) in _TABLE_FUNCTIONS.items()
-    ]
-    of_columns = [
-        _COLUMN_FUNCTION.format(
-            **common,
-            function=table_identifier(functions_schema, name),
-            meaning=literal(_MEANINGS[name]),
-            # What is written without a column is all rows, and so each column.
-            walked=_COLUMNS_WALKED.format(
-                edges_of_place=_EDGES_OF_PLACE.format(rows=" OR edge.here = ''" if here == "target" else "")
-            ),
-            edges=column_edges(schema_name),
+            most=_MOST_JOBS,
+            meaning=literal(meaning),
+            walked=_walked(kind, here),
+            edges=edges,
             here=here,
             there=there,
         )
-        for name, (here, there) in _COLUMN_FUNCTIONS.items()
+        for listed, kind, edges in kinds
+        for name, here, there, meaning in listed
     ]
-    return [*of_tables, *of_columns]
+
+
+def _walked(kind: dict[str, str], here: str) -> str:
+    """Return the expression of what is reached."""
+    # What is written without a column is all rows, and so each column.
+    beside = _BESIDE.format(direct=kind["direct"], rows=" OR edge.here = ''" if here == "target" else "")
+    return _WALKED.format(begin=_BEGIN.format(of_column=kind["of_column"]), beside=beside)

@@ -39,8 +39,6 @@ FROM {column_lineage} e
 JOIN {dataset_identity} s ON s.name_id = e.input_id JOIN {dataset_identity} t ON t.name_id = e.output_id
 {named}"""
 
-_MEANING_OF_COLUMNS = "A job makes a column of one dataset from a column of another."
-
 
 def views(schema_name: str) -> list[str]:
     """
