@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
+from openlineage_pyspark.facets.datasets.source import SOURCES, Relation, Session, by_name, reads, source
 from openlineage_pyspark.facets.datasets.tables import in_session_catalog, storage_of
 from openlineage_pyspark.facets.datasets.versions import delta_versions, versioned
 from openlineage_pyspark.facets.model.dataset import Dataset, Field
@@ -25,6 +25,10 @@ def at_location(path: str, fields: tuple[Field, ...] = (), file_format: str | No
     """
     layer, format_ = storage_of(file_format)
     return Dataset(naming.location(path), fields, storage_layer=layer, file_format=format_, type="FILE")
+
+
+# They are the operator's output.
+SOURCES.unread.update({"LogicalRelation": ("output",)})
 
 
 @source({_DATASOURCES: "LogicalRelation"})

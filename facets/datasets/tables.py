@@ -19,7 +19,7 @@ from openlineage_pyspark.facets.model.schema import fields_of, schema_fields
             "provider": "provider",
             "serde": "storage.serde",
             "comment": "comment",
-            "schema": "schema",
+            "schema": "#schema",
             "created": "createTime",
         }
     }

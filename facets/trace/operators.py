@@ -80,6 +80,9 @@ RULES: ClassRules[OperatorRule] = ClassRules()
 SAME_OUTPUT: set[str] = set()
 """Full names of operators with the same output as their first child; the probe does not send it again."""
 
+UNREAD = {"Join": ("joinType", "hint")}
+"""Simple name of an operator -> the arguments that the probe leaves out."""
+
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _EXECUTION = "org.apache.spark.sql.execution"
 

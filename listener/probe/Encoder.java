@@ -4,21 +4,25 @@ import java.io.IOException;
 import java.lang.reflect.Method;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Assignment;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
@@ -33,6 +37,9 @@ final class Encoder {
   private static final int LONGEST_SQL = 2000;
   private static final int MOST_KEYS = 200;
   private static final int CALL_SITE_DEPTH = 4;
+  // The joins with the columns of both sides.
+  private static final List JOINING_ALL =
+      Arrays.asList(new String[] {"INNER", "CROSS", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER"});
   private static final Method PYTHON_CONTEXT = pythonContextMethod();
   private final Vocabulary vocabulary;
   private final Object session;
@@ -53,6 +60,9 @@ final class Encoder {
   private final JsonText attributes;
   // The node that is being encoded. If a fault leaves it half written, it is thrown away.
   private JsonText node;
+  // Whether it is no operator; whether it is a relation whose output says the columns of its table.
+  private boolean inExpression;
+  private boolean saysColumns;
   private Throwable unread;
   private long length = 0;
   private boolean cut = false;
@@ -172,6 +182,8 @@ final class Encoder {
     // A MERGE's assignments are nested one level deeper than the expressions of other operators.
     boolean merges = tree instanceof Assignment || tree.getClass().getName().indexOf("MergeRows$") >= 0;
     boolean inPlan = tree instanceof LogicalPlan || merges;
+    inExpression = !(tree instanceof LogicalPlan);
+    saysColumns = false;
     unread = null;
     node.writeStartArray();
     node.writeNumber(placeOfClass(tree));
@@ -292,6 +304,10 @@ final class Encoder {
       node.writeString("=");
       return;
     }
+    if (plan instanceof Join && JOINING_ALL.contains(((Join) plan).joinType().sql())) {
+      node.writeString("+");
+      return;
+    }
     scala.collection.Iterable output = outputOf(plan);
     if (output == null) {
       node.writeNull();
@@ -299,6 +315,7 @@ final class Encoder {
     }
     node.writeStartArray();
     scala.collection.Iterator it = output.iterator();
+    saysColumns = it.hasNext() && (plan instanceof LogicalRelation || plan instanceof HiveTableRelation);
     while (it.hasNext()) column((Attribute) it.next());
     node.writeEndArray();
   }
@@ -449,6 +466,8 @@ final class Encoder {
       out.writeString(o.toString());
     } else if (o.getClass().getName().startsWith("scala.Tuple")) {
       tuple(out, (scala.Product) o, inPlan, depth);
+    } else if (inExpression && vocabulary.rows(o.getClass()).isEmpty()) {
+      out.writeNull();
     } else {
       describe(out, o, inPlan, depth);
     }
@@ -541,11 +560,18 @@ final class Encoder {
     for (int i = 0; i < rows.size(); i++) {
       String[] row = (String[]) rows.get(i);
       String chain = row[1];
-      // Later snapshots of the table may be in memory by now.
-      Object read = chain.equals("#snapshot") ? IcebergTables.at(o, began) : Chain.read(o, chain, session);
+      Object read = read(o, chain);
       out.writeFieldName(row[0]);
-      if (read instanceof String && row[1].startsWith("#long:")) text(out, (String) read, LONGEST_QUERY);
+      if (read instanceof String && chain.startsWith("#long:")) text(out, (String) read, LONGEST_QUERY);
       else value(out, read, inPlan, depth);
     }
+  }
+
+  private Object read(Object o, String chain) {
+    // Later snapshots of the table may be in memory by now.
+    if (chain.equals("#snapshot")) return IcebergTables.at(o, began);
+    // To spell out a schema takes longer than all else that is read of a table.
+    if (chain.equals("#schema")) return saysColumns ? null : Reflection.call(o, "schema");
+    return Chain.read(o, chain, session);
   }
 }

@@ -1,5 +1,6 @@
 package openlineage.pyspark;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 
 /**
@@ -9,25 +10,52 @@ import java.util.ArrayList;
 final class Pieces {
   /** How long a piece is at most, in bytes as py4j writes them; the answer's own marks need a few more. */
   private static final int BYTES = 8000;
+  /** How many characters a piece has at most; most of them take one byte. */
+  private static final int LIKELY = 7800;
 
-  private Pieces() {}
+  private final String[] pieces;
+  private int next = 0;
+
+  Pieces(String text) {
+    pieces = of(text);
+  }
+
+  /** Returns the next piece behind a sign: `+` if more follow, `.` if it is the last one. */
+  public String next() {
+    String piece = pieces[next++];
+    return (next < pieces.length ? "+" : ".") + piece;
+  }
 
   /** Returns the pieces of a text: at least one. */
   static String[] of(String text) {
     ArrayList pieces = new ArrayList();
     int begin = 0;
-    int bytes = 0;
-    for (int at = 0; at < text.length(); at++) {
-      int more = written(text.charAt(at));
-      if (bytes + more > BYTES) {
-        pieces.add(text.substring(begin, at));
-        begin = at;
-        bytes = 0;
-      }
-      bytes += more;
-    }
-    pieces.add(text.substring(begin));
+    do {
+      int end = end(text, begin);
+      pieces.add(text.substring(begin, end));
+      begin = end;
+    } while (begin < text.length());
     return (String[]) pieces.toArray(new String[0]);
+  }
+
+  /** Returns where a piece ends that begins there: to count its bytes one by one takes long, and is seldom needed. */
+  private static int end(String text, int begin) {
+    int likely = Math.min(begin + LIKELY, text.length());
+    if (written(text.substring(begin, likely)) <= BYTES) return likely;
+    int bytes = 0;
+    for (int at = begin; at < likely; at++) {
+      bytes += written(text.charAt(at));
+      if (bytes > BYTES) return at;
+    }
+    return likely;
+  }
+
+  private static int written(String piece) {
+    int bytes = piece.getBytes(StandardCharsets.UTF_8).length;
+    for (int at = piece.indexOf('\\'); at >= 0; at = piece.indexOf('\\', at + 1)) bytes++;
+    for (int at = piece.indexOf('\n'); at >= 0; at = piece.indexOf('\n', at + 1)) bytes++;
+    for (int at = piece.indexOf('\r'); at >= 0; at = piece.indexOf('\r', at + 1)) bytes++;
+    return bytes;
   }
 
   /** Returns how many bytes py4j writes for a character: it escapes backslashes and line ends, and writes UTF-8. */

@@ -76,8 +76,8 @@ public final class Probe extends SparkListener {
   }
 
   /** Returns the encoding of a plan that is not being run, in pieces, for lineage without execution. */
-  public String[] encode(LogicalPlan plan, Object session) throws IOException {
-    return Pieces.of(DeepEncoding.of(vocabulary, session, plan, System.currentTimeMillis()));
+  public Pieces encode(LogicalPlan plan, Object session) throws IOException {
+    return new Pieces(DeepEncoding.of(vocabulary, session, plan, System.currentTimeMillis()));
   }
 
   public void onOtherEvent(SparkListenerEvent event) {

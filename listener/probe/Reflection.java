@@ -8,6 +8,7 @@ import java.util.HashSet;
 
 /** Reads what has no common type across the Spark versions: by method name, and only through getters. */
 final class Reflection {
+  // Class -> name -> its member.
   private static final HashMap METHODS = new HashMap();
   private static final HashMap FIELDS = new HashMap();
   private static final HashMap NAMES = new HashMap();
@@ -42,11 +43,11 @@ final class Reflection {
   }
 
   private static synchronized Field declared(Class type, String name) {
-    String key = key(type, name);
-    Object known = FIELDS.get(key);
+    HashMap members = members(FIELDS, type);
+    Object known = members.get(name);
     if (known == null) {
       known = search(type, name);
-      FIELDS.put(key, known == null ? ABSENT : known);
+      members.put(name, known == null ? ABSENT : known);
     }
     return known == ABSENT ? null : (Field) known;
   }
@@ -67,17 +68,21 @@ final class Reflection {
     return null;
   }
 
-  /** Returns the key of a member: a class of the same name from another class loader is a different class. */
-  private static String key(Class type, String name) {
-    return type.getName() + "#" + System.identityHashCode(type) + "#" + name;
+  private static HashMap members(HashMap byClass, Class type) {
+    HashMap members = (HashMap) byClass.get(type);
+    if (members == null) {
+      members = new HashMap();
+      byClass.put(type, members);
+    }
+    return members;
   }
 
   private static synchronized Method method(Class type, String name) {
-    String key = key(type, name);
-    Object known = METHODS.get(key);
+    HashMap members = members(METHODS, type);
+    Object known = members.get(name);
     if (known == null) {
       known = find(type, name);
-      METHODS.put(key, known == null ? ABSENT : known);
+      members.put(name, known == null ? ABSENT : known);
     }
     return known == ABSENT ? null : (Method) known;
   }

@@ -196,11 +196,16 @@ class Probe:
 
     def encode(self, java_plan: Any, java_session: Any) -> str:
         """Return the encoding of an analyzed plan that is not being run."""
-        encoded = self._java.encode(java_plan, java_session)
-        return "".join(encoded[each] for each in range(len(encoded)))
+        pieces = self._java.encode(java_plan, java_session)
+        taken: list[str] = [pieces.next()]
+        while taken[-1].startswith(_MORE):
+            taken.append(pieces.next())
+        return "".join(piece[1:] for piece in taken)
 
 
 _CLASS = "openlineage.pyspark.Probe"
+# The sign before a piece of a plan that more pieces follow.
+_MORE = "+"
 _CLASSES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _COMPILING = threading.Lock()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,6 +35,8 @@ from openlineage_pyspark.facets.model.plan import (
 _MISSING = Expression("Missing", {})
 _OF_NODE = frozenset(("id", "n", "t", "s", "c", "broken"))
 """What a node says of itself, besides its arguments and its readings."""
+_FOLLOWED = {"=": 1, "+": None}
+"""The output of an operator -> how many of its children have it together; None for all."""
 
 
 def decode_plan(encoded: str | Mapping[str, Any], place: Callable[[str], str] = lambda _site: "") -> Plan:
@@ -74,9 +77,10 @@ class _Decoding:
         self._case_sensitive = self._session.pop("caseSensitive", False) is True
         self._places: list[OperatorRef | ExpressionRef] = []
         self._broken: list[str] = []
-        self._references: dict[int, AttributeRef] = {}
+        self._mentions: dict[int, AttributeRef] = {}
         self._outputs = {id_: Output(id_, attribute.name) for id_, attribute in self._attributes.items()}
-        self._same_as_child: set[int] = set()
+        # Operators whose output follows from those of their children -> how many of these.
+        self._following: dict[int, int | None] = {}
 
     def plan(self) -> Plan:
         plans = expressions = 0
@@ -93,8 +97,8 @@ class _Decoding:
             if node is None:
                 found.append(_MISSING)
             elif self._classes[node[0]][2]:
-                if node[1] == "=":
-                    self._same_as_child.add(len(operators))
+                if isinstance(node[1], str):
+                    self._following[len(operators)] = _FOLLOWED[node[1]]
                 operators.append(self._operator(node))
             else:
                 found.append(self._expression(node))
@@ -112,15 +116,14 @@ class _Decoding:
         )
 
     def _arguments(self, node: list[Any]) -> FrozenMap[str, Value]:
-        fields = self._classes[node[0]][3]
-        arguments = {name: self._value(value) for name, value in zip(fields, node[2], strict=False)}
-        if node[3]:
-            for name, value in node[3].items():
-                if name not in _OF_NODE:
-                    arguments[name] = self._value(value)
-            if "broken" in node[3]:
-                self._broken.append(f"{self._classes[node[0]][0]}: {node[3]['broken']}")
-        return FrozenMap(arguments)
+        name, _, _, fields = self._classes[node[0]]
+        arguments = zip(fields, map(self._value, node[2]), strict=False)
+        if "broken" in node[3]:
+            self._broken.append(f"{name}: {node[3]['broken']}")
+        if node[3].keys() <= _OF_NODE:
+            return FrozenMap(arguments)
+        read = {key: self._value(value) for key, value in node[3].items() if key not in _OF_NODE}
+        return FrozenMap({**dict(arguments), **read})
 
     def _operator(self, node: list[Any]) -> Operator:
         name, simple, _, _ = self._classes[node[0]]
@@ -131,10 +134,12 @@ class _Decoding:
         return Operator(simple, name, self._arguments(node), output)
 
     def _expression(self, node: list[Any]) -> Expression:
-        extra = node[3]
+        name, extra = self._classes[node[0]][1], node[3]
+        if not extra:
+            return Expression(name, self._arguments(node))
         type_ = extra.get("t")
         return Expression(
-            self._classes[node[0]][1],
+            name,
             self._arguments(node),
             extra.get("id"),
             extra.get("n"),
@@ -144,24 +149,27 @@ class _Decoding:
         )
 
     def _value(self, raw: Any) -> Value:
-        if isinstance(raw, dict):
+        # JSON has no other types than these.
+        kind = type(raw)
+        if kind is dict:
             # Most objects are these.
             return self._places[raw["r"]] if "r" in raw else self._object(raw)
-        if raw is None or isinstance(raw, (str, bool)):
-            return raw
-        if isinstance(raw, int):
-            known = self._references.get(raw)
+        if kind is int:
+            known = self._mentions.get(raw)
             if known is None:
-                known = self._references[raw] = AttributeRef(raw)
+                known = self._mentions[raw] = AttributeRef(raw)
             return known
-        return tuple([self._value(item) for item in raw])
+        if kind is list:
+            return tuple([self._value(item) for item in raw])
+        atom: bool | str | None = raw
+        return atom
 
     def _object(self, raw: Mapping[str, Any]) -> Value:
         if "n" in raw:
             number = raw["n"]
             return int(number) if number.lstrip("-").isdigit() else str(number)
         if "o" in raw:
-            return Described(raw["o"], FrozenMap([(k, self._value(v)) for k, v in raw.items() if k != "o"]))
+            return Described(raw["o"], FrozenMap({k: self._value(v) for k, v in raw.items() if k != "o"}))
         if "t" in raw:
             return self._types[int(raw["t"])]
         if "cut" in raw:
@@ -170,16 +178,25 @@ class _Decoding:
         return Keys(tuple(keys)) if isinstance(keys, list) else Keys(())
 
     def _pass_through(self, operators: list[Operator]) -> None:
-        """Set the output of operators whose output the probe left out (`=`) to that of their first child."""
-        for at in list(self._same_as_child):
-            chain = [at]
-            while chain[-1] in self._same_as_child and (below := _first_child(operators[chain[-1]])) is not None:
-                chain.append(below)
-            output = operators[chain.pop()].output
-            for index in chain:
-                here = operators[index]
-                operators[index] = Operator(here.name, here.class_name, here.arguments, output, here.children)
-                self._same_as_child.discard(index)
+        """Set the outputs that the probe left out, because they follow from those of the children."""
+        for first in list(self._following):
+            stack = [first]
+            while stack:
+                at = stack[-1]
+                if at not in self._following:
+                    stack.pop()
+                    continue
+                here = operators[at]
+                below = here.children[: self._following[at]]
+                open_ = [child for child in below if child in self._following]
+                if open_:
+                    stack += open_
+                    continue
+                outputs = [operators[child].output for child in below]
+                # Operators that share one output can be told by that.
+                output = outputs[0] if len(outputs) == 1 else tuple(itertools.chain.from_iterable(outputs))
+                operators[at] = Operator(here.name, here.class_name, here.arguments, output, here.children)
+                del self._following[at]
 
 
 def _sql(raw: str | list[Any] | None) -> str | Sql | None:
@@ -201,7 +218,3 @@ def _ctes(operators: list[Operator]) -> dict[tuple[str, int], int]:
         if operator.class_name in (CTE_DEFINITION, UNION_LOOP) and isinstance(id_, int):
             found[operator.name, id_] = at
     return found
-
-
-def _first_child(operator: Operator) -> int | None:
-    return next(iter(operator.children), None)

@@ -35,8 +35,8 @@ def readings() -> dict[str, dict[str, str]]:
 
 
 def unread() -> Iterator[tuple[str, str]]:
-    """Yield the simple class name and the argument name of each argument that is never read: rows, closures."""
-    for names in (SOURCES.unread, expressions.UNREAD):
+    """Yield the simple class name and the argument name of each argument that is never read, such as rows."""
+    for names in (SOURCES.unread, expressions.UNREAD, operators.UNREAD):
         for class_name, arguments in names.items():
             yield from ((class_name, argument) for argument in arguments)
 

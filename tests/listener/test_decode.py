@@ -109,6 +109,22 @@ def test_an_operator_that_hands_on_its_childs_output_is_given_it():
     assert [operator.output for operator in plan.operators] == [(Output(1, "a"), Output(2, "b"))] * 3
 
 
+def test_a_join_is_given_the_outputs_of_its_children_one_after_the_other():
+    join = [PACKAGE + "Join", "P", ["left", "right"]]
+    classes = [*encoding([])["classes"], join]
+    nodes = [
+        [4, "+", [{"r": 1}, {"r": 2}], {}],
+        [4, "+", [{"r": 3}, {"r": 4}], {}],
+        [1, "=", [None, {"r": 5}], {}],
+        [2, [1], [], {}],
+        [2, [2], [], {}],
+        [2, [[1, "A"]], [], {}],
+    ]
+    plan = decode_plan(encoding(nodes, classes=classes))
+    assert plan.operators[1].output == (Output(1, "a"), Output(2, "b"))
+    assert plan.top.output == (Output(1, "a"), Output(2, "b"), Output(1, "A"))
+
+
 def test_five_thousand_operators_that_hand_on_an_output_are_given_it():
     depth = 5_000
     nodes = [[1, "=", [None, {"r": at + 1}], {}] for at in range(depth)]
