@@ -10,7 +10,6 @@ from openlineage_pyspark.facets.model.plan import (
     VIEW,
     Described,
     OperatorRef,
-    references,
 )
 from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
@@ -86,7 +85,7 @@ def operators_of_plan(plan: Plan) -> tuple[OperatorNode, ...]:
     held = {
         reference.index
         for expression in plan.expressions
-        for reference in references(expression.arguments.values())
+        for reference in expression.references
         if isinstance(reference, OperatorRef)
     }
     found = []

@@ -290,6 +290,9 @@ def plan_text(plan: Plan) -> str:
     """Return a plan as text: one line an operator, with its index and the columns of its output, the top first."""
     lines: list[str] = []
     seen: set[int] = set()
+    # Many operators have the same output, which then is one object.
+    outputs = {id(operator.output): operator.output for operator in plan.operators}
+    columns = {key: ", ".join([column.name for column in output]) for key, output in outputs.items()}
     stack = [(plan.root, 0)]
     while stack:
         at, depth = stack.pop()
@@ -297,17 +300,12 @@ def plan_text(plan: Plan) -> str:
             continue
         seen.add(at)
         operator = plan.operators[at]
-        lines.append(f"{'  ' * min(depth, _DEEPEST_INDENT)}{_line_of(plan, at)}")
+        lines.append(f"{'  ' * min(depth, _DEEPEST_INDENT)}{operator.name}#{at} [{columns[id(operator.output)]}]")
         stack.extend((below, depth + 1) for below in reversed(operator.children))
     # The plans of subqueries stand in expressions.
-    rest = (at for at in range(len(plan.operators)) if at not in seen)
-    lines += [f"in a subquery: {_line_of(plan, at)}" for at in rest]
+    rest = ((at, operator) for at, operator in enumerate(plan.operators) if at not in seen)
+    lines += [f"in a subquery: {operator.name}#{at} [{columns[id(operator.output)]}]" for at, operator in rest]
     return "\n".join(lines)
-
-
-def _line_of(plan: Plan, at: int) -> str:
-    operator = plan.operators[at]
-    return f"{operator.name}#{at} [{', '.join(column.name for column in operator.output)}]"
 
 
 def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, str, str]]:

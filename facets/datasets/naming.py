@@ -6,6 +6,7 @@ Which dataset a path belongs to is decided from its text alone; the file system 
 
 from __future__ import annotations
 
+import functools
 import re
 from urllib.parse import unquote
 
@@ -34,6 +35,8 @@ _JDBC = {
 _WITH_DATABASE = ("postgresql", "redshift", "db2", "mysql", "mariadb", "oracle", "trino", "snowflake", "sqlserver")
 
 
+# An application reads the same tables again and again, and the warehouse of the session stands in each of them.
+@functools.lru_cache(maxsize=1024)
 def location(path: str) -> Identifier:
     """
     Return the identifier of the dataset at a location.

@@ -25,6 +25,7 @@ Another distribution adds its own file by naming the module in an entry point of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import attrs
 from openlineage_pyspark.facets.class_rules import ClassRules
@@ -58,8 +59,7 @@ class Session:
     views: bool = True
 
 
-@attrs.frozen
-class Column:
+class Column(NamedTuple):
     """
     A column of a dataset that an attribute is read from.
 
@@ -99,7 +99,7 @@ class Relation:
             return self
         names = {dataset.identifier: trimming.trimmed(dataset.identifier) for dataset in self.datasets}
         columns = {
-            id_: tuple(dict.fromkeys(attrs.evolve(c, dataset=names.get(c.dataset, c.dataset)) for c in columns))
+            id_: tuple(dict.fromkeys(c._replace(dataset=names.get(c.dataset, c.dataset)) for c in columns))
             for id_, columns in self.columns.items()
         }
         return Relation(tuple(datasets.values()), columns, self.opaque)
@@ -130,8 +130,9 @@ def by_name(operator: Operator, *datasets: Dataset) -> Relation:
         operator: the leaf operator.
         datasets: the datasets that it reads; each of them has all columns.
     """
+    identifiers = [dataset.identifier for dataset in datasets]
     columns = {
-        output.id: tuple([Column(dataset.identifier, output.name) for dataset in datasets])
+        output.id: tuple([Column(identifier, output.name) for identifier in identifiers])
         for output in operator.output
         if output.name != FILE_METADATA
     }

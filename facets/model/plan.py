@@ -9,7 +9,7 @@ and printing work for fifty thousand nodes too. An attribute is referred to by i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import attrs
 
@@ -114,6 +114,9 @@ class CutText(str):
     __slots__ = ()
 
 
+Reference = OperatorRef | ExpressionRef | AttributeRef
+"""What refers to a tree node or to an attribute of the same plan."""
+
 Value = None | bool | int | str | OperatorRef | ExpressionRef | AttributeRef | Described | Keys | tuple["Value", ...]
 """An argument of a tree node. Numbers are `int`; every Scala sequence is a tuple."""
 
@@ -142,8 +145,8 @@ Sql = tuple["str | Mention", ...]
 """The SQL of an expression in parts: texts, subqueries and attributes."""
 
 
-@attrs.frozen
-class Attribute:
+# A plan has hundreds of these and of `Output`: a tuple is made in half of the time.
+class Attribute(NamedTuple):
     """The name, type and comment that belong to an exprId; a complex type is in JSON."""
 
     name: str
@@ -165,6 +168,7 @@ class Expression:
         sql: the SQL, if the expression is at the top of an operator's argument: in parts, or as a text in which
             attributes can't be told from the rest.
         call_site: the line of Python that made it, as `etl.py:12`; empty if it is not known.
+        references: the references in its arguments, in order.
     """
 
     name: str
@@ -174,6 +178,11 @@ class Expression:
     type: str | None = None
     sql: str | Sql | None = None
     call_site: str = ""
+    references: tuple[Reference, ...] = attrs.field(init=False, eq=False, repr=False)
+
+    @references.default
+    def _references(self) -> tuple[Reference, ...]:
+        return tuple(references(self.arguments.values()))
 
     def sequence(self, name: str) -> tuple[Value, ...]:
         """Return the sequence in that argument; empty if there is none."""
@@ -181,8 +190,7 @@ class Expression:
         return value if isinstance(value, tuple) else ()
 
 
-@attrs.frozen
-class Output:
+class Output(NamedTuple):
     """One attribute of an operator's output, with its name there."""
 
     id: int
@@ -199,6 +207,7 @@ class Operator:
         class_name: full JVM name.
         arguments: parameter of the case class -> its value, and the other readings of the probe by name.
         output: the attributes of its output, in order.
+        references: the references in its arguments, in order.
         children: the indices of the operators in its arguments, in order.
     """
 
@@ -206,12 +215,16 @@ class Operator:
     class_name: str
     arguments: Mapping[str, Value] = _map()
     output: tuple[Output, ...] = ()
+    references: tuple[Reference, ...] = attrs.field(init=False, eq=False, repr=False)
     children: tuple[int, ...] = attrs.field()
+
+    @references.default
+    def _references(self) -> tuple[Reference, ...]:
+        return tuple(references(self.arguments.values()))
 
     @children.default
     def _children(self) -> tuple[int, ...]:
-        found = references(self.arguments.values())
-        return tuple([reference.index for reference in found if isinstance(reference, OperatorRef)])
+        return tuple([reference.index for reference in self.references if isinstance(reference, OperatorRef)])
 
     def operator(self, name: str) -> int | None:
         """Return the index of the operator in that argument."""
@@ -287,15 +300,14 @@ _HOLDS_NOTHING = frozenset((type(None), str, CutText, bool, int, Keys))
 """The types of arguments without references."""
 
 
-def references(values: Iterable[Value]) -> list[OperatorRef | ExpressionRef | AttributeRef]:
+def references(values: Iterable[Value]) -> list[Reference]:
     """Return the references to tree nodes and attributes in some arguments, in order."""
-    found: list[OperatorRef | ExpressionRef | AttributeRef] = []
+    found: list[Reference] = []
     _collect(values, found)
     return found
 
 
-def _collect(values: Iterable[Value], found: list[OperatorRef | ExpressionRef | AttributeRef]) -> None:
-    # Every argument of a plan comes through here several times: generators would take twice as long.
+def _collect(values: Iterable[Value], found: list[Reference]) -> None:
     for value in values:
         if type(value) in _HOLDS_NOTHING:
             continue

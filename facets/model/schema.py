@@ -19,12 +19,12 @@ _SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "
 
 def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
     """Return the schema of an operator's output."""
-    known = ((column.name, plan.attributes.get(column.id)) for column in operator.output)
+    known = plan.attributes
     return tuple(
         [
-            field(name, attribute.type, attribute.comment)
-            for name, attribute in known
-            if attribute is not None and name != FILE_METADATA
+            field(column.name, attribute.type, attribute.comment)
+            for column in operator.output
+            if (attribute := known.get(column.id)) is not None and column.name != FILE_METADATA
         ]
     )
 

@@ -8,6 +8,7 @@ The trimmers, their names and their order are those of the Java integration
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 
@@ -92,13 +93,13 @@ class Trimming:
 
     def trimmed(self, identifier: Identifier) -> Identifier:
         """Return the identity without what is left out of its name."""
-        name = self._without_pattern(self._without_end(identifier.name))
+        name = self._without_pattern(_without_end(identifier.name, self.trimmers))
         return identifier if name == identifier.name else Identifier(identifier.namespace, name)
 
     def dataset(self, dataset: Dataset) -> Dataset:
         """Return the dataset under its trimmed name; `locations` then has what the trimmers found."""
         whole = dataset.identifier
-        shorter = self._without_end(whole.name)
+        shorter = _without_end(whole.name, self.trimmers)
         name = self._without_pattern(shorter)
         if name == whole.name:
             return dataset
@@ -118,25 +119,10 @@ class Trimming:
         """
         parts, kept, at = path.split("/"), list[str](), 0
         while at < len(parts):
-            dated = next((n for n in (3, 2, 1) if self._ends(["", *parts[at : at + n]]) == n), 0)
+            dated = next((n for n in (3, 2, 1) if _ends(["", *parts[at : at + n]], self.trimmers) == n), 0)
             kept += parts[at : at + 1] if not dated else []
             at += dated or 1
         return "/".join(kept) if any(kept) else path
-
-    def _without_end(self, name: str) -> str:
-        if "/" not in name:
-            return name
-        parts = name.split("/")
-        # The first directory stays, so that a name is never empty.
-        first = 2 if name.startswith("/") else 1
-        while len(parts) > first and (ends := self._ends(parts[first - 1 :])):
-            del parts[-ends:]
-        return "/".join(parts)
-
-    def _ends(self, parts: list[str]) -> int:
-        """Return how many parts are trimmed from the end, of which the first always stays."""
-        found = (TRIMMERS[name](parts) for name in self.trimmers)
-        return next((ends for ends in found if 0 < ends < len(parts)), 0)
 
     def _without_pattern(self, name: str) -> str:
         found = self.pattern.search(name) if self.pattern is not None else None
@@ -146,3 +132,22 @@ class Trimming:
 
 
 DEFAULT_TRIMMING = Trimming()
+
+
+# An application reads the same tables again and again.
+@functools.lru_cache(maxsize=1024)
+def _without_end(name: str, trimmers: tuple[str, ...]) -> str:
+    if "/" not in name:
+        return name
+    parts = name.split("/")
+    # The first directory stays, so that a name is never empty.
+    first = 2 if name.startswith("/") else 1
+    while len(parts) > first and (ends := _ends(parts[first - 1 :], trimmers)):
+        del parts[-ends:]
+    return "/".join(parts)
+
+
+def _ends(parts: list[str], trimmers: tuple[str, ...]) -> int:
+    """Return how many parts are trimmed from the end, of which the first always stays."""
+    found = (TRIMMERS[name](parts) for name in trimmers)
+    return next((ends for ends in found if 0 < ends < len(parts)), 0)

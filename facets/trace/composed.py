@@ -73,7 +73,7 @@ class _Draft:
     def fill(self, place: tuple[list[object], int, _Hole], parts: _Parts) -> None:
         """Put parts in the place of an attribute if the text does not become too long; otherwise `...`."""
         at, index, _ = place
-        more = sum(len(part) if isinstance(part, str) else len(CUT) for part in parts)
+        more = sum([len(part) if isinstance(part, str) else len(CUT) for part in parts])
         if self.length - len(CUT) + more > LONGEST:
             self.cut(place, parts)
             return
@@ -125,8 +125,8 @@ class Composer:
         self._name_of = name_of
         self._texts: dict[tuple[Computation, Origin | None], str] = {}
         self._names: dict[int, str] = {}
-        # Only those that are the same from every origin.
-        self._expansions: dict[_Hole, _Parts] = {}
+        # With None in the place of the origin if they are the same from every origin.
+        self._expansions: dict[tuple[_Hole, Origin | None], _Parts] = {}
         self._definitions: dict[tuple[int, int], dict[_Parts, Definition]] = {}
         self._branches: dict[tuple[int, int], dict[Origin | int, _Parts]] = {}
         self._chosen = False
@@ -195,14 +195,18 @@ class Composer:
         return draft.text()
 
     def _expanded(self, hole: _Hole, origin: Origin | None) -> _Parts:
-        known = self._expansions.get(hole)
-        if known is None:
-            chosen, self._chosen = self._chosen, False
-            known = self._expansion(hole, origin)
-            if not self._chosen:
-                self._expansions[hole] = known
-            self._chosen = self._chosen or chosen
-        return known
+        for key in ((hole, None), (hole, origin)):
+            if key in self._expansions:
+                self._chosen = self._chosen or key[1] is not None
+                return self._expansions[key]
+        chosen, self._chosen = self._chosen, False
+        found = self._expansion(hole, origin)
+        if not self._chosen:
+            self._expansions[hole, None] = found
+        elif origin is not None:
+            self._expansions[hole, origin] = found
+        self._chosen = self._chosen or chosen
+        return found
 
     def _expansion(self, hole: _Hole, origin: Origin | None) -> _Parts:
         """Return what an attribute is computed from; its name if that is not known, or must not be shown."""
@@ -296,16 +300,14 @@ class Composer:
         """Return the parts of the text of an expression; None if it has none."""
         value = self._pivoted(computation.value)
         if isinstance(value, AttributeRef):
-            return (self._hole(value.id, computation, self._plain_name(value.id)),)
+            return (_Hole(value.id, computation.operator, computation.scope, self._plain_name(value.id)),)
         expression = self._expression(value)
         if expression is None or not expression.sql:
             return None
         sql = (expression.sql,) if isinstance(expression.sql, str) else expression.sql
-        parts = tuple(self._hole(p.id, computation, p.text) if isinstance(p, Mention) else shown_text(p) for p in sql)
+        at, scope = computation.operator, computation.scope
+        parts = tuple([_Hole(p.id, at, scope, p.text) if isinstance(p, Mention) else shown_text(p) for p in sql])
         return parts if _is_cut(parts) else (*parts, *self._of_generator(computation))
-
-    def _hole(self, id_: int, computation: Computation, name: str) -> _Hole:
-        return _Hole(id_, computation.operator, computation.scope, name)
 
     def _of_generator(self, computation: Computation) -> list[str]:
         """Return the field of a generator's row that a column is, if the row has several."""

@@ -9,9 +9,9 @@ cover the exceptions.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-import attrs
 from openlineage_pyspark.facets.model.lineage import Certainty, Kind, compose
 from openlineage_pyspark.facets.model.plan import (
     AttributeRef,
@@ -27,7 +27,7 @@ from openlineage_pyspark.facets.trace.struct_fields import READINGS as STRUCT_RE
 from openlineage_pyspark.facets.trace.struct_fields import Path, accessed, held, selected
 
 
-class UseTarget(enum.Enum):
+class UseTarget(str, enum.Enum):
     """The target of a use."""
 
     COLUMN = "an attribute in the output of the operator's children"
@@ -36,8 +36,7 @@ class UseTarget(enum.Enum):
     ROWS = "everything that influences the rows of a subquery"
 
 
-@attrs.frozen
-class ExpressionUse:
+class ExpressionUse(NamedTuple):
     """
     One thing that an expression reads.
 
@@ -207,22 +206,25 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
                 continue
             seen.add((at.index, how, inside, sure))
             expression = plan.expressions[at.index]
-            if expression.name == "CommonExpressionRef":
-                stack.append((plan.common.get(common_id(expression)), how, inside, sure))
-                continue
             if called_code(expression) is not None:
                 sure = Certainty.OPAQUE
-            step = _subquery(plan, expression, how, inside)
-            if step is None:
-                step = _outer(expression, how, inside)
-            parts: Iterable[tuple[Value, Kind, Path]]
-            if step is not None:
-                uses_here, parts = step
-                found.update(dict.fromkeys(attrs.evolve(use, certainty=sure) for use in uses_here))
-            else:
-                parts = _parts(plan, expression, how, inside)
-            stack.extend(reversed([(*part, sure) for part in parts]))
+            uses_here, parts = _read(plan, expression, how, inside)
+            if uses_here:
+                found.update(dict.fromkeys([use._replace(certainty=sure) for use in uses_here]))
+            stack.extend([(*part, sure) for part in reversed(parts)])
     return tuple(found)
+
+
+def _read(
+    plan: Plan, expression: Expression, how: Kind, inside: Path
+) -> tuple[list[ExpressionUse], list[tuple[Value, Kind, Path]]]:
+    """Return the uses of an expression itself, and its arguments, each with its kind and the path that is read."""
+    if expression.name == "CommonExpressionRef":
+        return [], [(plan.common.get(common_id(expression)), how, inside)]
+    if not expression.references:
+        return [], []
+    step = _subquery(plan, expression, how, inside) or _outer(expression, how, inside)
+    return step or ([], list(_parts(plan, expression, how, inside)))
 
 
 def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Iterator[tuple[Value, Kind, Path]]:
@@ -263,7 +265,7 @@ def _checks_length(expression: Expression) -> bool:
 def _function(_: Plan, expression: Expression) -> list[Influence]:
     """Return the parts of a function: its value is computed from all of its arguments."""
     kind = Kind.MASKED_TRANSFORMATION if expression.name in MASKING else Kind.TRANSFORMATION
-    return [(reference, kind) for reference in references(expression.arguments.values())]
+    return [(reference, kind) for reference in expression.references]
 
 
 def _if(_: Plan, expression: Expression) -> list[Influence]:
@@ -295,8 +297,7 @@ def _case(_: Plan, expression: Expression) -> list[Influence]:
 
 def _coalesce(_: Plan, expression: Expression) -> list[Influence]:
     """COALESCE, NVL: each argument may be the result, and is also a CONDITIONAL influence on it."""
-    children = references(expression.arguments.values())
-    return [(child, kind) for child in children for kind in (Kind.TRANSFORMATION, Kind.CONDITIONAL)]
+    return [(child, kind) for child in expression.references for kind in (Kind.TRANSFORMATION, Kind.CONDITIONAL)]
 
 
 def _aggregate(_: Plan, expression: Expression) -> list[Influence]:
@@ -391,7 +392,7 @@ RULES: dict[str, ExpressionRule] = {
 
 
 def _only(expression: Expression) -> Value:
-    return next(iter(references(expression.arguments.values())), None)
+    return expression.references[0] if expression.references else None
 
 
 def _is_same_type_cast(plan: Plan, expression: Expression) -> bool:

@@ -18,6 +18,7 @@ from openlineage_pyspark.facets.model.plan import (
     ExpressionRef,
     OperatorRef,
     Plan,
+    Reference,
     Value,
     references,
 )
@@ -46,7 +47,7 @@ _Cell = tuple[int, int, tuple[str, ...]]
 _Jumps = tuple[tuple[int, int], ...]
 _NONE: Sources = {}
 _SHORT = 8
-"""The longest walk past operators whose end is not cached."""
+"""The longest walk past operators whose end is cached for its beginning alone."""
 
 
 class _Hop(NamedTuple):
@@ -84,6 +85,8 @@ class Trace:
         # exprId -> operator -> the operator below it that computes the attribute.
         self._followed: dict[int, dict[int, int]] = {}
         self._held: dict[int, list[int]] = {}
+        self._labels = [f"{operator.name}#{at}" for at, operator in enumerate(plan.operators)]
+        self._around_subqueries = _around_subqueries(plan)
         self._holders: dict[int, int] | None = None
         self._above: dict[int, int] | None = None
         self._has_call_sites = any(expression.call_site for expression in plan.expressions)
@@ -122,9 +125,9 @@ class Trace:
         text = self._text(value)
         computation = Computation(command, ROWS, scope, value)
         hops = [
-            hop._replace(operator=command, computation=computation if hop.text else None)
+            hop._replace(operator=command)
             for use in uses(self.plan, value, kind)
-            for hop in self._use(scope[0], use, "" if use.kind is Kind.IDENTITY else text, scope)
+            for hop in self._use(scope[0], use, "" if use.kind is Kind.IDENTITY else text, scope, computation)
         ]
         return self._merge(hops, {hop.cell: self._solve(hop.cell) for hop in hops})
 
@@ -144,7 +147,7 @@ class Trace:
 
     def label(self, operator: int) -> str:
         """Return the name of an operator and its index, such as `Aggregate#1`."""
-        return f"{self.plan.operators[operator].name}#{operator}"
+        return self._labels[operator]
 
     def _upward(self, operator: int, jumps: _Jumps) -> Iterator[str]:
         if self._above is None:
@@ -155,7 +158,7 @@ class Trace:
         for _ in range(len(self.plan.operators) * (len(jumps) + 1)):
             if at is None:
                 return
-            yield self.label(at)
+            yield self._labels[at]
             at = ahead.pop()[1] if ahead and ahead[-1][0] == at else self._above.get(at)
 
     def _parents(self) -> dict[int, int]:
@@ -196,24 +199,28 @@ class Trace:
         """Return the indices of the top operators of the subqueries in an operator's expressions."""
         known = self._held.get(at)
         if known is None:
-            known = self._held[at] = self.subqueries_in(self.plan.operators[at].arguments.values())
+            known = self._held[at] = self._subqueries_among(self.plan.operators[at].references)
         return known
 
     def subqueries_in(self, values: Iterable[Value]) -> list[int]:
         """Return the indices of the top operators of the subqueries in expressions."""
+        return self._subqueries_among(references(values)) if self._around_subqueries else []
+
+    def _subqueries_among(self, held: Iterable[Reference]) -> list[int]:
+        around = self._around_subqueries
         found: list[int] = []
         seen: set[int] = set()
-        stack = [r for r in references(values) if isinstance(r, ExpressionRef)]
+        stack = [r.index for r in held if isinstance(r, ExpressionRef) and r.index in around] if around else []
         while stack:
-            reference = stack.pop()
-            if reference.index in seen:
+            at = stack.pop()
+            if at in seen:
                 continue
-            seen.add(reference.index)
-            for r in references(self.plan.expressions[reference.index].arguments.values()):
+            seen.add(at)
+            for r in self.plan.expressions[at].references:
                 if isinstance(r, OperatorRef):
                     found.append(r.index)
-                elif isinstance(r, ExpressionRef):
-                    stack.append(r)
+                elif isinstance(r, ExpressionRef) and r.index in around:
+                    stack.append(r.index)
         return found
 
     def _solve(self, wanted: _Cell) -> Sources:
@@ -298,7 +305,7 @@ class Trace:
             return ""
         known = self._call_sites.get(operator)
         if known is None:
-            held = references(self.plan.operators[operator].arguments.values())
+            held = self.plan.operators[operator].references
             made = (r for r in held if isinstance(r, ExpressionRef) and self.plan.expressions[r.index].call_site)
             known = self._call_sites[operator] = {self._text(r): self.plan.expressions[r.index].call_site for r in made}
         return known.get(text, "")
@@ -315,8 +322,11 @@ class Trace:
         Returns:
             The index of the operator that computes it, or of a leaf, and its exprId there; None if nothing has it.
         """
-        below = next((child for child in scope if id_ in self._output(child)), None)
-        if below is None:
+        below: int | None
+        for below in scope:
+            if id_ in self._output(below):
+                break
+        else:
             below = self._outer(operator, id_)
         if below is None:
             return None
@@ -359,8 +369,10 @@ class Trace:
         if id_ == ROWS:
             return cell
         ends = self._followed.get(id_)
+        if ends is None:
+            ends = self._followed[id_] = {}
         passed: list[int] = []
-        while ends is None or operator not in ends:
+        while operator not in ends:
             below = self._passed_from(operator, id_)
             if below is None:
                 break
@@ -368,8 +380,8 @@ class Trace:
             operator = below
         else:
             operator = ends[operator]
-        if len(passed) > _SHORT:
-            self._followed.setdefault(id_, {}).update(dict.fromkeys(passed, operator))
+        if passed:
+            ends.update(dict.fromkeys(passed if len(passed) > _SHORT else passed[:1], operator))
         return (operator, id_, path)
 
     def _passed_from(self, operator: int, id_: int) -> int | None:
@@ -402,7 +414,7 @@ class Trace:
             else:
                 passed = self._follow((definition.operator, definition.id, path))
                 hops.append(_Hop(passed, definition.kind, "", operator, here.certainty))
-        return list(dict.fromkeys(hops))
+        return list(dict.fromkeys(hops)) if len(hops) > 1 else hops
 
     def _computed_hops(self, cell: _Cell, definition: Computed) -> Iterator[_Hop]:
         operator, id_, path = cell
@@ -414,8 +426,7 @@ class Trace:
         for use in uses(self.plan, definition.value, definition.kind, path):
             # Taking a field out of a struct is a step too, and so is taking a value out of a subquery.
             copies = use.kind is Kind.IDENTITY and use.path == path and use.reach is not UseTarget.RESULT
-            for hop in self._use(operator, use, "" if copies else text, scope):
-                yield hop._replace(computation=computation) if hop.text else hop
+            yield from self._use(operator, use, "" if copies else text, scope, computation)
 
     def _branches(self, first: Passed, path: tuple[str, ...]) -> list[_Cell]:
         """Return the cells that an attribute is passed on from, below unions of unions."""
@@ -452,18 +463,20 @@ class Trace:
             for value, kind in here.influences:
                 for item in value if isinstance(value, tuple) else (value,):
                     text, scope = self._text(item), self.scope(operator)
-                    computation = Computation(operator, ROWS, scope, item) if text else None
+                    computation = Computation(operator, ROWS, scope, item)
                     for use in uses(self.plan, item, kind):
-                        made = self._use(operator, use, text, scope)
+                        made = self._use(operator, use, text, scope, computation)
                         if here.rows_certainty is not Certainty.EXACT:
                             made = [hop._replace(certainty=min(hop.certainty, here.rows_certainty)) for hop in made]
-                        hops += [hop._replace(jumps=hop.jumps + jumps, computation=computation) for hop in made]
+                        hops += [hop._replace(jumps=hop.jumps + jumps) for hop in made] if jumps else made
             below = here.inputs if here.inputs is not None else self.scope(operator)
             above = self._jumps(operator) + jumps
             stack.extend((each, above) for each in reversed(below))
         return hops
 
-    def _use(self, operator: int, use: ExpressionUse, text: str, scope: Iterable[int]) -> list[_Hop]:
+    def _use(
+        self, operator: int, use: ExpressionUse, text: str, scope: tuple[int, ...], computation: Computation
+    ) -> list[_Hop]:
         """Return the hop to what an expression of an operator reads; none if nothing below has it."""
         cell: _Cell | None = None
         jumps: _Jumps = ()
@@ -472,12 +485,13 @@ class Trace:
         elif use.reach is UseTarget.RESULT:
             cell = self._follow((use.operator, use.id, use.path))
         elif use.reach is UseTarget.COLUMN:
-            children = tuple(scope)
-            below = children if len(children) == 1 else [c for c in children if use.id in self._output(c)][:1]
+            below = scope if len(scope) == 1 else [child for child in scope if use.id in self._output(child)][:1]
             cell = self._follow((below[0], use.id, use.path)) if below else None
         if cell is None and (child := self._outer(operator, use.id)) is not None:
             cell, jumps = self._follow((child, use.id, use.path)), ((child, operator),)
-        return [_Hop(cell, use.kind, text, operator, use.certainty, jumps)] if cell is not None else []
+        if cell is None:
+            return []
+        return [_Hop(cell, use.kind, text, operator, use.certainty, jumps, computation if text else None)]
 
     def _outer(self, operator: int, id_: int) -> int | None:
         """Return the operator that an outer reference reads: the nearest operator around the subquery binds it."""
@@ -513,6 +527,25 @@ class Trace:
             # PIVOT wraps the user's aggregate in expressions of its own.
             known = self._texts[value.index] = "" if text.startswith(("`__pivot_", "pivotfirst(")) else text
         return known
+
+
+def _around_subqueries(plan: Plan) -> set[int]:
+    """Return the indices of the expressions that have a subquery in them. Most expressions have none."""
+    pending = [at for at, one in enumerate(plan.expressions) for r in one.references if isinstance(r, OperatorRef)]
+    if not pending:
+        return set()
+    holders: dict[int, list[int]] = {}
+    for at, expression in enumerate(plan.expressions):
+        for reference in expression.references:
+            if isinstance(reference, ExpressionRef):
+                holders.setdefault(reference.index, []).append(at)
+    found: set[int] = set()
+    while pending:
+        at = pending.pop()
+        if at not in found:
+            found.add(at)
+            pending += holders.get(at, ())
+    return found
 
 
 def _kinds(values: Mapping[_Cell, Sources]) -> dict[_Cell, dict[Origin, dict[Kind, str]]]:

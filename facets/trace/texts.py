@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from openlineage_pyspark.facets.model.plan import Mention, Sql, SubqueryText
 from openlineage_pyspark.facets.sql_lexer import TokenKind, string_literal, tokens
 from openlineage_pyspark.facets.urls import REDACTED
@@ -34,6 +36,8 @@ def shown_text(part: str) -> str:
     return subquery_text(part) if isinstance(part, SubqueryText) else without_ids(part)
 
 
+# The texts of the columns above it have it too.
+@functools.lru_cache(maxsize=256)
 def subquery_text(text: str) -> str:
     """
     Return the text of a subquery on one line, in parentheses: without comments, and without the words before it.
