@@ -29,7 +29,7 @@ from openlineage_pyspark.facets.model.lineage import (
     compose,
     transformation,
 )
-from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, AttributeRef, Operator, Plan, Value
+from openlineage_pyspark.facets.model.plan import EXTERNAL_RDD, LOGICAL_RDD, AttributeRef, Operator, Plan, Value
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
 from openlineage_pyspark.facets.redaction.names import is_secret
@@ -233,7 +233,11 @@ class _Analysis:
         for at in reached:
             kind = self.trace.lineage_of(at).code
             if kind is None and at in self._unread_sources:
-                kind = OpaqueCode.RDD if self.plan.operators[at].class_name == LOGICAL_RDD else OpaqueCode.SOURCE
+                kind = (
+                    OpaqueCode.RDD
+                    if self.plan.operators[at].class_name in (LOGICAL_RDD, EXTERNAL_RDD)
+                    else OpaqueCode.SOURCE
+                )
             if kind is not None:
                 found[kind] += 1
         for expression in self.plan.expressions:
@@ -267,9 +271,14 @@ class _Analysis:
         sources: list[SourceKinds] = []
         for column in write.columns:
             found: SourceKinds = {}
+            own = self._own(write, column.name)
+            keeps_value = False
             for part in column.values:
-                self._join(found, self.trace.expression(part.scope, part.value, part.kind, command))
-            if write.in_place and _keeps_value(found, (write.dataset.identifier, column.name)):
+                made = self.trace.expression(part.scope, part.value, part.kind, command)
+                others = _without_copies(made, own)
+                keeps_value = keeps_value or others is not made
+                self._join(found, others)
+            if keeps_value and not found:
                 continue
             if write.keeps_rows:
                 kept = Way((self.trace.label(command),))
@@ -282,6 +291,18 @@ class _Analysis:
             self._join(rows, self.trace.expression(part.scope, part.value, part.kind, command))
         columns += [n for c in write.columns for n in self._nested(c.name, c.values)]
         return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows)))
+
+    def _own(self, write: Write, name: str) -> frozenset[int]:
+        """
+        Return the exprIds of a column in the rows that a write changes; none if it changes no existing rows.
+
+        The same column of the same table may also be a source, under another exprId: in a MERGE of a table with itself.
+        """
+        if write.changes is None:
+            return frozenset()
+        output = self.plan.operators[write.changes].output
+        ids = (column.id for column in output if column.name.casefold() == name.casefold())
+        return frozenset(origin.id for id_ in ids for origin in self.trace.column(write.changes, id_))
 
     def _rows(self, queries: tuple[int, ...]) -> SourceKinds:
         """Return the influences on all rows of queries, including the rows that come from earlier plans."""
@@ -500,14 +521,14 @@ def _rdd_id(operator: Operator) -> Value:
     return None if rdd is None else rdd.values.get("id")
 
 
-def _keeps_value(found: SourceKinds, field: SourceField) -> bool:
-    """Remove the IDENTITY edge of a column to itself, and return whether it was its only edge."""
-    kinds = found.get(field, {})
-    if kinds.pop(Kind.IDENTITY, None) is None:
-        return False
-    if not kinds:
-        del found[field]
-    return not found
+def _without_copies(sources: Sources, own: frozenset[int]) -> Sources:
+    """Return sources without the values that are copies of the attributes with some exprIds."""
+    if not any(origin.id in own and Kind.IDENTITY in kinds for origin, kinds in sources.items()):
+        return sources
+    return {
+        origin: {kind: step for kind, step in kinds.items() if kind is not Kind.IDENTITY or origin.id not in own}
+        for origin, kinds in sources.items()
+    }
 
 
 def _leave_out_generated(rows: SourceKinds, columns: list[SourceKinds]) -> None:

@@ -170,7 +170,7 @@ def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default")
     if is_format_and_path(parts):
         return Dataset(location(parts[1]), file_format=parts[0].lower())
     if len(parts) < 3:
-        parts = (*(catalog, *database.split("."))[: 3 - len(parts)], *parts)
+        parts = (*(catalog, *dotted(database))[: 3 - len(parts)], *parts)
     # Spark's own catalog keeps names in lower case.
     return named_table(tuple(part.lower() for part in parts) if parts[0].lower() == _CATALOG else parts)
 

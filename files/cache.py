@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.files.scripts import StatementAnswer
 from openlineage_pyspark.files.session import Analyzed
-from openlineage_pyspark.files.statements import ScriptStatement
+from openlineage_pyspark.files.statements import Loop, ScriptStatement
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.listener.static import EncodedQuery
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.files.declared import DeclaredTable
     from openlineage_pyspark.files.scripts import Script
 
-_FORMAT = 2
+_FORMAT = 3
 _MOST_KEPT = 20
 _ENDING = ".json"
 _PACKAGES = ("openlineage-pyspark", "pyspark")
@@ -75,6 +75,7 @@ def _document(answer: StatementAnswer) -> dict[str, Any]:
         "catalog": analyzed.catalog,
         "database": analyzed.database,
         "tables": {name: query.plan for name, query in analyzed.tables.items()},
+        "fromText": [[list(parts), place] for parts, place in analyzed.from_text.items()],
     }
 
 
@@ -87,5 +88,8 @@ def _answer(document: Mapping[str, Any]) -> StatementAnswer:
         document["catalog"],
         document["database"],
         {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
+        {tuple(parts): place for parts, place in document["fromText"]},
     )
-    return StatementAnswer(ScriptStatement(**document["statement"]), analyzed, document["isDdl"])
+    loops = tuple(Loop(**each) for each in document["statement"]["loops"])
+    statement = ScriptStatement(**{**document["statement"], "loops": loops})
+    return StatementAnswer(statement, analyzed, document["isDdl"])

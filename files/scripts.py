@@ -12,9 +12,23 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
-from openlineage_pyspark.facets.statement_text import is_format_and_path, lineage_of_text, read_statement, unknown_table
-from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables
-from openlineage_pyspark.files.session import Analyzed, ScriptSession, names_in, throw_away_session
+from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.statement_text import (
+    TEXT,
+    is_format_and_path,
+    lineage_of_text,
+    read_statement,
+    unknown_table,
+)
+from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, in_backticks
+from openlineage_pyspark.files.session import (
+    UNOPENED,
+    Analyzed,
+    FoundTable,
+    ScriptSession,
+    names_in,
+    throw_away_session,
+)
 from openlineage_pyspark.files.statements import ScriptStatement, statements_of
 
 if TYPE_CHECKING:
@@ -23,6 +37,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Dataset
     from openlineage_pyspark.facets.model.lineage import Edge
     from openlineage_pyspark.facets.report import Lineage
+    from openlineage_pyspark.files.declared import Parts
     from openlineage_pyspark.listener.probe.client import Refusal
 
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
@@ -146,7 +161,7 @@ def lineage_of_answers(
 
 def analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
     """Analyze a statement. If Spark refuses it, later ones still find the table that it would make."""
-    found = session.analyze(statement.text, in_script=statement.in_script)
+    found = session.analyze(statement.text, in_script=statement.in_script, loops=statement.loops)
     if found.refusal is None:
         return found
     try:
@@ -155,11 +170,22 @@ def analyzed(session: ScriptSession, statement: ScriptStatement) -> Analyzed:
         told = None
     if told is None:
         return found
-    known = {name: session.table(name) for name in (*told.tables, told.target) if name}
+    spelled = {name: session.table(name) for name in (*told.tables, told.target) if name}
+    known = {name: table for name, table in spelled.items() if table is not None}
     if found.kind in _MADE_OF_QUERY and told.target and told.columns and told.whole:
-        columns = tuple((name, _TEXT_TYPE) for name, _ in told.columns)
-        session.declare(DeclaredTable(session.whole(names_in(told.target)), columns))
-    return attrs.evolve(found, tables={name: query for name, query in known.items() if query is not None})
+        columns = tuple((name, _type_of(sources, known)) for name, sources in told.columns)
+        place = f"{statement.file}:{statement.line}"
+        session.declare(DeclaredTable(session.whole(names_in(told.target)), columns), place)
+    return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
+
+
+def _type_of(sources: Mapping[tuple[str, str], bool] | None, tables: Mapping[str, FoundTable]) -> str:
+    """Return the type of a column that its statement's text tells: that of the one column that it is a copy of."""
+    if sources is None or len(sources) != 1:
+        return _TEXT_TYPE
+    (((table, column), is_copy),) = sources.items()
+    types = tables[table].types if is_copy and table in tables else {}
+    return types.get(column.lower(), _TEXT_TYPE)
 
 
 def _told(answer: StatementAnswer, known: DeclaredTables) -> StatementLineage:
@@ -181,7 +207,19 @@ def _told(answer: StatementAnswer, known: DeclaredTables) -> StatementLineage:
     if told.query is None or answer.is_ddl:
         return StatementLineage(statement)
     lineage = with_names(told.query.lineage(), lambda dataset: _known_as(dataset, known))
+    lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *_unsure(lineage, told.from_text)))
     return StatementLineage(statement, lineage if lineage.outputs else None)
+
+
+def _unsure(lineage: Lineage, from_text: Mapping[Parts, str]) -> Iterator[Gap]:
+    """Yield what is not sure of the tables that a statement reads: those that were declared from a text."""
+    read = {(dataset.identifier.namespace, dataset.identifier.name) for dataset in lineage.inputs}
+    for parts, place in from_text.items():
+        name = ".".join(parts[1:])
+        if (parts[0], name) in read:
+            yield Gap(
+                TEXT, f"the types of the columns of {name} may be others: Spark can't analyze what makes it ({place})"
+            )
 
 
 def _problem(statement: ScriptStatement, told: Analyzed, refusal: Refusal) -> Problem:
@@ -193,6 +231,10 @@ def _problem(statement: ScriptStatement, told: Analyzed, refusal: Refusal) -> Pr
         message = f"the table {'.'.join(names)} is not known: no DDL, no earlier statement and no catalog declares it"
         if is_format_and_path(names):
             message = f"the path {names[1]} is not opened: its columns must be declared, as those of a table"
+        provider = refusal.parameters.get(UNOPENED)
+        if provider is not None:
+            given = f"CREATE TEMPORARY VIEW {names[-1]} (id INT, ...) USING {provider}"
+            message = f"the view {names[-1]} is of {provider}, which is not opened: name its columns, as in {given}"
     return Problem(statement.file, line, column, refusal.code, message)
 
 
@@ -203,6 +245,9 @@ def _known_as(dataset: Dataset, known: DeclaredTables) -> Dataset:
     name = dataset.symlinks[0].name if dataset.symlinks else dataset.identifier.name
     catalog = dataset.catalog.name if dataset.catalog is not None else dataset.identifier.namespace
     name = name.removeprefix(f"{catalog}.")
+    provider, _, path = name.partition(".")
+    if is_format_and_path((provider, path)):
+        return attrs.evolve(unknown_table(f"{in_backticks(provider)}.{in_backticks(path)}"), fields=dataset.fields)
     declared = known.get((catalog, *name.split(".")))
     own = Identifier(catalog, name)
     identifier = own if declared is None or declared.identifier is None else declared.identifier

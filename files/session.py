@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.facets.statement_text import is_format_and_path
 from openlineage_pyspark.files.declared import (
     SPARK_CATALOG,
     DeclaredTable,
@@ -48,6 +49,8 @@ from openlineage_pyspark.listener.static import EncodedQuery, encoded_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from openlineage_pyspark.files.statements import Loop
 
 _JAVA = "DeclaredTables.java"
 _CLASS = "openlineage.pyspark.DeclaredTables"
@@ -79,6 +82,8 @@ _CONF = {
 # Providers whose tables keep the order of their columns.
 _OWN_ORDER = frozenset({"iceberg", "delta", "hudi", "paimon"})
 
+UNOPENED = "unopened"
+"""The parameter of a refusal that has the provider of a view whose columns are not known."""
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
 _UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
@@ -92,6 +97,7 @@ _FILLS = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect"})
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
 _ALTERED_VIEW = "AlterViewAs"
 _CACHES = "CacheTableAsSelect"
+_PROVIDED_VIEW = "CreateTempViewUsing"
 _LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
 _DROPS = frozenset({"DropTable", "DropView"})
 _ALTERS = frozenset(
@@ -124,6 +130,8 @@ class Analyzed:
         database: the database that was current in it.
         tables: of a statement that Spark refuses, each table and view in its text that Spark knows: its name as it is
             spelled there -> the analyzed plan of all its columns.
+        from_text: the tables that were declared as the text of a statement tells that Spark refuses: the name of each
+            -> the place of that statement.
     """
 
     kind: str
@@ -132,6 +140,21 @@ class Analyzed:
     catalog: str = SPARK_CATALOG
     database: str = "default"
     tables: Mapping[str, EncodedQuery] = attrs.field(factory=dict)
+    from_text: Mapping[Parts, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class FoundTable:
+    """
+    A table or a view that Spark knows.
+
+    Args:
+        query: the analyzed plan of all its columns.
+        types: its columns in lower case -> their types, as DDL has them.
+    """
+
+    query: EncodedQuery
+    types: Mapping[str, str]
 
 
 class ScriptSession:
@@ -157,15 +180,23 @@ class ScriptSession:
         self._put_in_front()
         self._databases = {"default"}
         self._put: set[Parts] = set()
+        self._from_text: dict[Parts, str] = {}
+        self._loops: tuple[Loop, ...] = ()
+        self._variables: set[str] = set()
+        self._of_loops: set[str] = set()
+        self._unopened: dict[str, str] = {}
 
-    def analyze(self, text: str, *, in_script: bool = False) -> Analyzed:
+    def analyze(self, text: str, *, in_script: bool = False, loops: tuple[Loop, ...] = ()) -> Analyzed:
         """
         Return what a statement would read and write, and make known what it would make.
 
         Args:
             text: the statement.
             in_script: whether it stands in a script, where DECLARE declares something of the script's own.
+            loops: the FOR loops around it.
         """
+        self._enter(loops)
+        from_text = dict(self._from_text)
         catalog, database = self._current()
         kind, query, refusal = "", None, None
         try:
@@ -180,27 +211,74 @@ class ScriptSession:
                 self._follow(text, kind, parsed, plan)
         except analysis_errors() as problem:
             # In a script, SET may stand before a variable of its own, or before several in parentheses.
-            refusal = None if in_script and _sets(text) else refusal_of(problem)
+            refusal = None if in_script and _sets(text) else self._with_provider(refusal_of(problem))
         except (ValueError, ProbeError) as problem:
             refusal = Refusal("", str(problem))
-        return Analyzed(kind, query, refusal, catalog, database)
+        return Analyzed(kind, query, refusal, catalog, database, from_text=from_text)
 
-    def table(self, name: str) -> EncodedQuery | None:
-        """Return the plan of all columns of a table or a view by its name as it is spelled; None if it is not known."""
+    def table(self, name: str) -> FoundTable | None:
+        """Return a table or a view by its name as it is spelled; None if it is not known."""
         try:
             with as_probe_error():
                 plan = self._retried(lambda: analyzed_plan(self._spark, f"TABLE {name}"))
-                return EncodedQuery(encoded_query(self._spark, plan).plan)
+                types = {column.lower(): type_ for column, type_ in _typed(plan.schema().fields())}
+                return FoundTable(EncodedQuery(encoded_query(self._spark, plan).plan), types)
         except analysis_errors():
             return None
         except (ValueError, ProbeError):
             return None
 
-    def declare(self, table: DeclaredTable) -> None:
-        """Make a table known to statements."""
+    def declare(self, table: DeclaredTable, from_text: str = "") -> None:
+        """
+        Make a table known to statements.
+
+        Args:
+            table: the table.
+            from_text: the place of the statement that makes it, if Spark refuses that, so that its types are not known.
+        """
         self._tables.put(table)
         self._put.discard(table.key)
+        self._from_text.pop(table.key, None)
+        if from_text:
+            self._from_text[table.key] = from_text
         self._know(table.parts)
+
+    def _with_provider(self, refusal: Refusal) -> Refusal:
+        """Return a refusal that tells if the table that Spark misses is a view of something that is not opened."""
+        names = names_in(refusal.parameters.get("relationName", ""))
+        provider = self._unopened.get(names[-1].lower()) if names and refusal.code == _UNKNOWN_TABLE else None
+        return (
+            refusal
+            if provider is None
+            else attrs.evolve(refusal, parameters={**refusal.parameters, UNOPENED: provider})
+        )
+
+    def _enter(self, loops: tuple[Loop, ...]) -> None:
+        """Have the rows of the FOR loops around a statement as variables, and those of no other loop."""
+        if loops == self._loops:
+            return
+        for name in self._of_loops:
+            self._spark.sql(f"DROP TEMPORARY VARIABLE IF EXISTS {in_backticks(name)}")
+        self._loops, self._of_loops = loops, set()
+        for loop in loops:
+            self._declare_row(loop)
+
+    def _declare_row(self, loop: Loop) -> None:
+        """Declare the row of a FOR loop: its columns are called with its name or without."""
+        try:
+            with as_probe_error():
+                plan = self._retried(lambda: analyzed_plan(self._spark, loop.query))
+                columns = _typed(plan.schema().fields())
+                struct = ", ".join(f"{in_backticks(name)}: {type_}" for name, type_ in columns)
+                for name, type_ in (*columns, (loop.variable, f"STRUCT<{struct}>")):
+                    if name and name.lower() not in self._variables:
+                        self._spark.sql(f"DECLARE OR REPLACE VARIABLE {in_backticks(name)} {type_}")
+                        self._of_loops.add(name.lower())
+        except analysis_errors():
+            # The statement that the query is by itself tells why.
+            return
+        except (ValueError, ProbeError):
+            return
 
     def _current(self) -> tuple[str, str]:
         catalog = self._spark.catalog
@@ -259,6 +337,7 @@ class ScriptSession:
         if known is not None:
             self._tables.drop(known.parts)
         self._put.discard(name_key(parts))
+        self._from_text.pop(name_key(parts), None)
         self._call("drop", parts[0], self._array(parts[1:-1]), parts[-1])
 
     def _ensure(self, parts: Parts) -> None:
@@ -286,7 +365,7 @@ class ScriptSession:
         """Return a name with its catalog and its database, as Spark completes it."""
         catalog, database = self._current()
         if len(names) == 1:
-            return (catalog, *database.split("."), *names)
+            return (catalog, *names_in(database), *names)
         if len(names) == 2 and names[0].lower() not in self._catalogs:
             return (catalog, *names)
         return names
@@ -305,10 +384,10 @@ class ScriptSession:
             self.declare(DeclaredTable(self._name_of(parsed.child()), _typed(plan.query().schema().fields())))
         elif kind in _LIKE:
             self._create_like(text)
-        elif kind in (*_VIEWS, _CACHES):
+        elif kind in (*_VIEWS, _CACHES, _ALTERED_VIEW):
             self._create_view(text, kind, parsed)
-        elif kind == _ALTERED_VIEW:
-            self._spark.sql(text)
+        elif kind == _PROVIDED_VIEW:
+            self._create_provided_view(parsed)
         elif kind in _DROPS:
             self._drop(kind, parsed.child())
         elif kind == "RenameTable":
@@ -325,6 +404,7 @@ class ScriptSession:
         elif kind == "CreateVariable":
             declared = self._without_value(text, parsed)
             self._retried(lambda: self._spark.sql(declared))
+            self._variables.update(names_after(text, "VARIABLE")[-1:])
         elif kind in _CARRIED_OUT or (kind == "SetCommand" and not _is_kept(parsed)):
             if kind == "SetCatalogCommand":
                 self._register(names_after(text, "CATALOG")[:1])
@@ -383,6 +463,25 @@ class ScriptSession:
             self._forget(parts)
             self._spark.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, parts))}")
         self._spark.sql(text)
+
+    def _create_provided_view(self, parsed: Any) -> None:
+        """Make known a temporary view of files or of a connector by the columns that it names: neither is opened."""
+        name = str(parsed.tableIdent().table())
+        is_global = bool(getattr(parsed, "global")())
+        whole = f"global_temp.{in_backticks(name)}" if is_global else in_backticks(name)
+        self._spark.sql(f"DROP VIEW IF EXISTS {whole}")
+        self._unopened.pop(name.lower(), None)
+        if not parsed.userSpecifiedSchema().isDefined():
+            self._unopened[name.lower()] = str(parsed.provider())
+            return
+        options = {str(each._1()).lower(): str(each._2()) for each in _each(parsed.options().toSeq())}
+        path = (str(parsed.provider()), options.get("path", ""))
+        parts = (SPARK_CATALOG, *path) if is_format_and_path(path) else self.whole((name,))
+        self.declare(DeclaredTable(parts, _typed(parsed.userSpecifiedSchema().get().fields())))
+        kind = "GLOBAL TEMPORARY" if is_global else "TEMPORARY"
+        self._spark.sql(
+            f"CREATE OR REPLACE {kind} VIEW {in_backticks(name)} AS TABLE {'.'.join(map(in_backticks, parts))}"
+        )
 
     def _create(self, parsed: Any, columns: Iterable[Any]) -> None:
         """Declare a table that a statement creates. Without columns, they are in files that nobody reads here."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,20 @@ _NO_SCRIPT = frozenset({"", "TRANSACTION", "TRAN", "WORK"})
 
 
 @attrs.frozen
+class Loop:
+    """
+    A FOR loop of a script.
+
+    Args:
+        variable: the name by which its statements call the row; empty if it has none.
+        query: the query that it goes through.
+    """
+
+    variable: str
+    query: str
+
+
+@attrs.frozen
 class ScriptStatement:
     """
     A statement of a file.
@@ -38,6 +52,7 @@ class ScriptStatement:
         line: the line on which it begins, from 1.
         column: the place of its first character on that line, from 1.
         in_script: whether it stands between BEGIN and END, so that something may decide whether it runs.
+        loops: the FOR loops around it, the outermost first.
     """
 
     text: str
@@ -45,6 +60,7 @@ class ScriptStatement:
     line: int
     column: int
     in_script: bool = False
+    loops: tuple[Loop, ...] = ()
 
     def place(self, line: int | None, column: int | None) -> tuple[int, int]:
         """
@@ -83,6 +99,8 @@ class _Splitting:
                 self._tokens.append((at, token))
             at += len(token.text)
         self._at = 0
+        # The blocks of a script that are open: None for one that is no FOR loop.
+        self._blocks: list[Loop | None] = []
         self._counted, self._line, self._line_begin = 0, 1, 0
 
     def statements(self) -> Iterator[ScriptStatement]:
@@ -103,14 +121,18 @@ class _Splitting:
         while self._at < len(self._tokens) and self._sign(self._at) != ";":
             self._at += 1
         if self._at > begin:
-            start = self._tokens[begin][0]
-            offset, last = self._tokens[self._at - 1]
-            line, column = self._place(start)
-            yield ScriptStatement(self._text[start : offset + len(last.text)], self._file, line, column, in_script)
+            yield self._statement(begin, self._at, in_script=in_script)
         self._at += 1
 
+    def _statement(self, begin: int, end: int, *, in_script: bool) -> ScriptStatement:
+        """Return the statement between two tokens."""
+        start = self._tokens[begin][0]
+        offset, last = self._tokens[end - 1]
+        line, column = self._place(start)
+        loops = tuple(each for each in self._blocks if each is not None)
+        return ScriptStatement(self._text[start : offset + len(last.text)], self._file, line, column, in_script, loops)
+
     def _script(self) -> Iterator[ScriptStatement]:
-        depth = 0
         while self._at < len(self._tokens):
             if self._sign(self._at + 1) == ":":
                 self._at += 2
@@ -118,13 +140,11 @@ class _Splitting:
             if word == "END":
                 # What block it ends, and its label, may follow it.
                 list(self._simple(in_script=True))
-                depth -= 1
-                if depth == 0:
+                self._blocks.pop()
+                if not self._blocks:
                     return
             elif word in _OPENING:
-                depth += word in _BLOCKS
-                self._at += 1
-                self._pass_over(_OPENING[word])
+                yield from self._open(word)
             elif word == "UNTIL":
                 # Its condition ends with the END of the loop.
                 self._pass_over("END")
@@ -137,6 +157,28 @@ class _Splitting:
                 self._at += 1
             else:
                 yield from self._simple(in_script=True)
+        self._blocks.clear()
+
+    def _open(self, word: str) -> Iterator[ScriptStatement]:
+        """Go behind what opens a block; of a FOR loop, yield the query: the statements inside have its row."""
+        self._at += 1
+        if word != "FOR":
+            self._blocks += [None] * (word in _BLOCKS)
+            self._pass_over(_OPENING[word])
+            return
+        variable = ""
+        if self._word(self._at + 1) == "AS":
+            variable = "".join(dotted(self._tokens[self._at][1].text))
+            self._at += 2
+        begin = self._at
+        self._pass_over(_OPENING[word])
+        end = self._at - 1
+        if end <= begin:
+            self._blocks.append(None)
+            return
+        query = self._statement(begin, end, in_script=True)
+        yield query
+        self._blocks.append(Loop(variable, query.text))
 
     def _pass_over_conditions(self) -> None:
         """Skip the conditions of a handler: its statement follows, or its block."""

@@ -96,8 +96,9 @@ def _draw(options: argparse.Namespace) -> int:
     from openlineage_pyspark.page.formats import text_of_graph
     from openlineage_pyspark.store.errors import StoreError
 
-    if options.json or (options.column is not None and options.output is None):
-        complain("--format takes no --json; --column needs --output")
+    refusal = _refusal(options)
+    if refusal is not None:
+        complain(refusal)
         return 2
     problems: list[str] = []
     around = ".".join(filter(None, (options.output, options.column)))
@@ -110,6 +111,18 @@ def _draw(options: argparse.Namespace) -> int:
     for problem_of_line in problems[:_MOST_PROBLEMS]:
         complain(problem_of_line)
     return int(bool(problems))
+
+
+def _refusal(options: argparse.Namespace) -> str | None:
+    """Return why a graph can't be printed as the options say, and what to give instead; None if it can."""
+    if options.json:
+        return f"--json prints the table as JSON, and --format {options.format} the graph: give one of them"
+    if options.column is not None and options.output is None:
+        return (
+            f"--format {options.format} prints what lies around one column of one output: "
+            f"name the output too, as in --output orders --column {options.column}"
+        )
+    return None
 
 
 def _states(files: Sequence[str], problems: list[str]) -> Iterator[ReportedState]:

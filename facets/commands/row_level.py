@@ -39,7 +39,7 @@ def changed(found: Write, target: int, assigned: Iterable[tuple[str, Value]], op
         operator: the command, whose `condition` chooses the rows.
     """
     columns = tuple(Assigned(name, (Scoped(value, (target,)),)) for name, value in assigned)
-    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), in_place=True)
+    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), changes=target)
 
 
 @command({LOGICAL: "DeleteFromTable UpdateTable"})
@@ -94,7 +94,7 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
         for name, value in action.assigned:
             columns[name] = (*columns.get(name, ()), Scoped(value, both), *decides)
     made = tuple(Assigned(name, values) for name, values in columns.items())
-    return attrs.evolve(found, reads=both, columns=made, influences=tuple(rows), in_place=True, keeps_rows=keeps)
+    return attrs.evolve(found, reads=both, columns=made, influences=tuple(rows), changes=both[0], keeps_rows=keeps)
 
 
 @command({LOGICAL: "MergeIntoTable"})
@@ -142,9 +142,9 @@ def _rewritten(plan: Plan, operator: Operator, session: Session) -> Target:
             Assigned(name, (Scoped(AttributeRef(plan.operators[query].output[at].id), (query,)),))
             for name, at in zip(names, written, strict=False)
         )
-        return attrs.evolve(found, columns=columns, in_place=True, keeps_rows=True)
+        return attrs.evolve(found, columns=columns, changes=target, keeps_rows=True)
     columns = tuple(Assigned(name, _updated(plan, query, at)) for name, at in zip(names, written, strict=False))
-    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), in_place=True)
+    return attrs.evolve(found, reads=(target,), columns=columns, influences=_chosen(operator, target), changes=target)
 
 
 @reads({"org.apache.spark.sql.connector.write.RowLevelOperationTable": {"command": "operation.command"}})

@@ -62,7 +62,8 @@ class Write:
         renamed_from: the identity before a rename.
         label: the output's part of the job's name.
         sources: the datasets that are read but are not part of the plan.
-        in_place: whether it changes existing rows; columns that keep their value are then left out.
+        changes: the index of the operator of the table whose existing rows it changes; None if it changes none. Columns
+            that keep the value that they have there are left out.
         keeps_rows: whether rows may stay untouched; each set column then also has itself as an IDENTITY source.
         may_skip: whether it writes nothing if the target exists; the row counts of the run show that.
         remark: what is not known about the dataset; None if nothing is missing.
@@ -78,7 +79,7 @@ class Write:
     renamed_from: Identifier | None = None
     label: str = ""
     sources: tuple[Dataset, ...] = ()
-    in_place: bool = False
+    changes: int | None = None
     keeps_rows: bool = False
     may_skip: bool = False
     remark: str | None = None

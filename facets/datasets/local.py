@@ -8,7 +8,6 @@ from openlineage_pyspark.facets.model.plan import Operator, Plan
 SOURCES.unread.update(
     {
         "LocalRelation": ("data", "stream"),
-        "ExternalRDD": ("rdd",),
         "CommandResult": ("rows", "commandPhysicalPlan"),
     }
 )
@@ -18,7 +17,6 @@ SOURCES.unread.update(
     {
         "org.apache.spark.sql.catalyst.plans.logical": """
             LocalRelation OneRowRelation Range CommandResult EmptyRelation PythonWorkerLogs""",
-        "org.apache.spark.sql.execution": "ExternalRDD",
         "org.apache.spark.sql.execution.streaming": "MemoryStreamTable MemoryStream",
         "org.apache.spark.sql.execution.streaming.runtime": "MemoryStreamTable MemoryStream",
         # Up to Spark 3.5, a stream's relation has its source and not its table.

@@ -11,9 +11,9 @@ from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.model.plan import Operator, Plan, Value
 
 
-@source({"org.apache.spark.sql.execution": "LogicalRDD"})
+@source({"org.apache.spark.sql.execution": "LogicalRDD ExternalRDD"})
 @reads({"org.apache.spark.rdd.RDD": {"id": "id", "sources": "#rddSources"}})
-def logical_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
+def rows_of_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
     """Resolve the inputs of an RDD that a DataFrame was made from."""
     rdd = operator.described("rdd")
     found = rdd.values.get("sources") if rdd is not None else None

@@ -17,6 +17,7 @@ _CATALYST = "org.apache.spark.sql.catalyst."
 _LOGICAL = f"{_CATALYST}plans.logical."
 
 CTE_DEFINITION = f"{_LOGICAL}CTERelationDef"
+EXTERNAL_RDD = "org.apache.spark.sql.execution.ExternalRDD"
 LOGICAL_RDD = "org.apache.spark.sql.execution.LogicalRDD"
 PROJECT = f"{_LOGICAL}Project"
 SUBQUERY_ALIAS = f"{_LOGICAL}SubqueryAlias"

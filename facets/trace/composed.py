@@ -19,16 +19,15 @@ from typing import NamedTuple
 from openlineage_pyspark.facets.model.lineage import Computation, Kind, Step
 from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, ExpressionRef, Mention, Plan, Value
 from openlineage_pyspark.facets.redaction.names import is_secret
-from openlineage_pyspark.facets.trace.expressions import uses
+from openlineage_pyspark.facets.trace.expressions import is_same_type_cast, uses
 from openlineage_pyspark.facets.trace.operators import Definition, Passed
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name
-from openlineage_pyspark.facets.trace.texts import attribute_text, shown_text, without_literals
+from openlineage_pyspark.facets.trace.texts import CUT, attribute_text, shown_text, without_literals
 
 LONGEST = 2_000
 MOST_REPLACED = 200_000
 """The most attributes that are replaced in the texts of one plan, which takes a few seconds; all others are cut."""
-CUT = "..."
 NO_COLUMN = -1
 """Stands for an exprId where a value is no attribute of a plan."""
 _MOST_BEHIND = 20_000
@@ -105,6 +104,9 @@ class _Draft:
         for part in parts:
             if isinstance(part, _Hole):
                 self._open.append((where, len(where), part))
+            elif part.endswith(CUT):
+                # What is missing there may be the name of a secret.
+                self._lacks_secret = True
             self.length += len(part) if isinstance(part, str) else len(CUT)
             where.append(part)
 
@@ -298,7 +300,7 @@ class Composer:
 
     def _computed(self, computation: Computation) -> _Parts | None:
         """Return the parts of the text of an expression; None if it has none."""
-        value = self._pivoted(computation.value)
+        value = self._uncast(self._pivoted(computation.value))
         if isinstance(value, AttributeRef):
             return (_Hole(value.id, computation.operator, computation.scope, self._plain_name(value.id)),)
         expression = self._expression(value)
@@ -330,6 +332,15 @@ class Composer:
         return (
             function.arguments.get("valueColumn") if function is not None and function.name == "PivotFirst" else value
         )
+
+    def _uncast(self, value: Value) -> Value:
+        """Return the attribute that is only cast to the type that it has, as views do; any other value as it is."""
+        expression = self._expression(value)
+        if expression is not None and expression.name == "Alias":
+            expression = self._expression(expression.arguments.get("child"))
+        if expression is None or not is_same_type_cast(self._plan, expression):
+            return value
+        return expression.arguments.get("child")
 
     def _expression(self, value: Value) -> Expression | None:
         return self._plan.expressions[value.index] if isinstance(value, ExpressionRef) else None

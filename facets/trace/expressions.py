@@ -233,7 +233,7 @@ def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Itera
     if field is not None:
         kind = Kind.IDENTITY if name == "GetStructField" else Kind.TRANSFORMATION
         yield expression.arguments.get("child"), compose(how, kind), (field, *inside)
-    elif name in UNCHANGED or _is_same_type_cast(plan, expression) or _checks_length(expression):
+    elif name in UNCHANGED or is_same_type_cast(plan, expression) or _checks_length(expression):
         yield _only(expression), how, inside
     elif "replacement" in expression.arguments:
         mask = Kind.MASKED_TRANSFORMATION if name in MASKING else Kind.TRANSFORMATION
@@ -395,7 +395,7 @@ def _only(expression: Expression) -> Value:
     return expression.references[0] if expression.references else None
 
 
-def _is_same_type_cast(plan: Plan, expression: Expression) -> bool:
+def is_same_type_cast(plan: Plan, expression: Expression) -> bool:
     """Return whether a cast keeps the type; views and inserts add casts even to columns of the right type."""
     if expression.name not in ("Cast", "AnsiCast", "UpCast"):
         return False

@@ -8,12 +8,21 @@ from openlineage_pyspark.facets.model.plan import Mention, Sql, SubqueryText
 from openlineage_pyspark.facets.sql_lexer import TokenKind, string_literal, tokens
 from openlineage_pyspark.facets.urls import REDACTED
 
+CUT = "..."
+"""Stands for what is left out of a text; the probe ends one that is too long with it."""
+
 
 def own_text(sql: str | Sql | None) -> str:
-    """Return the text of an expression, with its attributes as Spark names them there."""
+    """
+    Return the text of an expression, with its attributes as Spark names them there.
+
+    Of a text whose end is missing, no literal is shown: the name of a secret that it is compared with may be missing.
+    """
     if sql is None or isinstance(sql, str):
-        return without_ids(sql or "")
-    return "".join(attribute_text(part.text) if isinstance(part, Mention) else shown_text(part) for part in sql)
+        text = without_ids(sql or "")
+    else:
+        text = "".join(attribute_text(part.text) if isinstance(part, Mention) else shown_text(part) for part in sql)
+    return without_literals(text) if text.endswith(CUT) else text
 
 
 def attribute_text(name: str) -> str:

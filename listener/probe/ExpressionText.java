@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
+import org.apache.spark.sql.catalyst.expressions.DropField;
 import org.apache.spark.sql.catalyst.expressions.Exists;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -29,6 +30,8 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PreciseTimestampConversion;
 import org.apache.spark.sql.catalyst.expressions.Remainder;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
+import org.apache.spark.sql.catalyst.expressions.UpdateFields;
+import org.apache.spark.sql.catalyst.expressions.WithField;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.types.Metadata;
@@ -142,6 +145,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     if (node instanceof GetArrayStructFields) {
       return mark(node, field(node, ((GetArrayStructFields) node).field().name()));
     }
+    if (node instanceof UpdateFields) return mark(node, updated((UpdateFields) node));
     if (node.getClass().getName().equals(SQL_FUNCTION)) return mark(node, sqlFunction((Expression) node));
     if (node.getClass().getName().equals(SESSION_VARIABLE)) return mark(node, sessionVariable((Expression) node));
     // Such a function shows its parameters, but its only child is what replaces it.
@@ -157,6 +161,28 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     addAll(parts, parts((Expression) ((Expression) access).children().head()));
     text(parts, "." + quoted(name));
     return parts;
+  }
+
+  /** Returns the calls of `withField` and `dropFields` by which a struct is changed; their SQL lacks the names. */
+  private List updated(UpdateFields update) {
+    ArrayList parts = new ArrayList();
+    addAll(parts, parts(update.structExpr()));
+    scala.collection.Seq changes = update.fieldOps();
+    for (int i = 0; i < changes.size(); i++) {
+      Object change = changes.apply(i);
+      if (change instanceof WithField) {
+        text(parts, ".withField(" + literal(((WithField) change).name()) + ", ");
+        addAll(parts, parts(((WithField) change).valExpr()));
+        text(parts, ")");
+      } else if (change instanceof DropField) {
+        text(parts, ".dropFields(" + literal(((DropField) change).name()) + ")");
+      }
+    }
+    return parts;
+  }
+
+  private static String literal(String name) {
+    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'";
   }
 
   private static String quoted(String name) {

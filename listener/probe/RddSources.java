@@ -99,6 +99,8 @@ final class RddSources {
       }
     }
     if (it.hasNext()) find(REST);
+    // Of a table without files, nothing tells which it is.
+    if (files.isEmpty()) find("?" + rdd.getClass().getSimpleName());
     Iterator paths = files.iterator();
     while (paths.hasNext()) {
       String path = (String) paths.next();

@@ -156,10 +156,10 @@ def test_no_literal_is_shown_beside_a_name_of_a_secret_that_was_never_reached(mo
 
 
 def test_an_expression_whose_end_is_missing_is_left_out_of_another_one() -> None:
-    """Its open quote would make a name of the literal after it, which nothing hides."""
+    """Its open quote would make a name of the literal behind it; and the name of a secret may be in what is missing."""
     longest = ("concat(", Mention(1, "x" * 1_900), ", 'abc...")
     plan = projections(("v", longest, (1,)), ("y", ("concat(", Mention(3, "v"), ", 'hunter2', 'x')"), (3,)))
-    assert text(plan) == "concat(..., 'hunter2', 'x')"
+    assert text(plan) == "concat(..., '***', '***')"
     assert shown_texts(plan, Redaction(mask_literals=True)) == {
         "concat(..., ?, ?)",
         "concat(v, ?, ?)",
@@ -167,7 +167,25 @@ def test_an_expression_whose_end_is_missing_is_left_out_of_another_one() -> None
     }
     before = attrs.evolve(memory(), texts={1: "concat(t.a, 'abc..."})
     found = lineage_of_plan(projections(("y", ("f(", Mention(1, "a"), ", 'x')"), (1,))), SESSION, before)
-    assert found.texts[3] == "f(..., 'x')"
+    assert found.texts[3] == "f(..., '***')"
+
+
+def test_a_text_whose_end_is_missing_shows_no_literal() -> None:
+    """The name of the secret that it is compared with may be in what is missing."""
+    plan = projections(("v", ("('hunter2' = concat(", Mention(1, "a"), ", 4711, ..."), (1, 2)))
+    assert text(plan) == "('***' = concat(t.a, '***', ..."
+    assert {each.description for each in last_column(plan, composed=False)} == {"('***' = concat(a, '***', ..."}
+
+
+def test_a_cast_to_the_type_that_a_column_has_is_not_told() -> None:
+    plan = projections(
+        ("v", ("CAST(", Mention(1, "a"), " AS BIGINT)"), (1,)),
+        ("w", ("CAST(", Mention(3, "v"), " AS INT)"), (3,)),
+        ("y", ("upper(", Mention(4, "w"), ")"), (4,)),
+    )
+    expressions = list(plan.expressions)
+    expressions[2] = Expression("Cast", {"child": AttributeRef(3), "dataType": "int"})
+    assert text(attrs.evolve(plan, expressions=tuple(expressions))) == "upper(CAST(t.a AS BIGINT))"
 
 
 def test_a_column_that_was_a_secret_on_its_way_is_called_so() -> None:

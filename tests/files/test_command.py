@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.usefixtures("real_spark"), pytest.mark.any_spark]
 
 PAGE = Path(__file__).parents[2] / "docs" / "pull-request.md"
 SECONDS = 300
-NAMES = ("1.sql", "2.sql", "3.sql")
+NAMES = ("1.sql", "2.sql", "3.sql", "4.sql")
 Answer = subprocess.CompletedProcess[str]
 DDL = """\
 CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2) NOT NULL DEFAULT 0, status STRING, day DATE)
@@ -69,6 +69,24 @@ CREATE TABLE counted AS SELECT count(*) AS n, sum(a) + 1 AS s, concat(b, b) AS c
 BEGIN DECLARE i INT; SET i = 1; SET (i) = (SELECT 2); INSERT INTO names SELECT status FROM default.orders; END;
 SELECT name, town2 FROM persons;
 """
+FOURTH = """\
+CREATE TABLE typed AS SELECT e.payload, e.id, n.c FROM lake.raw.events e JOIN nowhere n ON n.id = e.id;
+SELECT payload.b AS b, id, c FROM typed;
+CREATE TEMP VIEW files (a INT, b STRING) USING csv OPTIONS (path '/lake/files.csv', header 'true');
+CREATE TEMP VIEW unopened USING csv OPTIONS (path '/lake/others');
+SELECT upper(b) AS b FROM files;
+SELECT b FROM unopened;
+BEGIN
+FOR r AS SELECT id, status FROM default.orders DO
+INSERT INTO names VALUES (r.status);
+INSERT INTO names SELECT concat(name, status, r.id) FROM persons; END FOR;
+SELECT r.id; END;
+CREATE DATABASE `a``b`;
+USE `a``b`;
+CREATE TABLE made AS SELECT id FROM default.orders;
+SELECT id FROM made;
+SELECT id FROM missing;
+"""
 
 
 def called(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> Answer:
@@ -83,7 +101,7 @@ def called(folder: Path, *arguments: str, environment: dict[str, str] | None = N
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder of files."""
     folder = tmp_path_factory.mktemp("files")
-    for name, text in (("ddl.sql", DDL), ("1.sql", FIRST), ("2.sql", SECOND), ("3.sql", THIRD)):
+    for name, text in (("ddl.sql", DDL), *zip(NAMES, (FIRST, SECOND, THIRD, FOURTH), strict=True)):
         (folder / name).write_text(text, "utf-8")
     return folder
 
@@ -134,6 +152,17 @@ def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -
         ],
         "3.sql:12": ["c <- mart.taken.b TRANSFORMATION", "s <- mart.taken.a AGGREGATION"],
         "3.sql:13": ["name <- default.orders.status IDENTITY"],
+        "4.sql:2": [
+            "b <- mart.typed.payload TRANSFORMATION",
+            "c <- mart.typed.c IDENTITY",
+            "id <- mart.typed.id IDENTITY",
+        ],
+        "4.sql:5": ["b <- None.b TRANSFORMATION"],
+        "4.sql:8": ["id <- default.orders.id IDENTITY", "status <- default.orders.status IDENTITY"],
+        "4.sql:9": [],
+        "4.sql:10": ["name <- lake.raw.people.mail TRANSFORMATION"],
+        "4.sql:14": ["id <- default.orders.id IDENTITY"],
+        "4.sql:15": ["id <- a`b.made.id IDENTITY"],
     }
 
 
@@ -144,11 +173,16 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     assert [line.split(" ", 1)[0] for line in lines] == [
         *("2.sql:3:8:", "2.sql:5:28:", "2.sql:6:37:", "2.sql:13:18:"),
         *("3.sql:10:44:", "3.sql:11:65:", "3.sql:14:14:"),
+        *("4.sql:1:76:", "4.sql:6:15:", "4.sql:11:8:", "4.sql:16:16:"),
     ]
     assert "`oops`" in lines[0]
     assert lines[1] == f"2.sql:5:28: the table stage.rates {unknown}"
     assert "'='" in lines[2]
     assert lines[3] == f"2.sql:13:18: the table default.customers {unknown}"
+    assert lines[8] == (
+        "4.sql:6:15: the view unopened is of csv, which is not opened: name its columns, "
+        "as in CREATE TEMPORARY VIEW unopened (id INT, ...) USING csv"
+    )
     told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["statements"]}
     text = told["2.sql", 4]
     assert [(edge["column"], edge["source_table"], edge["certainty"]) for edge in text["edges"]] == [
@@ -165,6 +199,14 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
         for column, source in zip(("town", "mail", "id", "street", "name"), "abcde", strict=True)
     ]
     assert viewed == [("name", "lake.raw.people", "mail")]
+
+
+def test_what_reads_a_table_of_a_refused_statement_says_so(answer: Answer) -> None:
+    told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["statements"]}
+    assert [each["message"] for each in told["4.sql", 2]["warnings"]] == [
+        "the types of the columns of mart.typed may be others: Spark can't analyze what makes it (4.sql:1)"
+    ]
+    assert [each["name"] for each in told["4.sql", 5]["inputs"]] == ["/lake/files.csv"]
 
 
 def test_what_was_told_once_needs_no_spark(files: Path, answer: Answer) -> None:

@@ -19,7 +19,7 @@ BEGIN
   REPEAT UPDATE e SET a = 1; UNTIL x > 3 END REPEAT;
   BEGIN SELECT 1; END;
   CASE x WHEN 1 THEN SELECT 2; ELSE SELECT 3; END CASE;
-  FOR r AS SELECT * FROM q DO INSERT INTO z VALUES (1); END FOR;
+  FOR r AS SELECT * FROM q DO INSERT INTO z VALUES (1); FOR TABLE p DO SELECT r.a; END FOR; END FOR;
 END;
 SELECT 4
 """
@@ -60,9 +60,22 @@ def test_the_statements_of_a_script_are_taken_one_by_one() -> None:
         ("SELECT 1", True),
         ("SELECT 2", True),
         ("SELECT 3", True),
+        ("SELECT * FROM q", True),
         ("INSERT INTO z VALUES (1)", True),
+        ("TABLE p", True),
+        ("SELECT r.a", True),
         ("SELECT 4", False),
     ]
+
+
+def test_a_statement_knows_the_loops_around_it() -> None:
+    found = {each.text: [(loop.variable, loop.query) for loop in each.loops] for each in statements_of(SCRIPT, "f.sql")}
+    outer = ("r", "SELECT * FROM q")
+    assert {text: loops for text, loops in found.items() if loops} == {
+        "INSERT INTO z VALUES (1)": [outer],
+        "TABLE p": [outer],
+        "SELECT r.a": [outer, ("", "TABLE p")],
+    }
 
 
 def test_each_statement_knows_its_place() -> None:
