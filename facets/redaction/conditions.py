@@ -9,6 +9,7 @@ of brackets. A literal belongs to a secret if in its condition
   `DEFAULT`, `CASE password WHEN 'x'`;
 - the result is called after a secret: `'x' AS password`, the columns of `INSERT INTO t (name, password) VALUES ...`;
 - it follows the name of a secret at once, or as the next argument: `PASSWORD 'x'`, `map('password', 'x')`;
+- it is joined to a secret, of which it may be a part, as pepper or salt is: `password || 'x'`, `concat(token, 'x')`;
 - it follows a string that ends where a secret begins: `concat('https://me:', 'x', '@host')`, `'password=' || 'x'`;
 - it is an argument of a function that encrypts, signs or compares secrets;
 - it is bound by `EXECUTE IMMEDIATE ... USING`, or follows `IDENTIFIED`.
@@ -43,6 +44,7 @@ _QUERIES = frozenset("SELECT WITH FROM VALUES".split())
 _NO_CALL = frozenset(
     "in values any all some and or not on where when then else as select by using over from set".split()
 )
+_JOINING = frozenset("concat concat_ws format_string printf".split())
 _LISTS = frozenset("array in any all some concat concat_ws coalesce".split())
 """What holds several values of one kind, so that a name and its neighbour are no pair."""
 _MAPS = frozenset("map named_struct".split())
@@ -80,8 +82,9 @@ class _Condition:
 
     Attributes:
         has_secret: whether it has the name of a secret, also inside brackets.
+        has_column: whether that is the name of a column, and not a string in a call.
         has_number: whether it has, outside of functions, the name of a secret that may be a number.
-        compares: whether it has an operator that compares or assigns.
+        compares: whether it has an operator that compares, assigns, or joins strings.
         between: whether the next `AND` belongs to `BETWEEN`.
         strings: the positions of the strings, or lists of such, of inner brackets.
         numbers: the positions of the numbers outside of functions.
@@ -94,6 +97,7 @@ class _Condition:
     """
 
     has_secret: bool = False
+    has_column: bool = False
     has_number: bool = False
     compares: bool = False
     between: bool = False
@@ -129,7 +133,9 @@ class _Bracket:
         named: whether the last argument was the name of a secret.
         lambdas: whether it has a lambda function.
         operand: the condition after `CASE`.
+        joins: whether it is the call of a function that joins strings.
         has_secret: whether one of its conditions has the name of a secret.
+        has_column: whether that is the name of a column.
         has_number: whether one has that of a secret that may be a number.
         strings: as in a condition, of all that has ended.
         numbers: likewise.
@@ -151,7 +157,9 @@ class _Bracket:
     named: bool = False
     lambdas: bool = False
     operand: _Condition | None = None
+    joins: bool = False
     has_secret: bool = False
+    has_column: bool = False
     has_number: bool = False
     strings: list[object] = attrs.Factory(list)
     numbers: list[object] = attrs.Factory(list)
@@ -248,7 +256,7 @@ class _ConditionReading:
         top, condition = self._top, self._top.condition
         if sign == ">" and condition.last == "-":
             top.lambdas = True
-        elif sign in _SIGNS:
+        elif sign in _SIGNS or (sign == condition.last == "|"):
             condition.compares = True
         if sign == "=>" and condition.size == 1:
             condition.argument = condition.name.lower()
@@ -270,7 +278,7 @@ class _ConditionReading:
         function = ""
         if sign == "(" and before is not None and before.kind in (TokenKind.WORD, TokenKind.NAME):
             function = (unquoted(before) if before.kind is TokenKind.NAME else before.text).lower()
-        opened = _Bracket(sign, function)
+        opened = _Bracket(sign, function, joins=function in _JOINING)
         opened.in_options = top.in_options or top.function in _WITH_OPTIONS
         opened.is_secret = top.is_secret or self._argument_is_secret()
         if function and function not in _NO_CALL:
@@ -299,7 +307,8 @@ class _ConditionReading:
         closed = self._stack.pop()
         top = self._top
         is_call = bool(closed.function) and closed.function not in _NO_CALL
-        if closed.has_secret and is_call and (closed.lambdas or _COMPARING.match(closed.function)):
+        compares = closed.has_secret and is_call and (closed.lambdas or _COMPARING.match(closed.function))
+        if compares or (closed.has_column and closed.joins):
             self._hide(closed.strings)
         if closed.names and closed.opening == "(" and closed.function != "partition":
             self._columns(closed.names)
@@ -311,6 +320,7 @@ class _ConditionReading:
             top.rows.append(closed.values)
         condition = top.condition
         condition.has_secret = condition.has_secret or closed.has_secret
+        condition.has_column = condition.has_column or closed.has_column
         if not closed.is_query and not is_call and closed.opening != "[":
             condition.numbers.append(closed.numbers)
             condition.has_number = condition.has_number or closed.has_number
@@ -346,6 +356,7 @@ class _ConditionReading:
         is_call = bool(top.function) and top.function not in _NO_CALL
         if (top.opening == "[" or is_call) and _NAME.fullmatch(value) and is_secret(value):
             condition.has_secret = True
+            condition.has_column = condition.has_column or top.opening == "["
         condition.begins = condition.begins or _begins_secret(_BEFORE_VALUE, value[-_LONGEST_BEGINNING:])
         top.is_secret = top.is_secret or (top.function in _FORMATS and _begins_secret(_BEFORE_PLACEHOLDER, value))
         top.names = None
@@ -418,7 +429,7 @@ class _ConditionReading:
         following = self._text(at + 1)
         qualifies = following == "." and self._text(at + 2).lower() not in _HOLDERS
         if following != "(" and not qualifies and is_secret(name):
-            condition.has_secret = True
+            condition.has_secret = condition.has_column = True
             condition.has_number = condition.has_number or is_secret_number(name)
         if top.names is not None and following in (",", ")") and condition.size == 0:
             top.names.append(name)
@@ -454,6 +465,7 @@ class _ConditionReading:
         top.named = self._names_next(condition)
         if not top.is_query or top.clause == "SELECT":
             top.has_secret = top.has_secret or condition.has_secret
+            top.has_column = top.has_column or condition.has_column
             top.has_number = top.has_number or condition.has_number
         if not (top.is_query and top.clause not in ("SELECT", "VALUES")):
             top.strings.append(condition.strings)

@@ -174,10 +174,10 @@ def test_of_a_statement_with_parameters_only_strings_of_its_text_are_shown(state
 
 
 def test_a_string_that_the_statement_says_is_secret_is_hidden_in_every_expression(state: RunState) -> None:
-    way = Transformation("DIRECT", "TRANSFORMATION", "concat(id, 's3cr3t', 'plain')")
+    way = Transformation("DIRECT", "TRANSFORMATION", "array(id, 's3cr3t', 'plain')")
 
-    assert described(state, "c", "WITH q AS (SELECT 's3cr3t' AS pw) SELECT concat(id, pw, 'plain') FROM q", way) == [
-        "concat(id, '***', 'plain')"
+    assert described(state, "c", "WITH q AS (SELECT 's3cr3t' AS pw) SELECT array(id, pw, 'plain') FROM q", way) == [
+        "array(id, '***', 'plain')"
     ]
 
 
