@@ -94,7 +94,7 @@ def _draw(options: argparse.Namespace) -> int:
     from openlineage_pyspark.command.screen import complain
     from openlineage_pyspark.command.view import file_reason_of, opened_from
     from openlineage_pyspark.page.formats import text_of_graph
-    from openlineage_pyspark.store.errors import StoreError
+    from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
 
     refusal = _refusal(options)
     if refusal is not None:
@@ -105,6 +105,9 @@ def _draw(options: argparse.Namespace) -> int:
     try:
         with opened_from([Path(file) for file in options.files], problems) as store:
             sys.stdout.write(text_of_graph(store.graph(around), options.format))
+    except NameNotFoundError as problem:
+        complain(f"{problem}; `show {' '.join(options.files)}` lists the outputs and their columns")
+        return 1
     except (StoreError, OSError, EOFError, zlib.error) as problem:
         complain(file_reason_of(problem))
         return 1
@@ -122,6 +125,8 @@ def _refusal(options: argparse.Namespace) -> str | None:
             f"--format {options.format} prints what lies around one column of one output: "
             f"name the output too, as in --output orders --column {options.column}"
         )
+    if "*" in f"{options.output}{options.column}":
+        return f"--format {options.format} prints what lies around one thing: give its whole name, without *"
     return None
 
 

@@ -53,6 +53,27 @@ def test_each_command_prints_the_graph_in_each_format(events, store, run, format
         jsonschema.validate(json.loads(shown), schema(), cls=jsonschema.Draft202012Validator)
 
 
+def test_a_question_that_a_graph_can_not_answer_is_refused_with_what_to_ask(events, run):
+    around = "--format json prints what lies around one"
+    answers = {
+        ("--column", "total"): (
+            2,
+            f"{around} column of one output: name the output too, as in --output orders --column total",
+        ),
+        ("--output", "d*"): (2, f"{around} thing: give its whole name, without *"),
+        ("--json",): (2, "--json prints the table as JSON, and --format json the graph: give one of them"),
+        ("--output", "nothing"): (
+            1,
+            f"nothing is called 'nothing'; `show {events}` lists the outputs and their columns",
+        ),
+        ("--output", "daily", "--column", "none"): (1, f"; `show {events}` lists the outputs and their columns"),
+    }
+    for arguments, (code, said) in answers.items():
+        found = run("show", events, *arguments, "--format", "json")
+        assert (found[0], found[1]) == (code, "")
+        assert said in found[2]
+
+
 def test_the_json_of_an_answer_is_the_graph_of_what_it_names(store, run):
     document = json.loads(run("upstream", "guessed.score", "--store", store, "--format", "json")[1])
 

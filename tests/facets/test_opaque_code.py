@@ -89,10 +89,13 @@ def test_an_operator_that_runs_code_is_counted_by_its_kind(operator: str, kind: 
 
 
 @pytest.mark.parametrize(
-    ("sources", "count"), [((), {}), (("/lake/part-0",), {"rdds": 1}), (("?ParallelCollectionRDD",), {"rdds": 1})]
+    ("sources", "count"), [((), {}), (("/lake/part-0",), {"rdds": 1}), (("?FileScanRDD",), {"rdds": 1})]
 )
-def test_an_rdd_is_counted_unless_its_rows_come_from_nowhere(sources: tuple[str, ...], count: dict[str, int]) -> None:
-    plan = over("org.apache.spark.sql.execution.LogicalRDD", child=False)
+@pytest.mark.parametrize("leaf", ["LogicalRDD", "ExternalRDD"])
+def test_an_rdd_is_counted_unless_its_rows_come_from_nowhere(
+    leaf: str, sources: tuple[str, ...], count: dict[str, int]
+) -> None:
+    plan = over(f"org.apache.spark.sql.execution.{leaf}", child=False)
     rdd = Described("org.apache.spark.rdd.MapPartitionsRDD", {"id": 1, "sources": sources})
     top = attrs.evolve(plan.operators[0], arguments={"rdd": rdd})
     assert counted(attrs.evolve(plan, operators=(top, plan.operators[1]))) == count

@@ -97,3 +97,18 @@ def test_a_plan_that_is_cut_anywhere_is_understood_as_far_as_it_goes(key):
             (remark.task, remark.message) for remark in found.gaps
         }
         assert {output.write.dataset.identifier for output in found.outputs} <= {command}
+
+
+@pytest.mark.parametrize("table", COMMANDS)
+@pytest.mark.parametrize("spark", ["3.5", "4.0"])
+def test_a_table_that_is_merged_with_itself_is_a_source_of_its_own_columns(spark, table):
+    """A column may be set to that of another row: only a column that keeps its own value has no edge."""
+    plan = json.loads(json.dumps(PLANS[f"{spark} {table} merge"]).replace("/lake/db/s", f"/lake/db/{table}"))
+    found = lineage_of_plan(decode_plan(plan), Session("file:/lake/warehouse"))
+    (output,) = found.outputs
+    assert {column.name: words(column.edges, table) for column in output.lineage.columns} == {
+        "id": ["t.id IDENTITY"],
+        "name": ["t.name IDENTITY", "t.name TRANSFORMATION", "t.pay CONDITIONAL"],
+        "pay": ["t.pay CONDITIONAL", "t.pay IDENTITY", "t.pay TRANSFORMATION"],
+    }
+    assert [short(dataset.identifier.name, table) for dataset in found.inputs] == ["t"]

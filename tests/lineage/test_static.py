@@ -70,6 +70,13 @@ def test_a_statement_that_does_not_analyze_is_told_by_its_text(session):
     assert found.inputs[1].identifier == lineage(session, "TABLE emp").inputs[0].identifier
 
 
+def test_rows_that_come_out_of_an_rdd_are_not_taken_for_exact(session):
+    """Not even where the RDD does not say what it reads, as of a table without files; no job is started."""
+    rows = session.createDataFrame(session.table("emp").rdd.map(lambda row: (row.id,)), "id INT")
+    messages = [gap.message for gap in lineage(session, rows).gaps]
+    assert messages == ["the rows come from an RDD (FileScanRDD) whose inputs are not known"]
+
+
 def test_lineage_is_asserted_in_other_tests(session, tmp_path, monkeypatch):
     frame = session.table("emp").where("bonus > 1").selectExpr("id", "upper(name) AS n", "if(id > 1, salary, 0) AS s")
     values = {"id": ["default.emp.id"], "n": ["default.emp.name"], "s": ["default.emp.salary"]}
