@@ -98,6 +98,7 @@ _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
 _ALTERED_VIEW = "AlterViewAs"
 _CACHES = "CacheTableAsSelect"
 _PROVIDED_VIEW = "CreateTempViewUsing"
+_DECLARING = frozenset({"DECLARE", "OR", "REPLACE", "VARIABLE", "VAR"})
 _LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
 _DROPS = frozenset({"DropTable", "DropView"})
 _ALTERS = frozenset(
@@ -404,7 +405,7 @@ class ScriptSession:
         elif kind == "CreateVariable":
             declared = self._without_value(text, parsed)
             self._retried(lambda: self._spark.sql(declared))
-            self._variables.update(names_after(text, "VARIABLE")[-1:])
+            self._variables.add(_declared_name(text))
         elif kind in _CARRIED_OUT or (kind == "SetCommand" and not _is_kept(parsed)):
             if kind == "SetCatalogCommand":
                 self._register(names_after(text, "CATALOG")[:1])
@@ -708,6 +709,16 @@ def _is_nested(column: Any) -> bool:
 def _sets(text: str) -> bool:
     """Return whether a statement begins with SET."""
     return next((token.text.upper() for token in tokens(text)), "") == "SET"
+
+
+def _declared_name(text: str) -> str:
+    """Return the name of the variable that a DECLARE declares, in lower case."""
+    at = 0
+    for token in tokens(text):
+        if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT) and token.text.upper() not in _DECLARING:
+            break
+        at += len(token.text)
+    return "".join(dotted(text, at)[-1:]).lower()
 
 
 def before_default(text: str) -> str:

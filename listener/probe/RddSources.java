@@ -39,11 +39,15 @@ final class RddSources {
 
   private void walk(boolean submitted) {
     IdentityHashMap seen = new IdentityHashMap();
+    boolean isOfQuery = false;
+    boolean isEmpty = false;
     while (!work.isEmpty() && seen.size() < MOST_RDDS) {
       Object rdd = work.removeFirst();
       if (seen.put(rdd, Boolean.TRUE) != null) continue;
       String simple = rdd.getClass().getSimpleName();
       boolean leaf = !addParents(rdd);
+      isOfQuery |= simple.equals("SQLExecutionRDD");
+      isEmpty |= simple.equals("EmptyRDD");
       if (simple.equals("FileScanRDD")) files(rdd);
       else if (rdd instanceof HadoopRDD) hadoop(rdd, submitted ? "inputSplit" : null);
       else if (rdd instanceof NewHadoopRDD) hadoop(rdd, submitted ? "serializableHadoopSplit" : null);
@@ -52,6 +56,8 @@ final class RddSources {
       else if (leaf && LOCAL.indexOf(simple) < 0) find("?" + simple);
     }
     if (!work.isEmpty()) find(REST);
+    // Spark has found out that a query has no rows: what it has read for that is not told.
+    if (isOfQuery && isEmpty && found.isEmpty()) find("?EmptyRDD");
   }
 
   private void add(Object rdd) {
