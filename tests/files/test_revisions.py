@@ -13,7 +13,7 @@ from openlineage_pyspark.files.errors import FilesError
 from openlineage_pyspark.files.revisions import scripts_at, scripts_now
 from openlineage_pyspark.files.scripts import Script, StatementAnswer
 from openlineage_pyspark.files.session import Analyzed
-from openlineage_pyspark.files.statements import ScriptStatement
+from openlineage_pyspark.files.statements import Loop, ScriptStatement
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.listener.static import EncodedQuery
 
@@ -80,7 +80,10 @@ def test_a_file_that_is_not_there_is_named(repository: Path) -> None:
 
 REFUSED = Analyzed("", None, Refusal("X", "no", {"a": "b"}, 1, 0))
 ANSWERS = (
-    StatementAnswer(ScriptStatement("SELECT 1", "a.sql", 1, 1), Analyzed("Project", EncodedQuery("{}"))),
+    StatementAnswer(
+        ScriptStatement("SELECT 1", "a.sql", 1, 1, in_script=True, loops=(Loop("r", "TABLE t"),)),
+        Analyzed("Project", EncodedQuery("{}"), from_text={("c", "d", "t"): "a.sql:3"}),
+    ),
     StatementAnswer(ScriptStatement("SELEC", "a.sql", 2, 1, in_script=True), REFUSED, is_ddl=True),
 )
 

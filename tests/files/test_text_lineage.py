@@ -196,3 +196,7 @@ def test_of_a_text_that_is_too_long_to_be_parsed_the_tables_are_told() -> None:
     assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.nope"]
     assert found.edges == ()
     assert found.gaps[-1].message == "there may be more columns than are listed"
+
+
+def test_a_database_is_told_by_its_parts_whatever_signs_are_in_them() -> None:
+    assert unknown_table("t", "lake", "`a``b`") == named_table(("lake", "a`b", "t"))
