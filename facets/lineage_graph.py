@@ -11,6 +11,8 @@ from openlineage_pyspark.facets.model.plan import (
     Described,
     OperatorRef,
 )
+from openlineage_pyspark.facets.model.schema import fields_of
+from openlineage_pyspark.facets.part_columns import Passed
 from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
     ColumnNode,
@@ -18,7 +20,9 @@ from openlineage_pyspark.graph.model import (
     EdgeStep,
     GraphEdge,
     GraphWarning,
+    OperatorColumn,
     OperatorNode,
+    Passage,
     column_id,
     edge_kind_of,
     node_id,
@@ -27,12 +31,13 @@ from openlineage_pyspark.graph.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-    from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Transformation
     from openlineage_pyspark.facets.model.plan import Operator, Plan
     from openlineage_pyspark.facets.model.run import Gap
+    from openlineage_pyspark.facets.part_columns import Passages
     from openlineage_pyspark.graph.model import Graph
 
     Outputs = Sequence[tuple[Dataset | None, ColumnLineage]]
@@ -40,6 +45,8 @@ if TYPE_CHECKING:
 _QUERY = "(query)"
 """The name of what a query gives that writes nothing."""
 _MADE_UP = "__auto_generated_subquery_name"
+_MOST_COLUMNS = 500
+_MOST_PASSAGES = 50
 _NOT_READ = {
     "opaque": "can't be read: its result is taken to depend on all of its arguments",
     "unknown": "was taken from the text of the statement, which was not analyzed",
@@ -52,6 +59,7 @@ def graph_of_plan(
     gaps: Iterable[Gap],
     operators: Iterable[OperatorNode],
     label: Callable[[Identifier], str],
+    passages: Sequence[Mapping[str, Passages]] = (),
 ) -> Graph:
     """
     Return the lineage of a plan as a graph.
@@ -62,8 +70,15 @@ def graph_of_plan(
         gaps: what no rule covers.
         operators: the operators of the plan.
         label: gives a dataset's name as people know it.
+        passages: for each output, the columns of CTEs, views and subqueries through which its edges come, by the names
+            of its columns; empty if they are not known.
     """
-    edges = tuple(edge for dataset, lineage in outputs for edge in _edges(_output_id(dataset), lineage))
+    each_passed = (*passages, *({} for _ in outputs[len(passages) :]))
+    edges = tuple(
+        edge
+        for (dataset, lineage), passed in zip(outputs, each_passed, strict=True)
+        for edge in _edges(_output_id(dataset), lineage, passed)
+    )
     written = [dataset for dataset, _ in outputs if dataset is not None]
     datasets = {_id(each.identifier): _dataset(each, label) for each in (*inputs, *written)}
     if any(dataset is None for dataset, _ in outputs):
@@ -93,7 +108,9 @@ def operators_of_plan(plan: Plan) -> tuple[OperatorNode, ...]:
         role, name = _role(plan, index, defined)
         if not role and index in held:
             role = "SUBQUERY"
-        found.append(OperatorNode("", index, operator.name, role, name))
+        fields = fields_of(plan, operator)[:_MOST_COLUMNS] if role else ()
+        columns = tuple(OperatorColumn(each.name, each.type) for each in fields)
+        found.append(OperatorNode("", index, operator.name, role, name, columns))
     return tuple(found)
 
 
@@ -155,14 +172,15 @@ def _fields(dataset: str, prefix: str, fields: Iterable[Field]) -> Iterator[Colu
             yield from _fields(dataset, f"{prefix}{field.name}.", field.fields)
 
 
-def _edges(output: str, lineage: ColumnLineage) -> Iterator[GraphEdge]:
+def _edges(output: str, lineage: ColumnLineage, passed: Mapping[str, Passages]) -> Iterator[GraphEdge]:
     """Yield the edges of an output, those of its columns in order, then those on all rows; preferred kinds first."""
     for column, edges in (*((column.name, column.edges) for column in lineage.columns), ("", lineage.dataset)):
         target = column_id(output, column)
-        yield from sorted((made for edge in edges for made in _made(edge, target)), key=preferred)
+        known = passed.get(column, {})
+        yield from sorted((made for edge in edges for made in _made(edge, target, known)), key=preferred)
 
 
-def _made(edge: Edge, target: str) -> Iterator[GraphEdge]:
+def _made(edge: Edge, target: str, passed: Passages) -> Iterator[GraphEdge]:
     for each in edge.transformations:
         certainty = each.way.certainty.word
         steps = tuple(
@@ -179,7 +197,21 @@ def _made(edge: Edge, target: str) -> Iterator[GraphEdge]:
             expression=each.description,
             operator_path=each.way.operators,
             steps=steps,
+            through=_through(edge.field, each, passed),
         )
+
+
+def _through(field: str, each: Transformation, passed: Passages) -> tuple[Passage, ...]:
+    """Return the columns through which an edge comes, as far as they lie on the path that it names."""
+    path = {operator: place for place, operator in enumerate(each.way.operators)}
+    leaf = next(iter(path), "")
+    asked = Passed(leaf, field, each.type, each.subtype, each.masking)
+    found = passed.get(asked, set())
+    if not found and each.type == "DIRECT":
+        # The field of a struct comes through the struct, whose own kind may be another.
+        found = {one for key, all_ in passed.items() if key[:3] == asked[:3] for one in all_}
+    known = sorted((path[operator], operator, column) for operator, column in found if operator in path)
+    return tuple(Passage(operator, column) for _, operator, column in known[:_MOST_PASSAGES])
 
 
 def _unread(edges: Iterable[GraphEdge]) -> Iterator[GraphWarning]:

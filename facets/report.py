@@ -14,6 +14,7 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.part_columns import PartColumns
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.graph.figure import FigureTable, figure
 from openlineage_pyspark.graph.model import Graph, OperatorNode
@@ -111,6 +112,7 @@ class Lineage:
         gaps: what no rule covers, and what was assumed instead.
         plan: the analyzed plan as text: each operator with its index and the columns of its output.
         operators: the operators of the plan, as the graph has them.
+        parts: finds the columns of CTEs, views and subqueries through which edges come; None if they are not known.
     """
 
     inputs: tuple[Dataset, ...]
@@ -118,6 +120,7 @@ class Lineage:
     gaps: tuple[Gap, ...] = ()
     plan: str = ""
     operators: tuple[OperatorNode, ...] = ()
+    parts: PartColumns | None = attrs.field(default=None, eq=False)
 
     @property
     def edges(self) -> tuple[LineageEdge, ...]:
@@ -143,7 +146,8 @@ class Lineage:
     def graph(self) -> Graph:
         """Return the lineage as a graph: datasets, columns and the plan's operators, and the edges between columns."""
         names = ShortNames.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
-        return graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of)
+        passages = self.parts.passages() if self.parts is not None else ()
+        return graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of, passages)
 
     def to_text(self, format: str) -> str:  # noqa: A002 (the word of the command line)
         """
@@ -283,7 +287,9 @@ def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
         outputs = ((None, plan_lineage.columns),)
     if plan is None:
         return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps)
-    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan), operators_of_plan(plan))
+    operators = operators_of_plan(plan)
+    parts = PartColumns(plan, plan_lineage, [each.index for each in operators if each.role])
+    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan), operators, parts)
 
 
 def plan_text(plan: Plan) -> str:

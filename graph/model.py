@@ -17,7 +17,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-GRAPH_VERSION = "1-0-0"
+GRAPH_VERSION = "1-1-0"
 """The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
 
 _SCHEMA = "lineage-graph.schema.json"
@@ -157,6 +157,24 @@ class EdgeStep:
 
 
 @attrs.frozen
+class OperatorColumn:
+    """
+    A column of the rows that an operator gives.
+
+    Args:
+        name: its name.
+        data_type: its type; empty if it is not known.
+    """
+
+    name: str
+    data_type: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"name": self.name, **({"dataType": self.data_type} if self.data_type else {})}
+
+
+@attrs.frozen
 class DatasetNode:
     """
     A dataset.
@@ -230,6 +248,7 @@ class OperatorNode:
         name: its class, such as `Aggregate`.
         role: `CTE`, `VIEW` or `SUBQUERY` if its rows are those of one; else empty.
         label: the name of that; empty without one.
+        columns: the columns of these rows, if it is one; empty if they are not known.
     """
 
     job: str
@@ -237,6 +256,7 @@ class OperatorNode:
     name: str
     role: str = ""
     label: str = ""
+    columns: tuple[OperatorColumn, ...] = ()
 
     @property
     def id(self) -> str:
@@ -257,6 +277,7 @@ class OperatorNode:
             "index": self.index,
             "name": self.name,
             **{key: value for key, value in known.items() if value},
+            **({"columns": [column.to_dict() for column in self.columns]} if self.columns else {}),
         }
 
 
@@ -349,6 +370,24 @@ Node: TypeAlias = DatasetNode | ColumnNode | OperatorNode | JobNode | RunNode
 
 
 @attrs.frozen
+class Passage:
+    """
+    A column of a CTE, a view or a subquery through which an edge comes.
+
+    Args:
+        operator: the operator whose rows these are, such as `SubqueryAlias#4`.
+        column: the name of the column.
+    """
+
+    operator: str
+    column: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"operator": self.operator, "column": self.column}
+
+
+@attrs.frozen
 class GraphEdge:
     """
     One node is made from another.
@@ -368,6 +407,8 @@ class GraphEdge:
         last_run: the id of the last run that said so.
         steps: those of the operators that do more than pass the value on, in order; empty if they are not known.
         change: `came`, `went` or `changed` in a graph of differences; else empty.
+        through: the columns of CTEs, views and subqueries through which it comes, in the order of `operator_path`;
+            empty if there are none, or if they are not known.
     """
 
     source: str
@@ -383,6 +424,7 @@ class GraphEdge:
     last_run: str = ""
     steps: tuple[EdgeStep, ...] = ()
     change: str = ""
+    through: tuple[Passage, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -397,6 +439,7 @@ class GraphEdge:
             **{key: value for key, value in texts.items() if value},
             **({"operatorPath": list(self.operator_path)} if self.operator_path else {}),
             **({"steps": [step.to_dict() for step in self.steps]} if self.steps else {}),
+            **({"through": [passage.to_dict() for passage in self.through]} if self.through else {}),
             **({"masking": True} if self.masking else {}),
             "confidence": self.confidence.value,
             "reason": self.confidence.reason,

@@ -16,6 +16,7 @@
 
 const MOST_BOXES = 100;
 const MOST_ROUTES = 4000;
+const MOST_LINES = 12;
 const FEW_ROWS = 12;
 const HEAD = 26;
 const ROW = 18;
@@ -192,7 +193,7 @@ function refilled(lineage, asked, picture, wanted) {
   /** @type {Map<string, Box>} */
   const boxes = new Map();
   for (const [id, box] of picture.boxes) {
-    const columns = lineage.datasets.get(id)?.columns || [];
+    const columns = (lineage.datasets.get(id) || lineage.parts.get(id))?.columns || [];
     boxes.set(id, { ...box, rows: rowsOf(columns, wanted, box.rows.length, box.rows) });
   }
   return { ...picture, boxes, routes: asked.level === "columns" ? routesOf(lineage, asked, boxes, picture.bends) : [] };
@@ -237,16 +238,17 @@ function rowsOf(columns, wanted, most, then = []) {
  * @returns {Box}
  */
 function sized(lineage, asked, id, wanted, way) {
-  const dataset = lineage.datasets.get(id);
+  const part = lineage.parts.get(id);
+  const dataset = part?.columns.length ? part : lineage.datasets.get(id);
   if (!dataset) {
     const room = widthOf(lineage.headOf(id), FONT) + (lineage.jobs.get(id)?.warnings.length ? 50 : 36);
     return { id, isJob: true, x: 0, y: 0, w: between(room, WIDTHS.job), h: HEAD, rows: [], more: 0, fewer: false };
   }
   const { columns } = dataset;
   const folded = asked.level !== "columns" || asked.folded.has(id);
-  const few = way ? Math.min(FEW_ROWS, columns.filter((each) => way.has(each.id)).length) : FEW_ROWS;
+  const few = way && !part ? Math.min(FEW_ROWS, columns.filter((each) => way.has(each.id)).length) : FEW_ROWS;
   const opened = asked.opened.has(id);
-  const rows = folded ? [] : rowsOf(columns, way || wanted, opened ? Infinity : few);
+  const rows = folded ? [] : rowsOf(columns, (part ? null : way) || wanted, opened ? Infinity : few);
   const more = folded ? 0 : columns.length - rows.length;
   const fewer = !folded && opened && columns.length > few;
   const inner = (rows.length + (more || fewer ? 1 : 0)) * ROW;
@@ -380,7 +382,7 @@ function routesOf(lineage, asked, boxes, bends) {
   /** @type {Map<string, number[]>} */
   const places = new Map();
   for (const box of boxes.values()) {
-    const dataset = lineage.datasets.get(box.id);
+    const dataset = lineage.datasets.get(box.id) || lineage.parts.get(box.id);
     if (!dataset) continue;
     const inner = box.y + HEAD + box.rows.length * ROW + (box.more ? ROW / 2 : 0);
     const end = box.x + box.w;
@@ -396,18 +398,42 @@ function routesOf(lineage, asked, boxes, bends) {
     const job = boxes.get(edge.job || "");
     if (edge.job && !job) continue;
     const parts = asked.parts ? lineage.partsOf(edge).flatMap((id) => boxes.get(id) || []) : [];
-    let last = lineage.datasetOf(edge.from);
-    const middle = boxes.get(last);
+    const start = lineage.datasetOf(edge.from);
+    const middle = boxes.get(start);
     const shift = middle ? ((from[1] - middle.y) / middle.h - 0.5) * 10 : 0;
-    const points = [[from[2], from[1]]];
-    for (const box of [...parts, ...(job ? [job] : [])]) {
-      points.push(...passing(bends, last, box.id, shift), left(box), right(box));
-      last = box.id;
+    for (const heights of heightsIn(lineage, edge, parts, places)) {
+      let last = start;
+      const points = [[from[2], from[1]]];
+      for (const box of [...parts, ...(job ? [job] : [])]) {
+        const y = heights.get(box.id);
+        const through = y === undefined ? [left(box), right(box)] : [[box.x, y], [box.x + box.w, y]];
+        points.push(...passing(bends, last, box.id, shift), ...through);
+        last = box.id;
+      }
+      points.push(...passing(bends, last, lineage.datasetOf(edge.to), shift), to);
+      routes.push({ edge, curve: curveOf(points) });
     }
-    points.push(...passing(bends, last, lineage.datasetOf(edge.to), shift), to);
-    routes.push({ edge, curve: curveOf(points) });
   }
   return routes;
+}
+
+/**
+ * Return at which heights the lines of an edge pass CTEs, views and subqueries: those of the columns through which it
+ * comes. There is a line for each of several columns of one of them.
+ * @param {Lineage} lineage
+ * @param {Edge} edge
+ * @param {Box[]} parts
+ * @param {Map<string, number[]>} places
+ * @returns {Map<string, number>[]}
+ */
+function heightsIn(lineage, edge, parts, places) {
+  /** @type {Map<string, number[]>} */
+  const found = new Map();
+  if (parts.length) {
+    for (const id of lineage.passagesOf(edge)) push(found, lineage.boxOf(id), places.get(id)?.[1] ?? 0);
+  }
+  const lines = Math.min(MOST_LINES, Math.max(1, ...[...found.values()].map((each) => each.length)));
+  return Array.from({ length: lines }, (_, line) => new Map([...found].map(([id, each]) => [id, each[line % each.length]])));
 }
 
 /** @param {Box | undefined} box @returns {number[]} */

@@ -41,15 +41,16 @@ class Page {
     const first = location.hash.length > 1 ? "" : String(dataOf("around") || "");
     const around = first ? this.lineage.find(first) : named("focus");
     const depth = said.get("depth");
+    const lit = named("lit");
     return {
-      focus: around,
-      lit: named("lit") || (first && this.lineage.columns.has(around) ? around : ""),
+      focus: this.isPart(around) ? "" : around,
+      lit: lit || (first && this.lineage.columns.has(around) ? around : ""),
       level: oneOf(said.get("level"), ["columns", "tables", "jobs"]),
       direction: oneOf(said.get("direction"), ["both", "up", "down"]),
       depth: depth === "all" || (!depth && first) ? Infinity : Math.max(1, Number(depth) || 2),
       indirect: said.get("indirect") !== "0",
       uncertain: said.get("uncertain") !== "0",
-      parts: said.get("parts") === "1",
+      parts: said.get("parts") === "1" || this.isPart(lit),
       from: named("from"),
       to: named("to"),
       time: oneOf(said.get("time"), ["changes", "sides", "before", "now"]),
@@ -86,16 +87,24 @@ class Page {
    */
   go(id, how) {
     const { asked } = this;
+    if (how && this.isPart(id)) return;
     if (how === "around") Object.assign(asked, { focus: id, from: "", to: "", lit: this.lineage.columns.has(id) ? id : "" });
     else if (how === "from" || how === "to") Object.assign(asked, { [how]: id });
     else asked.lit = asked.lit === id ? "" : id;
-    const needed = how || (asked.lit && !this.scene.placeOf(asked.lit));
-    if (needed && !how) Object.assign(asked, { focus: id, from: "", to: "" });
+    const isFolded = this.isPart(asked.lit) && !asked.parts;
+    if (isFolded) asked.parts = true;
+    const needed = how || isFolded || (asked.lit && !this.scene.placeOf(asked.lit));
+    if (needed && !how && !isFolded) Object.assign(asked, { focus: id, from: "", to: "" });
     this.scene.current = id;
     const before = this.scene.placeOf(id);
     this.ask(Boolean(needed));
     if (needed) this.fit();
     else this.anchor(id, before);
+  }
+
+  /** Return whether a node is a CTE, a view or a subquery, or a column of one. @param {string} id */
+  isPart(id) {
+    return this.lineage.parts.has(id) || this.lineage.partColumns.has(id);
   }
 
   /**
@@ -148,16 +157,17 @@ class Page {
     const edges = new Set();
     /** @type {Set<string>} */
     const ids = new Set([id]);
-    for (const down of [false, true]) {
+    if (this.isPart(id)) for (const edge of lineage.wayThrough(id, asked.direction, asked.indirect)) edges.add(edge);
+    else for (const down of [false, true]) {
       if (asked.direction === (down ? "up" : "down")) continue;
       if (lineage.columns.has(id)) for (const edge of lineage.way(id, down, asked.indirect)) edges.add(edge);
       else for (const each of lineage.around(id, down, Infinity).keys()) ids.add(each);
     }
     for (const edge of edges) {
       for (const each of [edge.from, edge.to, lineage.datasetOf(edge.from), lineage.datasetOf(edge.to), edge.job || ""]) ids.add(each);
-      for (const each of lineage.partsOf(edge)) ids.add(each);
+      for (const each of [...lineage.partsOf(edge), ...lineage.passagesOf(edge)]) ids.add(each);
     }
-    ids.add(lineage.datasetOf(id));
+    ids.add(lineage.boxOf(id));
     ids.delete("");
     return { edges, ids, start: id };
   }
@@ -327,7 +337,7 @@ class Page {
       Enter: () => current && (this.go(current), this.take(current)),
       " ": () => current && (this.go(current), this.take(current)),
       c: () => current && (this.go(current, "around"), this.take(current)),
-      f: () => current && (this.toggle(this.asked.folded, this.lineage.datasetOf(current)), this.take(this.lineage.datasetOf(current))),
+      f: () => current && (this.toggle(this.asked.folded, this.lineage.boxOf(current)), this.take(this.lineage.boxOf(current))),
       ArrowUp: () => this.take(this.beside(current, -1)),
       ArrowDown: () => this.take(this.beside(current, 1)),
       ArrowLeft: () => this.take(this.across(current, false)),
@@ -375,6 +385,10 @@ class Page {
 
   /** Return where the keyboard goes to the left or to the right: along an edge if there is one. @param {string} id @param {boolean} down */
   across(id, down) {
+    if (this.isPart(id)) {
+      const passing = (this.lineage.throughs.get(id) || []).find((each) => this.scene.placeOf(down ? each.to : each.from));
+      return passing ? (down ? passing.to : passing.from) : "";
+    }
     const columns = this.lineage.columns.has(id);
     const edge = columns && this.lineage.step(id, down, this.asked.indirect).find((each) => this.scene.placeOf(down ? each.to : each.from));
     if (edge) return down ? edge.to : edge.from;

@@ -11,12 +11,12 @@
  * @typedef {{id: string, namespace: string, name: string, processing: string, kind: string, sql: string, runs: Run[],
  *   reads: Set<string>, writes: Set<string>, warnings: Warning[], change: Change}} Job
  * @typedef {{message: string, operator?: string, job?: string, run?: string}} Warning
- * @typedef {{id: string, index: number, name: string, role: string, label: string, job: string}} Part A CTE, a view or a
- *   subquery of a statement.
+ * @typedef {{id: string, index: number, name: string, role: string, label: string, job: string, columns: Column[]}} Part
+ *   A CTE, a view or a subquery of a statement.
  * @typedef {{operator: string, expression?: string, certainty?: string, callSite?: string}} Step
  * @typedef {{from: string, to: string, type: string, openlineage?: {type?: string, subtype?: string},
  *   expression?: string, operatorPath?: string[], masking?: boolean, job?: string, lastRun?: string,
- *   steps?: Step[], confidence: number, reason: string, change?: Change, was?: string}} Edge
+ *   steps?: Step[], through?: {operator: string, column: string}[], confidence: number, reason: string, change?: Change, was?: string}} Edge
  * @typedef {{nodes: any[], edges: Edge[], warnings: Warning[], time?: string}} GraphJson
  */
 
@@ -125,6 +125,10 @@ class Lineage {
     this.parts = new Map();
     /** @type {Map<string, string>} */
     this.partIds = new Map();
+    /** @type {Map<string, Column>} */
+    this.partColumns = new Map();
+    /** @type {Map<string, Edge[]>} */
+    this.throughs = new Map();
     /** Whether uncertain edges count. */
     this.uncertain = true;
     /** @type {Edge[]} */
@@ -162,6 +166,8 @@ class Lineage {
       this.jobs.get(node.job)?.runs.push(run);
     } else if (node.type === "operator" && node.role) {
       const part = { label: "", job: "", ...node };
+      part.columns = (node.columns || []).map((/** @type {any} */ column) => ({ dataType: "", ...column, id: `${node.id}|${column.name}`, dataset: node.id, change: "" }));
+      for (const column of part.columns) this.partColumns.set(column.id, column);
       this.parts.set(node.id, part);
       this.partIds.set(`${part.job}\n${part.name}#${part.index}`, node.id);
     }
@@ -178,6 +184,7 @@ class Lineage {
     this.edges.push(edge);
     push(this.into, edge.to, edge);
     push(this.outOf, edge.from, edge);
+    for (const id of [...this.partsOf(edge), ...this.passagesOf(edge)]) push(this.throughs, id, edge);
     if (!edge.job) {
       this.addDirect(this.datasetOf(edge.from), this.datasetOf(edge.to), edge.change || "");
       return;
@@ -228,6 +235,23 @@ class Lineage {
   }
 
   /**
+   * Return the columns of CTEs, views and subqueries through which an edge comes, from its source on.
+   * @param {Edge} edge
+   */
+  passagesOf(edge) {
+    const found = (edge.through || []).map(({ operator, column }) => `${this.partIds.get(`${edge.job || ""}\n${operator}`)}|${column}`);
+    return found.filter((id) => this.partColumns.has(id));
+  }
+
+  /**
+   * Return the box that an id belongs to: a dataset, a job, or a CTE, a view or a subquery.
+   * @param {string} id
+   */
+  boxOf(id) {
+    return this.datasetOf(id) || this.partColumns.get(id)?.dataset || id;
+  }
+
+  /**
    * Return the dataset that an id belongs to: itself, or that of a column; empty for others.
    * @param {string} id
    */
@@ -242,6 +266,8 @@ class Lineage {
   label(id) {
     const column = this.columns.get(id);
     if (column) return `${this.datasets.get(column.dataset)?.label}.${column.name}`;
+    const passed = this.partColumns.get(id);
+    if (passed) return `${this.label(passed.dataset)}.${passed.name}`;
     const part = this.parts.get(id);
     if (part) return part.label || `${part.name}#${part.index}`;
     return this.datasets.get(id)?.label ?? this.jobs.get(id)?.name ?? id;
@@ -263,7 +289,7 @@ class Lineage {
    * @param {string} text
    */
   find(text) {
-    if (this.datasets.has(text) || this.columns.has(text) || this.jobs.has(text)) return text;
+    for (const each of [this.datasets, this.columns, this.jobs, this.parts, this.partColumns]) if (each.has(text)) return text;
     /** @type {string[]} */
     const ends = [];
     for (const each of [this.datasets, this.jobs, this.columns]) {
@@ -390,6 +416,22 @@ class Lineage {
     if (dataset) return [...(down ? dataset.readers : dataset.writers), ...(down ? dataset.targets : dataset.sources)];
     const job = this.jobs.get(id);
     return job ? (down ? job.writes : job.reads) : [];
+  }
+
+  /**
+   * Return all edges of the ways that lead through a CTE, a view or a subquery, or through a column of one.
+   * @param {string} id
+   * @param {string} direction
+   * @param {boolean} indirect
+   */
+  wayThrough(id, direction, indirect) {
+    const own = (this.throughs.get(id) || []).filter((edge) => this.counts(edge, indirect));
+    const found = new Set(own);
+    for (const [end, down] of /** @type {["from" | "to", boolean][]} */ ([["from", false], ["to", true]])) {
+      if (direction === (down ? "up" : "down")) continue;
+      for (const place of new Set(own.map((edge) => edge[end]))) for (const edge of this.way(place, down, indirect)) found.add(edge);
+    }
+    return [...found];
   }
 
   /** Return the boxes that are connected to anything, or all if none is. */

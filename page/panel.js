@@ -53,6 +53,7 @@ class Panel {
     const job = lineage.jobs.get(id);
     this.place.scrollTop = 0;
     if (job) this.place.replaceChildren(...this.ofJob(job));
+    else if (lineage.parts.has(id) || lineage.partColumns.has(id)) this.place.replaceChildren(...this.ofPart(id, indirect, direction));
     else if (lineage.datasetOf(id)) this.place.replaceChildren(...this.ofData(id, indirect, direction));
     else this.place.replaceChildren(...this.ofAll());
   }
@@ -177,6 +178,30 @@ class Panel {
     ];
   }
 
+  /**
+   * Return what is known of a CTE, a view or a subquery, or of a column of one.
+   * @param {string} id
+   * @param {boolean} indirect
+   * @param {string} direction
+   */
+  ofPart(id, indirect, direction) {
+    const { lineage } = this;
+    const column = lineage.partColumns.get(id);
+    const part = lineage.parts.get(lineage.boxOf(id));
+    if (!part) return [];
+    const what = PARTS[part.role] || "";
+    const about = column
+      ? [el("small", {}, shown(column.dataType, 300)), el("p", {}, `in the ${what} `, this.link(part.id))]
+      : this.listed("Columns", part.columns, (each) => el("li", {}, this.link(each.id, each.name), " ", el("small", {}, shown(each.dataType, 200))));
+    return [
+      el("h2", {}, column ? "Column " : `${what} `, el("bdi", {}, shown(lineage.label(id), 2000))),
+      el("small", {}, shown(`${part.name}#${part.index}`, 100)),
+      ...(part.job ? [el("p", {}, "of ", this.link(part.job))] : []),
+      ...about,
+      ...this.edgeList("What comes through it", lineage.wayThrough(id, direction, indirect)),
+    ];
+  }
+
   /** @param {Dataset} dataset */
   ofDataset(dataset) {
     const others = dataset.otherNames.length ? [el("p", {}, "also called ", shown(dataset.otherNames.join(", "), 1000))] : [];
@@ -242,6 +267,8 @@ class Panel {
     const lines = [line];
     if (edge.was) lines.push(el("code", { class: "went" }, shownLines(edge.was, 4000)));
     if (edge.expression) lines.push(el("code", {}, shownLines(edge.expression, 4000)));
+    const passed = this.lineage.passagesOf(edge).slice(0, MOST_LISTED);
+    if (passed.length) lines.push(el("div", { class: "through" }, el("small", {}, "through "), ...passed.flatMap((id, place) => [place ? ", " : "", this.link(id)])));
     const sure = `confidence ${edge.confidence}: ${shown(edge.reason, 500)}`;
     if (edge.operatorPath?.length) lines.push(this.wayOf(edge, sure));
     if (isDoubtful(edge)) lines.push(el("div", { class: "doubt" }, sure));

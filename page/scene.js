@@ -156,6 +156,7 @@ class Scene {
   }
 
   /**
+   * Draw a CTE, a view or a subquery: as a head alone if its columns are not known.
    * @param {SVGElement} g
    * @param {Box} box
    * @param {Part} part
@@ -164,13 +165,18 @@ class Scene {
     const what = PARTS[part.role] || "";
     const name = `${what} ${shown(this.lineage.label(part.id), 200)}`;
     g.setAttribute("class", this.classes("part", part.id, ""));
-    g.setAttribute("role", "img");
+    g.setAttribute("role", "group");
     g.setAttribute("aria-label", name);
-    svg("rect", { width: box.w, height: HEAD, rx: 4 }, g);
-    const text = svg("text", { x: 8, y: 17, "clip-path": this.clip(box.w) }, g);
+    svg("rect", { class: "paper", width: box.w, height: box.h, rx: 4 }, g);
+    const head = svg("g", { class: this.classes("head-row", part.id, "") }, g);
+    this.nameIt(head, part.id, name);
+    svg("rect", { x: 1, y: 1, width: box.w - 2, height: HEAD - 2, rx: 4 }, head);
+    const text = svg("text", { x: 8, y: 17, "clip-path": this.clip(box.w) }, head);
     svg("tspan", { class: "type" }, text, `${what} `);
-    svg("tspan", {}, text, fitted(shown(this.lineage.label(part.id), LONGEST_NAME), box.w - 20 - widthOf(`${what} `, FONT), FONT));
-    svg("title", {}, g, name);
+    const room = box.w - (part.columns.length ? 34 : 20) - widthOf(`${what} `, FONT);
+    svg("tspan", {}, text, fitted(shown(this.lineage.label(part.id), LONGEST_NAME), room, FONT));
+    svg("title", {}, head, name);
+    this.drawRows(g, box, part, 0, box.rows.length);
   }
 
   /**
@@ -191,14 +197,26 @@ class Scene {
     const room = box.w - (dataset.columns.length ? 32 : 16);
     svg("text", { class: "name", x: 8, y: 17, "clip-path": this.clip(box.w) }, head, fitted(this.lineage.headOf(dataset.id), room, BOLD, true));
     svg("title", {}, head, shown(dataset.label, 300));
-    if (dataset.columns.length) {
+    this.drawRows(g, box, dataset, first, last);
+  }
+
+  /**
+   * Draw the columns of a box, with the signs that fold them and show more.
+   * @param {SVGElement} g
+   * @param {Box} box
+   * @param {{id: string, columns: Column[]}} thing
+   * @param {number} first
+   * @param {number} last
+   */
+  drawRows(g, box, thing, first, last) {
+    if (thing.columns.length) {
       const sign = box.rows.length || box.more ? "▾" : "▸";
-      svg("text", { class: "fold", x: box.w - 16, y: 17, "data-fold": dataset.id }, g, sign);
+      svg("text", { class: "fold", x: box.w - 16, y: 17, "data-fold": thing.id }, g, sign);
     }
     for (let place = first; place < last; place++) this.drawRow(g, box, box.rows[place], HEAD + place * ROW);
     if (box.more || box.fewer) {
       const text = box.more ? `… ${box.more} more` : "fewer";
-      svg("text", { class: "type fold", x: 14, y: HEAD + box.rows.length * ROW + 13, "data-more": dataset.id }, g, text);
+      svg("text", { class: "type fold", x: 14, y: HEAD + box.rows.length * ROW + 13, "data-more": thing.id }, g, text);
     }
   }
 
@@ -313,7 +331,7 @@ class Scene {
    * @param {string} id
    */
   placeOf(id) {
-    const box = this.picture.boxes.get(id) || this.picture.boxes.get(this.lineage.datasetOf(id));
+    const box = this.picture.boxes.get(this.lineage.boxOf(id));
     if (!box) return null;
     const row = box.rows.findIndex((column) => column.id === id);
     return { x: box.x + box.w / 2, y: box.y + (row < 0 ? HEAD / 2 : HEAD + (row + 0.5) * ROW), box, row };

@@ -76,9 +76,16 @@ class _Hop(NamedTuple):
 class Trace:
     """The lineage of one plan, solved on demand."""
 
-    def __init__(self, plan: Plan) -> None:
-        """Prepare a trace; nothing is solved yet."""
+    def __init__(self, plan: Plan, *, stops: frozenset[int] = frozenset()) -> None:
+        """
+        Prepare a trace; nothing is solved yet.
+
+        Args:
+            plan: the plan.
+            stops: the indices of operators whose columns count as sources, as if they were leaves.
+        """
         self.plan = plan
+        self._stops = stops
         self._lineages: dict[int, OperatorLineage] = {}
         self._outputs: dict[int, frozenset[int]] = {}
         self._solved: dict[_Cell, Sources] = {}
@@ -107,6 +114,14 @@ class Trace:
             The DIRECT sources, and the INDIRECT ones that influence only this column.
         """
         return self._solve((operator, id_, path))
+
+    def behind(self, stop: Origin) -> Sources:
+        """Return the sources of a column of an operator at which the trace stops."""
+        below = self._below(*stop)
+        if below is not None:
+            return self._solve((below, stop.id, ()))
+        hops = self._defined((*stop, ()))
+        return self._merge(hops, {hop.cell: self._solve(hop.cell) for hop in hops})
 
     def rows(self, operator: int) -> Sources:
         """Return the dataset-level influences on an operator's rows: FILTER, JOIN, GROUP_BY and SORT."""
@@ -343,6 +358,8 @@ class Trace:
 
     def is_origin(self, operator: int, id_: int) -> bool:
         """Return whether an attribute is a column of a leaf."""
+        if operator in self._stops:
+            return True
         at = self.lineage_of(operator)
         return not at.passes_through and not at.computes and id_ in self._output(operator)
 
@@ -386,6 +403,9 @@ class Trace:
 
     def _passed_from(self, operator: int, id_: int) -> int | None:
         """Return the operator from which one passes an attribute through; None if it is a leaf or computes it."""
+        return None if operator in self._stops else self._below(operator, id_)
+
+    def _below(self, operator: int, id_: int) -> int | None:
         here = self._lineages.get(operator) or self.lineage_of(operator)
         below = here.passes_through
         if not below or id_ in here.computes:
@@ -398,9 +418,13 @@ class Trace:
         return None
 
     def _hops(self, cell: _Cell) -> list[_Hop]:
+        if cell[1] == ROWS:
+            return self._row_hops(cell[0])
+        return [] if cell[0] in self._stops else self._defined(cell)
+
+    def _defined(self, cell: _Cell) -> list[_Hop]:
+        """Return the hops from a cell by the definitions that its operator has of it."""
         operator, id_, path = cell
-        if id_ == ROWS:
-            return self._row_hops(operator)
         here = self.lineage_of(operator)
         hops: list[_Hop] = []
         for definition in here.computes.get(id_, ()):
@@ -438,7 +462,7 @@ class Trace:
             if cell in seen:
                 continue
             seen.add(cell)
-            made = self.lineage_of(cell[0]).computes.get(cell[1], ())
+            made = () if cell[0] in self._stops else self.lineage_of(cell[0]).computes.get(cell[1], ())
             handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
             # A reference to a CTE is a step of its own: without it, the operators above the CTE would not be known.
             if handed and len(handed) == len(made) and self._refers_to(cell[0]) is None:

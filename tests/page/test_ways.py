@@ -10,7 +10,9 @@ from openlineage_pyspark.graph.model import (
     EdgeStep,
     Graph,
     GraphEdge,
+    OperatorColumn,
     OperatorNode,
+    Passage,
     sure,
 )
 
@@ -25,17 +27,41 @@ SUMMED = (
 )
 
 
+# Points of a path are absolute: each line has one at the right side of the box.
+_HEIGHTS = """
+const found = [];
+for (const path of document.querySelectorAll('#canvas .edge')) {
+  const matrix = path.getScreenCTM();
+  const points = path.getAttribute('d').split(/[A-Z ]/).map((pair) => pair.split(',').map(Number));
+  for (const [x, y] of points) {
+    const point = new DOMPoint(x, y).matrixTransform(matrix);
+    if (Math.abs(point.x - arguments[0]) < 2) { found.push(point.y); break; }
+  }
+}
+return found;
+"""
+
+
 def statement() -> Graph:
     """Return the graph of a query over a view and a CTE. Nothing runs it, so it has no job."""
     opaque, exact = sure("opaque", SUMMED), sure("exact")
     edges = (
         GraphEdge(
-            AMOUNT.id, TOTAL.id, EdgeKind.AGG, exact, "DIRECT", "AGGREGATION", expression="s", operator_path=PATH
+            AMOUNT.id,
+            TOTAL.id,
+            EdgeKind.AGG,
+            exact,
+            "DIRECT",
+            "AGGREGATION",
+            expression="s",
+            operator_path=PATH,
+            through=(Passage("View#3", "amount"), Passage("SubqueryAlias#2", "a")),
         ),
         GraphEdge(AMOUNT.id, TOTAL.id, EdgeKind.EXTERNAL, opaque, operator_path=PATH, steps=SUMMED),
         GraphEdge(AMOUNT.id, NAME.id, EdgeKind.EXTERNAL, opaque, operator_path=PATH[:1]),
     )
-    parts = (OperatorNode("", 3, "View", "VIEW", "v"), OperatorNode("", 2, "SubqueryAlias", "CTE", "x"))
+    columns = (OperatorColumn("other"), OperatorColumn("a", "bigint"))
+    parts = (OperatorNode("", 3, "View", "VIEW", "v"), OperatorNode("", 2, "SubqueryAlias", "CTE", "x", columns))
     return Graph((SOURCE, TARGET, AMOUNT, TOTAL, NAME, *parts, OperatorNode("", 1, "Aggregate")), edges)
 
 
@@ -98,6 +124,43 @@ def test_the_parts_of_a_statement_are_shown_or_folded(seen):
 
     seen.script("document.getElementById('parts').click()")
     assert seen.settled().all("#canvas .part") == []
+
+
+def test_a_cte_shows_its_columns_and_lines_pass_the_one_through_which_the_value_comes(seen):
+    seen.open(statement(), "#parts=1")
+    assert seen.script("return [...document.querySelectorAll('#canvas .part .row')].map((e) => e.ariaLabel)") == [
+        "Column x.other",
+        "Column x.a bigint",
+    ]
+    x, y, width, height = seen.rectangle('#canvas [aria-label="Column x.a bigint"]')
+    middle = y + height / 2
+    # Of each line, the height at which it leaves the box of the CTE.
+    heights = seen.script(_HEIGHTS, x + width)
+    assert sorted(abs(each - middle) < 1 for each in heights) == [False, True]
+
+    seen.click_on("Column", "x.a")
+    assert seen.lit == ["(query).total", "orders.amount", "x.a"]
+    assert "Column x.a" in seen.panel
+    assert "orders.amount → (query).total" in " ".join(seen.panel.split())
+    assert seen.address == "#lit=operator%7C%7CSubqueryAlias%232%7Ca&parts=1"
+    seen.go("#lit=operator%7C%7CSubqueryAlias%232%7Ca")
+    assert seen.lit == ["(query).total", "orders.amount", "x.a"]
+
+
+def test_an_edge_names_the_columns_of_ctes_on_its_way_and_leads_to_them(seen):
+    seen.open(statement(), "#lit=%28query%29.total&focus=orders")
+    assert "through x.a" in seen.panel
+
+    seen.click('#panel .through [data-go="operator||SubqueryAlias#2|a"]')
+    assert seen.all("#canvas .part") == ["CTE x", "View v"]
+    assert "x.a" in seen.lit
+
+
+def test_the_columns_of_a_cte_are_folded(seen):
+    seen.open(statement(), "#parts=1").click('#canvas .part [data-fold="operator||SubqueryAlias#2"]')
+
+    assert seen.all("#canvas .part .row") == []
+    assert lines(seen) == 3
 
 
 def test_where_no_statement_has_parts_there_is_nothing_to_fold(seen, first):
