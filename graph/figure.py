@@ -20,6 +20,8 @@ _BOUNDS = Bounds(boxes=40, rows=12, lines=600)
 _MOST_ROWS = 500
 _LONGEST_CELL = 2000
 _FRAME = "overflow:auto;max-height:{}px;margin:4px 0"
+# JupyterLab makes all columns of a table equally wide, and names would be cut in their middle.
+_TABLE = "table-layout:auto"
 _CELL = "text-align:left;vertical-align:top;overflow-wrap:anywhere"
 
 
@@ -81,7 +83,7 @@ def _table(table: FigureTable) -> str:
     above = "".join(map(_paragraph, table.remarks))
     below = _paragraph(f"{more:,} more rows are not shown") if more > 0 else ""
     caption = f'<caption style="text-align:left">{_text(table.caption)}</caption>' if table.caption else ""
-    inner = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    inner = f'<table style="{_TABLE}">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
     return f'{above}<div style="{_FRAME.format(400)}">{inner}</div>{below}'
 
 

@@ -177,7 +177,7 @@ class Lineage {
   addEdge(edge) {
     if (edge.type === "READ" || edge.type === "WRITE") {
       const reads = edge.type === "READ";
-      this.addFlow(reads ? edge.to : edge.from, reads ? edge.from : edge.to, reads, edge.change || "");
+      this.addFlow(reads ? edge.to : edge.from, this.datasetOf(reads ? edge.from : edge.to), reads, edge.change || "");
       return;
     }
     if (!this.datasetOf(edge.from) || !this.datasetOf(edge.to)) return;

@@ -10,6 +10,7 @@ from openlineage_pyspark.store.dialect import of_sqlite
 from openlineage_pyspark.store.diff import diff_of_runs, diff_of_times, downstream_of
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.questions.graph import graph_of_answer, whole_graph
+from openlineage_pyspark.store.questions.history_graph import history_graph
 from openlineage_pyspark.store.questions.lists import dataset_lines, history, jobs, runs
 from openlineage_pyspark.store.questions.reach import Direction, Limits
 from openlineage_pyspark.store.questions.reached import Grain
@@ -314,6 +315,15 @@ class Store:
             StoreError: nothing has this name, or several things have it.
         """
         return history(self._tables, thing)
+
+    def history_graph(self, thing: str) -> Graph:
+        """
+        Return the versions of a dataset as a graph: each with its run, and with the versions that this run read.
+
+        Raises:
+            StoreError: nothing has this name, or several things have it.
+        """
+        return history_graph(self._tables, thing)
 
     def recover(
         self,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.events.runs import NO_END
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking
+from openlineage_pyspark.page.formats import text_of_graph
 from openlineage_pyspark.store.questions.lists import as_plain
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
 
@@ -24,6 +26,7 @@ _LATE_RUNS = (
     """only those that took, or take already, more than three times as long as the runs of the job usually do"""
 )
 _LATE_JOBS = "only those that have not begun for more than twice their usual pause"
+_DRAWN = ("mermaid", "dot", "html", "svg")
 _HISTORY = "Lists the versions of a dataset with the runs that wrote them, the latest first."
 
 
@@ -50,7 +53,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     history.add_argument("thing", metavar="DATASET", help="its name, or the end of it")
     history.set_defaults(run=asking(_history))
     for parser in (datasets, jobs, runs, history):
-        parser.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
+        formats = ("table", "json", *(_DRAWN if parser is history else ()))
+        parser.add_argument("--format", choices=formats, default="table", help="default: table")
         add_store(parser)
 
 
@@ -98,6 +102,9 @@ def _runs(store: Store, options: argparse.Namespace) -> int:
 
 
 def _history(store: Store, options: argparse.Namespace) -> int:
+    if options.format in _DRAWN:
+        sys.stdout.write(text_of_graph(store.history_graph(options.thing), options.format))
+        return 0
     found = store.history(options.thing)
     rows = []
     for each in found:

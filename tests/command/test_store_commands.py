@@ -136,6 +136,18 @@ def test_lists_show_jobs_runs_and_versions(store, run):
     assert run("history", "daily", "--store", store)[1].splitlines()[1].split() == [
         *("2026-01-01", "00:05:00", "r2", "sum", "<-", "clean@r1?"),
     ]
+    assert run("history", "daily", "--format", "mermaid", "--store", store)[1].splitlines() == [
+        "flowchart LR",
+        '  subgraph d0["daily"]',
+        '    n0["@r2"]',
+        "  end",
+        '  subgraph d1["clean"]',
+        '    n1["@r1"]',
+        "  end",
+        '  n1 -.->|"DERIVED (0.5) run r2, 2026-01-01 00:05:00"| n0',
+    ]
+    for format_, begins in (("dot", "digraph"), ("svg", "<svg"), ("html", "<!doctype html>")):
+        assert run("history", "daily", "--format", format_, "--store", store)[1].startswith(begins)
     assert json.loads(run("runs", "--limit", "1", "--store", store, "--format", "json")[1])[0]["run_id"] == "r3"
 
 

@@ -210,11 +210,28 @@ def test_a_figure_has_its_tables_beneath_it_with_all_texts_escaped() -> None:
     table = FigureTable(("column", "from", "expression"), rows, "totals", ("reads the view v",))
     text = figure(small(job=False), [table], title="daily completed", remarks=["paths are relative"])
 
-    assert text.index("<p>daily completed</p>") < text.index("<svg") < text.index("<table>")
-    assert text.index("<p>reads the view v</p>") < text.index("<table>") < text.index("<p>paths are relative</p>")
+    assert text.index("<p>daily completed</p>") < text.index("<svg") < text.index("<table ")
+    assert text.index("<p>reads the view v</p>") < text.index("<table ") < text.index("<p>paths are relative</p>")
     assert "<bdi>&lt;/title&gt;&lt;script&gt;alert(1)" in text
     assert "<code>sum(a)</code>" in text
     assert "script>" not in text.replace("&lt;script&gt;", "").replace("&lt;/script&gt;", "")
+
+
+def test_a_figure_needs_no_script_and_nothing_from_elsewhere() -> None:
+    # JupyterLab takes scripts out, and VS Code's policy loads nothing.
+    table = FigureTable(("column", "expression"), [["total", "sum(a)"]], "totals")
+    text = figure(small(job=True), [table], title="daily completed")
+    names = set(re.findall(r"<([a-z]+)", text))
+    attributes = set(re.findall(r' ([a-z:-]+)="', text))
+
+    assert names <= {*"svg g rect path text title style div p table caption thead tbody tr th td bdi code".split()}
+    assert attributes & {"src", "href", "xlink:href", "id"} == set()
+    assert not [name for name in attributes if name.startswith("on")]
+    assert [
+        found for found in ("url(", "@import", "@font-face", "http") if found in text.replace(NAMESPACE[1:-1], "")
+    ] == []
+    # JupyterLab gives all columns of a table the same width, unless the table says otherwise.
+    assert '<table style="table-layout:auto">' in text
 
 
 def test_a_figure_shows_the_first_rows_of_a_long_table() -> None:

@@ -106,4 +106,4 @@ def test_an_answer_of_nothing_says_so(store: Store) -> None:
     shown = store.upstream("shop.orders")._repr_html_()
 
     assert "<p>nothing in the store is upstream of shop.orders</p>" in shown
-    assert "<table>" not in shown
+    assert "<table" not in shown
