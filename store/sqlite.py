@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.ingest import rows_of_events
+from openlineage_pyspark.store.events.rows import mentioned_rows
+from openlineage_pyspark.store.repeats import Repeats
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.tables.identity import dataset_ids
 from openlineage_pyspark.store.tables.ids import id_lists
@@ -22,7 +24,7 @@ from openlineage_pyspark.store.tables.views import PROPOSAL, view_ddl
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from openlineage_pyspark.store.events.rows import Row, Rows
+    from openlineage_pyspark.store.events.rows import Mentions, Row, Rows
     from openlineage_pyspark.store.tables.schema import StoredColumn, StoredTable
 
 _PATIENCE_SECONDS = 60
@@ -84,6 +86,7 @@ class Database:
             )
         except sqlite3.Error as problem:
             raise StoreError(f"{path} can't be opened as a store: {problem}") from None
+        self._repeats = Repeats(self._connection)
         try:
             self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             self._prepare(read_only=read_only)
@@ -142,12 +145,13 @@ class Database:
         except sqlite3.Error as problem:
             raise StoreError(f"the query can't be answered: {problem}") from None
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: Rows, mentions: Mentions) -> None:
         """
         Merge rows into the tables, all of them or none.
 
         Args:
-            rows: the rows of each table, as `rows.rows_of` gives them.
+            rows: the rows of events themselves, by table.
+            mentions: what the events say of jobs and datasets, of which `mentioned_rows` makes rows.
 
         Raises:
             StoreError: the file can't be written.
@@ -156,8 +160,10 @@ class Database:
             self.rebuild(only_if_old=True)
         if self._copying:
             self._copying.begin()
-        with self._writing():
-            self._merge(rows)
+        with self._repeats.kept_with(self._writing()):
+            repeated = self._repeats.move(mentions)
+            self._merge({**rows, **mentioned_rows(mentions, repeated.columns, repeated.edges)})
+            self._repeats.learn(mentions, repeated)
         if self._copying:
             self._copying.end()
 
@@ -216,6 +222,7 @@ class Database:
             count += len(found)
             progress(count)
         self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+        self._repeats.forget()
         return count
 
     def forget(self, chosen: Callable[[], Iterable[str]]) -> int:
@@ -235,7 +242,11 @@ class Database:
             ids = [(each,) for each in chosen()]
             if not ids:
                 return 0
-            self._connection.executemany("DELETE FROM event WHERE event_id = ?", ids)
+            # Events have no index by their ids alone.
+            self._connection.execute("CREATE TEMP TABLE dropped (event_id TEXT PRIMARY KEY) WITHOUT ROWID")
+            self._connection.executemany("INSERT OR IGNORE INTO temp.dropped VALUES (?)", ids)
+            self._connection.execute("DELETE FROM main.event WHERE event_id IN (SELECT event_id FROM temp.dropped)")
+            self._connection.execute("DROP TABLE temp.dropped")
             self._make_anew(lambda _: None)
             return len(ids)
 
@@ -246,6 +257,7 @@ class Database:
         Returns:
             Whether it was possible: it is not while another process uses the file, or without room for a copy of it.
         """
+        self._repeats.forget()
         try:
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -259,21 +271,24 @@ class Database:
 
     def _merge(self, rows: Rows) -> None:
         before = self._pointers(rows.get(schema.DATASET.name, ()))
+        known = self._known_names(rows.get(schema.DATASET.name, ()))
         for table in schema.TABLES:
             told = rows.get(table.name, [])
             if table is schema.DATASET:
-                told = self._without_known(told)
+                told = self._without_known(told, known)
             for statement, found in _upserts(table, told):
                 self._connection.executemany(statement, found)
-        self._identify(rows.get(schema.DATASET.name, ()), before)
+        self._identify(rows.get(schema.DATASET.name, ()), known, before)
 
-    def _without_known(self, datasets: Sequence[Row]) -> list[Row]:
+    def _known_names(self, datasets: Iterable[Row]) -> set[int]:
+        return {name_id for (name_id,) in self._rows_of({int(row[0] or 0) for row in datasets}, _KNOWN_NAMES)}
+
+    def _without_known(self, datasets: Iterable[Row], known: set[int]) -> list[Row]:
         """
         Move the times of names that are there, and return the rows of all others.
 
         Most events name what is known. To merge a whole row, SQLite computes what stands in each of the indexes.
         """
-        known = {name_id for (name_id,) in self._rows_of({int(row[0] or 0) for row in datasets}, _KNOWN_NAMES)}
         others: list[Row] = []
         moved: list[Row] = []
         for row in datasets:
@@ -367,17 +382,24 @@ class Database:
         names = {int(row[0] or 0) for row in datasets if row[3] is not None}
         return dict(self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({})"))
 
-    def _identify(self, datasets: Iterable[Row], before: dict[int, int | None]) -> None:
-        """Bring `dataset_identity` up to date: only names whose pointers changed may belong to another dataset."""
-        names = {int(row[0] or 0) for row in datasets}
+    def _identify(self, datasets: Sequence[Row], known: set[int], before: dict[int, int | None]) -> None:
+        """
+        Bring `dataset_identity` up to date: only names whose pointers changed may belong to another dataset.
+
+        Args:
+            datasets: the rows that were merged.
+            known: the names that were there before.
+            before: what names pointed to before.
+        """
         self._connection.executemany(
             "INSERT OR IGNORE INTO dataset_identity (name_id, dataset_id) VALUES (?, ?)",
-            [(each, each) for each in names],
+            [(each, each) for each in {int(row[0] or 0) for row in datasets} - known],
         )
+        names = {int(row[0] or 0) for row in datasets if row[3] is not None}
         now = dict(
             self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE same_as IS NOT NULL AND name_id IN ({})")
         )
-        known: dict[int, int | None] = {}
+        pointers: dict[int, int | None] = {}
         asked = set[int]()
         unknown = {name for name, pointer in now.items() if before.get(name) != pointer}
         while unknown:
@@ -386,12 +408,12 @@ class Database:
                     unknown, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({0}) OR same_as IN ({0})"
                 )
             )
-            known |= found
+            pointers |= found
             asked |= unknown
             unknown = {*found, *(each for each in found.values() if each is not None)} - asked
         self._connection.executemany(
             "UPDATE dataset_identity SET dataset_id = ? WHERE name_id = ?",
-            [(end, name) for name, end in dataset_ids(known).items()],
+            [(end, name) for name, end in dataset_ids(pointers).items()],
         )
 
     def _rows_of(self, ids: Iterable[int], sql: str) -> Iterator[tuple[Any, ...]]:
@@ -450,17 +472,24 @@ def ddl() -> list[str]:
     statements = []
     for table in schema.TABLES:
         columns = [f'"{column.name}" {column.type.value[0]}{_not_null(column)}' for column in table.stored]
-        key = ", ".join(f'"{name}"' for name in table.key)
-        # Where the key is most of the row, the table is its own index.
-        rowid = "" if table in (schema.EVENT, schema.REJECTED) else " WITHOUT ROWID"
-        statements.append(
-            f'CREATE TABLE IF NOT EXISTS "{table.name}" ({", ".join(columns)}, PRIMARY KEY ({key})){rowid}'
-        )
+        statements.append(f'CREATE TABLE IF NOT EXISTS "{table.name}" ({", ".join(columns)}, {_key(table)}')
         for index in table.indexes:
             name = f"{table.name}_by_{'_'.join(index)}"
             statements.append(f'CREATE INDEX IF NOT EXISTS "{name}" ON "{table.name}" ({", ".join(index)})')
     statements += [f"CREATE INDEX IF NOT EXISTS {name} ON {what}" for name, what in _further_indexes()]
     return [*(f"DROP INDEX IF EXISTS {name}" for name in _OBSOLETE), *statements, *view_ddl()]
+
+
+def _key(table: StoredTable) -> str:
+    """Return the end of a table's definition: its key."""
+    if table is schema.EVENT:
+        # An id is a digest, and in an index by ids alone each event would change a page of its own. An event's time
+        # follows from what the id is a digest of, and events come nearly in the order of their times.
+        return "UNIQUE (time, event_id))"
+    key = f"PRIMARY KEY ({', '.join(table.key)}))"
+    # Where the key is most of the row, the table is its own index. The edges of a statement are told together, run by
+    # run: in the order of their key they would lie among those of the job's other statements.
+    return key if table in (schema.REJECTED, schema.COLUMN_LINEAGE_TABLE) else f"{key} WITHOUT ROWID"
 
 
 def _further_indexes() -> list[tuple[str, str]]:

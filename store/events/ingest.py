@@ -14,7 +14,7 @@ from openlineage_pyspark.store.events.parts import PartParser
 from openlineage_pyspark.store.events.rows import InvalidEventError, mentioned_rows, parse_event, read_event, rejected
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.store.events.rows import DatasetMention, EventRows, JobMention, Rows, TimeSpan
+    from openlineage_pyspark.store.events.rows import DatasetMention, EventRows, JobMention, Mentions, Rows, TimeSpan
 
 _SUFFIXES = (".ndjson", ".jsonl", ".json")
 _BATCH_EVENTS = 5000
@@ -80,8 +80,8 @@ def lines_of(path: Path, read: Callable[[int], None] = lambda _: None) -> Iterat
 class Sink(Protocol):
     """What takes the rows of events."""
 
-    def add(self, rows: Rows) -> None:
-        """Merge rows into the tables, all of them or none."""
+    def add(self, rows: Rows, mentions: Mentions) -> None:
+        """Merge rows, and those that `mentioned_rows` makes of mentions, into the tables: all of them or none."""
 
 
 def take(
@@ -113,10 +113,10 @@ def take(
         if reason and len(taken.reasons) < _SHOWN:
             taken.reasons.append(f"{line.source}: {reason}")
         if portion.is_full:
-            database.add(portion.all_rows())
+            database.add(portion.rows, portion.mentions)
             portion = _Portion(parser)
             progress(taken)
-    database.add(portion.all_rows())
+    database.add(portion.rows, portion.mentions)
     progress(taken)
     return taken
 
@@ -172,12 +172,16 @@ class _Portion:
 
     What several of them say of a job or a dataset makes its rows once: the START and the end of a run say nearly the
     same, and so do the runs of a job.
+
+    Attributes:
+        rows: the rows that are an event's own.
+        mentions: what the events say of jobs and datasets, and when.
     """
 
     def __init__(self, parser: PartParser) -> None:
         self._parser = parser
-        self._rows: Rows = {}
-        self._mentions: dict[JobMention | DatasetMention, TimeSpan] = {}
+        self.rows: Rows = {}
+        self.mentions: dict[JobMention | DatasetMention, TimeSpan] = {}
         self._lines = 0
         self._characters = 0
 
@@ -204,25 +208,25 @@ class _Portion:
 
     def all_rows(self) -> Rows:
         """Return the rows of all events."""
-        self._add(mentioned_rows(self._mentions))
-        return self._rows
+        self._add(mentioned_rows(self.mentions))
+        return self.rows
 
     def _mention(self, found: EventRows) -> None:
         # What the START of a run mentions, its end mentions too: then all of it was said at the same times.
         before: TimeSpan | None = None
         both = found.span
         for mention in found.mentions:
-            known = self._mentions.get(mention)
+            known = self.mentions.get(mention)
             if known is None:
-                self._mentions[mention] = found.span
+                self.mentions[mention] = found.span
                 continue
             if known is not before:
                 before, both = known, known | found.span
-            self._mentions[mention] = both
+            self.mentions[mention] = both
 
     def _add(self, rows: Rows) -> None:
         for table, found in rows.items():
-            self._rows.setdefault(table, []).extend(found)
+            self.rows.setdefault(table, []).extend(found)
 
 
 def _is_event_file(path: Path) -> bool:

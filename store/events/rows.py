@@ -12,7 +12,7 @@ import enum
 import functools
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import attrs
@@ -80,11 +80,12 @@ class Role(enum.Enum):
 
 
 @attrs.frozen
-class _MentionRows:
+class Lines:
     """
     The rows of a mention without their times.
 
     Args:
+        name_id: the dataset.
         names: of `dataset`: the id, the namespace and the name, `same_as`, and the format.
         columns: of `dataset_column`: up to the position.
         read: the ids of the datasets that the job reads.
@@ -92,6 +93,7 @@ class _MentionRows:
         edges: of `column_lineage`: up to the expression.
     """
 
+    name_id: int
     names: tuple[tuple[int, str, str, int | None, str | None], ...]
     columns: tuple[tuple[int, str, str, int], ...]
     read: tuple[int, ...] = ()
@@ -106,9 +108,9 @@ class _MentionFacets:
 
     def __init__(self, facets: dict[str, Any]) -> None:
         self._facets: dict[str, Any] | None = facets
-        self._lines: _MentionRows | None = None
+        self._lines: Lines | None = None
 
-    def lines(self, mention: DatasetMention) -> _MentionRows:
+    def lines(self, mention: DatasetMention) -> Lines:
         """Return the rows of the mention that this belongs to."""
         if self._lines is None:
             self._lines, self._facets = _lines(mention, self._facets or {}), None
@@ -136,6 +138,11 @@ class DatasetMention:
     digest: bytes
     told: _MentionFacets = attrs.field(eq=False, repr=False)
 
+    @property
+    def lines(self) -> Lines:
+        """Return its rows."""
+        return self.told.lines(self)
+
 
 @attrs.frozen
 class JobMention:
@@ -153,6 +160,9 @@ class JobMention:
     namespace: str
     name: str
     facts: tuple[str | None, ...]
+
+
+Mentions: TypeAlias = "Mapping[JobMention | DatasetMention, TimeSpan]"
 
 
 @attrs.frozen
@@ -321,12 +331,18 @@ def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
     return [(operator, message) for operator, message in named if message]
 
 
-def mentioned_rows(mentions: Mapping[JobMention | DatasetMention, TimeSpan]) -> Rows:
+def mentioned_rows(
+    mentions: Mentions,
+    without_columns: Collection[DatasetMention] = (),
+    without_edges: Collection[DatasetMention] = (),
+) -> Rows:
     """
     Return the rows of what events say of jobs and datasets, by table.
 
     Args:
         mentions: what was said -> when.
+        without_columns: those of which no rows of `dataset_column` are wanted.
+        without_edges: those of which no rows of `column_lineage` are wanted.
 
     Returns:
         The rows as they are stored, in the order of `StoredTable.stored`. Two of them may have one key.
@@ -338,14 +354,16 @@ def mentioned_rows(mentions: Mapping[JobMention | DatasetMention, TimeSpan]) -> 
             facts = _latest(mention.facts, span.last_time)
             _add(rows, "job", (mention.job_id, mention.namespace, mention.name, *facts, *when))
             continue
-        lines = mention.told.lines(mention)
+        lines = mention.lines
         whole = (span.first_time, span.first_run, span.last_time, span.last_run)
+        columns = () if mention in without_columns else lines.columns
+        edges = () if mention in without_edges else lines.edges
         found: Rows = {
             "dataset": [_dataset_row(name, span) for name in lines.names],
-            "dataset_column": [(*column, *when) for column in lines.columns],
+            "dataset_column": [(*each, *when) for each in columns],
             "source_job_lineage": [(mention.job_id, name_id, *when) for name_id in lines.read],
             "sink_job_lineage": [(mention.job_id, name_id, *when) for name_id in lines.written],
-            "column_lineage": [(*edge, *whole) for edge in lines.edges],
+            "column_lineage": [(*each, *whole) for each in edges],
         }
         for table, each in found.items():
             if each:
@@ -564,7 +582,7 @@ def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: TimeS
     return (name_id, namespace, title, *facts, span.first_time, last)
 
 
-def _lines(mention: DatasetMention, facets: dict[str, Any]) -> _MentionRows:
+def _lines(mention: DatasetMention, facets: dict[str, Any]) -> Lines:
     """Return the rows of a mention without their times, of its facets."""
     name_id = _identity("dataset", mention.namespace, mention.name)
     names = _MentionNames()
@@ -576,12 +594,12 @@ def _lines(mention: DatasetMention, facets: dict[str, Any]) -> _MentionRows:
     if mention.role is Role.OUTPUT:
         edges = _Edges(mention.job_id, name_id, names)
         read = tuple(_sink(facets, edges))
-        return _MentionRows(names.found(), columns, read, (name_id,), edges.found())
-    return _MentionRows(names.found(), columns, (name_id,) if mention.role is Role.INPUT else ())
+        return Lines(name_id, names.found(), columns, read, (name_id,), edges.found())
+    return Lines(name_id, names.found(), columns, (name_id,) if mention.role is Role.INPUT else ())
 
 
 class _MentionNames:
-    """The names that a mention tells, each one once, as `_MentionRows` has them."""
+    """The names that a mention tells, each one once, as `Lines` has them."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, str, str, int | None, str | None], None] = {}
@@ -623,7 +641,7 @@ def _sink(facets: dict[str, Any], edges: _Edges) -> Iterator[int]:
 
 class _Edges:
     """
-    The edges into one dataset, as `_MentionRows` has them.
+    The edges into one dataset, as `Lines` has them.
 
     Args:
         job_id: the job that says so.

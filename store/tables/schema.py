@@ -131,7 +131,7 @@ EVENT = StoredTable(
         _text("producer", "Who made it."),
         _text("json", "The whole event."),
     ),
-    (("time",), ("run_id",)),
+    (("run_id",),),
 )
 REJECTED = StoredTable(
     "rejected",

@@ -1,0 +1,235 @@
+"""
+What is said again, run by run: its rows are there, and only their times move.
+
+The runs of an unchanged job say the same of the columns of their datasets. To merge each row of that, SQLite would look
+for it by its key and compare all of its values. This remembers which rows a connection has merged, and moves their
+times at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.store.events.rows import DatasetMention
+from openlineage_pyspark.store.tables.ids import id_lists
+
+if TYPE_CHECKING:
+    import sqlite3
+    from contextlib import AbstractContextManager
+
+    from openlineage_pyspark.store.events.rows import Mentions, Row, TimeSpan
+
+_MOST = 50_000
+_MOVE_COLUMNS = (
+    "UPDATE dataset_column SET first_time = min(first_time, ?), last_time = max(last_time, ?) WHERE name_id = ?"
+)
+_COUNT_COLUMNS = "SELECT name_id, count(*) FROM dataset_column WHERE name_id IN ({}) GROUP BY name_id"
+_MOVE_EDGES = "UPDATE column_lineage SET last_time = ?, last_run = ? WHERE rowid BETWEEN ? AND ?"
+_LAST_PLACE = "SELECT coalesce(max(rowid), 0) FROM column_lineage"
+_NEW_EDGES = (
+    "SELECT job_id, output_id, min(rowid), max(rowid), count(*) FROM column_lineage WHERE rowid > ? "
+    "GROUP BY job_id, output_id"
+)
+_EDGES_OF = (
+    "SELECT rowid, output_column, input_id, input_column, type, subtype, masking, expression FROM column_lineage "
+    "WHERE output_id = ? AND job_id = ? AND last_time = ? AND last_run = ? ORDER BY rowid"
+)
+
+
+@attrs.frozen
+class Repeated:
+    """
+    The mentions of which rows are there already.
+
+    Args:
+        columns: those whose rows of `dataset_column` are.
+        edges: those whose rows of `column_lineage` are.
+    """
+
+    columns: frozenset[DatasetMention]
+    edges: frozenset[DatasetMention]
+
+
+@attrs.frozen
+class _Edges:
+    """
+    The edges that a job last told of a dataset.
+
+    Args:
+        mention: what told them.
+        span: when.
+        places: their rowids, as the first and the last one of each range; None if they were not looked for. It is
+            empty if the rows do not say what the mention says, as where another one told some of them later.
+        is_moved: whether only the times of these rows are to be moved now.
+    """
+
+    mention: DatasetMention
+    span: TimeSpan
+    places: tuple[tuple[int, int], ...] | None = None
+    is_moved: bool = False
+
+
+class Repeats:
+    """
+    Moves the times of what was said before over the same connection, while no other one writes.
+
+    Args:
+        connection: the store.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._writes_of_others = -1
+        self._has_places = False
+        self._last_place = 0
+        # The columns of a name, if these are all that the store has of it.
+        self._columns: dict[int, tuple[Row, ...]] = {}
+        self._edges: dict[tuple[int | None, int], _Edges] = {}
+
+    def forget(self) -> None:
+        """Forget all, because the tables are made anew."""
+        self._columns.clear()
+        self._edges.clear()
+        # An earlier version of the package made this table without rowids.
+        sql = "SELECT sql FROM sqlite_master WHERE name = 'column_lineage' AND sql NOT LIKE '%WITHOUT ROWID%'"
+        self._has_places = self._connection.execute(sql).fetchone() is not None
+
+    @contextmanager
+    def kept_with(self, transaction: AbstractContextManager[None]) -> Iterator[None]:
+        """Forget all if a transaction, in which something is moved and learned, is undone."""
+        is_done = False
+        try:
+            with transaction:
+                yield
+            is_done = True
+        finally:
+            if not is_done:
+                self._writes_of_others = -1
+
+    def move(self, mentions: Mentions) -> Repeated:
+        """
+        Move the times of the rows that are there. To be called in the transaction, before the other rows are merged.
+
+        Args:
+            mentions: what is said, and when.
+
+        Returns:
+            Those of which these rows need not be merged.
+        """
+        self._begin()
+        found = [(each, span) for each, span in mentions.items() if isinstance(each, DatasetMention)]
+        return Repeated(self._move_columns(found), self._move_edges(found))
+
+    def learn(self, mentions: Mentions, repeated: Repeated) -> None:
+        """
+        Remember what was merged. To be called in the transaction, after that.
+
+        Args:
+            mentions: what was said, and when.
+            repeated: what `move` returned.
+        """
+        columns: dict[int, set[tuple[Row, ...]]] = {}
+        for mention in mentions:
+            if isinstance(mention, DatasetMention) and mention not in repeated.columns and mention.lines.columns:
+                columns.setdefault(mention.lines.name_id, set()).add(mention.lines.columns)
+        self._learn_columns(columns)
+        self._learn_new_edges()
+
+    def _learn_columns(self, columns: dict[int, set[tuple[Row, ...]]]) -> None:
+        for name_id in columns:
+            self._columns.pop(name_id, None)
+        for listed in id_lists(columns):
+            for name_id, count in self._connection.execute(_COUNT_COLUMNS.format(listed)):
+                # All columns of the mention are there. If there are as many, there are no others.
+                for told in columns[name_id]:
+                    if len(told) == count:
+                        self._columns[name_id] = told
+
+    def _learn_new_edges(self) -> None:
+        """Remember where the rows are that one mention made: then they say what it says, and nothing else."""
+        if not self._has_places:
+            return
+        for *key, first, last, count in self._connection.execute(_NEW_EDGES, (self._last_place,)):
+            known = self._edges.get((key[0], key[1]))
+            if known is not None and count == len(known.mention.lines.edges) == last - first + 1:
+                self._edges[key[0], key[1]] = _Edges(known.mention, known.span, ((first, last),))
+
+    def _begin(self) -> None:
+        (writes,) = self._connection.execute("PRAGMA data_version").fetchone()
+        if writes != self._writes_of_others or max(len(self._columns), len(self._edges)) > _MOST:
+            self.forget()
+        self._writes_of_others = writes
+        if self._has_places:
+            (self._last_place,) = self._connection.execute(_LAST_PLACE).fetchone()
+
+    def _move_columns(self, found: Iterable[tuple[DatasetMention, TimeSpan]]) -> frozenset[DatasetMention]:
+        repeated = set()
+        times: dict[int, tuple[int, int]] = {}
+        for mention, span in found:
+            lines = mention.lines
+            name_id = lines.name_id
+            if lines.columns and self._columns.get(name_id) == lines.columns:
+                repeated.add(mention)
+                first, last = times.get(name_id, (span.first_time, span.last_time))
+                times[name_id] = min(first, span.first_time), max(last, span.last_time)
+        self._connection.executemany(_MOVE_COLUMNS, [(*when, name_id) for name_id, when in times.items()])
+        return frozenset(repeated)
+
+    def _move_edges(self, found: Iterable[tuple[DatasetMention, TimeSpan]]) -> frozenset[DatasetMention]:
+        if not self._has_places:
+            return frozenset()
+        with_edges = [(mention, span) for mention, span in found if mention.lines.edges]
+        count = Counter((mention.job_id, mention.lines.name_id) for mention, _ in with_edges)
+        repeated = set()
+        moves: list[tuple[int, str, int, int]] = []
+        for mention, span in with_edges:
+            key = mention.job_id, mention.lines.name_id
+            if count[key] > 1:
+                # One may change what the other one told.
+                self._edges.pop(key, None)
+                continue
+            known = self._edges[key] = self._known(mention, span, self._edges.get(key))
+            if known.is_moved:
+                repeated.add(mention)
+                moves += [(span.last_time, span.last_run, *place) for place in known.places or ()]
+        self._connection.executemany(_MOVE_EDGES, moves)
+        return frozenset(repeated)
+
+    def _known(self, mention: DatasetMention, span: TimeSpan, known: _Edges | None) -> _Edges:
+        """Return what is known of the edges of a job into a dataset, with what it says now."""
+        if known is None or known.mention != mention:
+            return _Edges(mention, span)
+        before = known.span
+        if span.first_time <= before.first_time or span.last_time <= before.last_time:
+            # It was said at another time than others of these rows.
+            return _Edges(mention, before | span)
+        places = self._places(known) if known.places is None else known.places
+        return _Edges(mention, before | span, places, is_moved=bool(places))
+
+    def _places(self, known: _Edges) -> tuple[tuple[int, int], ...]:
+        """Return where the edges are, if they say what the mention said when it was merged last, and nothing else."""
+        last = known.span.last_time, known.span.last_run
+        key = known.mention.lines.name_id, known.mention.job_id
+        rows = self._connection.execute(_EDGES_OF, (*key, *last)).fetchall()
+        told = {(*edge[1:4], *edge[5:]) for edge in known.mention.lines.edges}
+        if len(rows) != len(told) or {row[1:] for row in rows} != told:
+            return ()
+        return tuple(_ranges(row[0] for row in rows))
+
+
+def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield ascending numbers as ranges: the first and the last one of each."""
+    begin = end = None
+    for number in numbers:
+        if begin is None or end is None:
+            begin = number
+        elif number != end + 1:
+            yield begin, end
+            begin = number
+        end = number
+    if begin is not None and end is not None:
+        yield begin, end
