@@ -122,7 +122,10 @@ class Repeats:
         """
         self._begin()
         found = [(each, span) for each, span in mentions.items() if isinstance(each, DatasetMention)]
-        return Repeated(self._move_columns(found), self._move_edges(found))
+        return Repeated(
+            self._move_columns((each, span) for each, span in found if each.lines.columns),
+            self._move_edges((each, span) for each, span in found if each.lines.edges),
+        )
 
     def learn(self, mentions: Mentions, repeated: Repeated) -> None:
         """
@@ -134,7 +137,7 @@ class Repeats:
         """
         columns: dict[int, set[tuple[Row, ...]]] = {}
         for mention in mentions:
-            if isinstance(mention, DatasetMention) and mention not in repeated.columns and mention.lines.columns:
+            if isinstance(mention, DatasetMention) and mention.lines.columns and mention not in repeated.columns:
                 columns.setdefault(mention.lines.name_id, set()).add(mention.lines.columns)
         self._learn_columns(columns)
         self._learn_new_edges()
@@ -170,9 +173,8 @@ class Repeats:
         repeated = set()
         times: dict[int, tuple[int, int]] = {}
         for mention, span in found:
-            lines = mention.lines
-            name_id = lines.name_id
-            if lines.columns and self._columns.get(name_id) == lines.columns:
+            name_id = mention.lines.name_id
+            if self._columns.get(name_id) == mention.lines.columns:
                 repeated.add(mention)
                 first, last = times.get(name_id, (span.first_time, span.last_time))
                 times[name_id] = min(first, span.first_time), max(last, span.last_time)
@@ -182,12 +184,11 @@ class Repeats:
     def _move_edges(self, found: Iterable[tuple[DatasetMention, TimeSpan]]) -> frozenset[DatasetMention]:
         if not self._has_places:
             return frozenset()
-        with_edges = [(mention, span) for mention, span in found if mention.lines.edges]
-        count = Counter((mention.job_id, mention.lines.name_id) for mention, _ in with_edges)
+        keyed = [((mention.job_id, mention.lines.name_id), mention, span) for mention, span in found]
+        count = Counter(key for key, _, _ in keyed)
         repeated = set()
         moves: list[tuple[int, str, int, int]] = []
-        for mention, span in with_edges:
-            key = mention.job_id, mention.lines.name_id
+        for key, mention, span in keyed:
             if count[key] > 1:
                 # One may change what the other one told.
                 self._edges.pop(key, None)

@@ -347,31 +347,37 @@ def mentioned_rows(
     Returns:
         The rows as they are stored, in the order of `StoredTable.stored`. Two of them may have one key.
     """
-    rows: Rows = {}
+    jobs: list[Row] = []
+    columns: list[Row] = []
+    read: list[Row] = []
+    written: list[Row] = []
+    edges: list[Row] = []
+    # Several datasets name one source.
+    datasets: dict[Row, None] = {}
     for mention, span in mentions.items():
         when = (span.first_time, span.last_time)
         if isinstance(mention, JobMention):
             facts = _latest(mention.facts, span.last_time)
-            _add(rows, "job", (mention.job_id, mention.namespace, mention.name, *facts, *when))
+            jobs.append((mention.job_id, mention.namespace, mention.name, *facts, *when))
             continue
         lines = mention.lines
-        whole = (span.first_time, span.first_run, span.last_time, span.last_run)
-        columns = () if mention in without_columns else lines.columns
-        edges = () if mention in without_edges else lines.edges
-        found: Rows = {
-            "dataset": [_dataset_row(name, span) for name in lines.names],
-            "dataset_column": [(*each, *when) for each in columns],
-            "source_job_lineage": [(mention.job_id, name_id, *when) for name_id in lines.read],
-            "sink_job_lineage": [(mention.job_id, name_id, *when) for name_id in lines.written],
-            "column_lineage": [(*each, *whole) for each in edges],
-        }
-        for table, each in found.items():
-            if each:
-                rows.setdefault(table, []).extend(each)
-    # Several datasets name one source.
-    if "dataset" in rows:
-        rows["dataset"] = list(dict.fromkeys(rows["dataset"]))
-    return rows
+        for name in lines.names:
+            datasets[_dataset_row(name, span)] = None
+        read += [(mention.job_id, name_id, *when) for name_id in lines.read]
+        written += [(mention.job_id, name_id, *when) for name_id in lines.written]
+        if lines.columns and mention not in without_columns:
+            columns += [(*each, *when) for each in lines.columns]
+        if lines.edges and mention not in without_edges:
+            whole = (span.first_time, span.first_run, span.last_time, span.last_run)
+            edges += [(*each, *whole) for each in lines.edges]
+    return {
+        "job": jobs,
+        "dataset": list(datasets),
+        "dataset_column": columns,
+        "source_job_lineage": read,
+        "sink_job_lineage": written,
+        "column_lineage": edges,
+    }
 
 
 def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str) -> _SideOfEvent:
