@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.store.events.rows import Mentions, Row, TimeSpan
 
-_MOST = 50_000
+# Of each, so that what is remembered takes a few dozen MB.
+_MOST = 20_000
 _MOVE_COLUMNS = (
     "UPDATE dataset_column SET first_time = min(first_time, ?), last_time = max(last_time, ?) WHERE name_id = ?"
 )
@@ -60,14 +61,16 @@ class _Edges:
     The edges that a job last told of a dataset.
 
     Args:
-        mention: what told them.
-        span: when.
+        digest: that of the mention which told them.
+        count: how many they are.
+        span: when they were told.
         places: their rowids, as the first and the last one of each range; None if they were not looked for. It is
             empty if the rows do not say what the mention says, as where another one told some of them later.
         is_moved: whether only the times of these rows are to be moved now.
     """
 
-    mention: DatasetMention
+    digest: bytes
+    count: int
     span: TimeSpan
     places: tuple[tuple[int, int], ...] | None = None
     is_moved: bool = False
@@ -158,8 +161,8 @@ class Repeats:
             return
         for *key, first, last, count in self._connection.execute(_NEW_EDGES, (self._last_place,)):
             known = self._edges.get((key[0], key[1]))
-            if known is not None and count == len(known.mention.lines.edges) == last - first + 1:
-                self._edges[key[0], key[1]] = _Edges(known.mention, known.span, ((first, last),))
+            if known is not None and count == known.count == last - first + 1:
+                self._edges[key[0], key[1]] = attrs.evolve(known, places=((first, last),))
 
     def _begin(self) -> None:
         (writes,) = self._connection.execute("PRAGMA data_version").fetchone()
@@ -202,21 +205,23 @@ class Repeats:
 
     def _known(self, mention: DatasetMention, span: TimeSpan, known: _Edges | None) -> _Edges:
         """Return what is known of the edges of a job into a dataset, with what it says now."""
-        if known is None or known.mention != mention:
-            return _Edges(mention, span)
+        count = len(mention.lines.edges)
+        if known is None or known.digest != mention.digest:
+            return _Edges(mention.digest, count, span)
         before = known.span
         if span.first_time <= before.first_time or span.last_time <= before.last_time:
             # It was said at another time than others of these rows.
-            return _Edges(mention, before | span)
-        places = self._places(known) if known.places is None else known.places
-        return _Edges(mention, before | span, places, is_moved=bool(places))
+            return _Edges(mention.digest, count, before | span)
+        places = self._places(mention, before) if known.places is None else known.places
+        return _Edges(mention.digest, count, before | span, places, is_moved=bool(places))
 
-    def _places(self, known: _Edges) -> tuple[tuple[int, int], ...]:
+    def _places(self, mention: DatasetMention, span: TimeSpan) -> tuple[tuple[int, int], ...]:
         """Return where the edges are, if they say what the mention said when it was merged last, and nothing else."""
-        last = known.span.last_time, known.span.last_run
-        key = known.mention.lines.name_id, known.mention.job_id
-        rows = self._connection.execute(_EDGES_OF, (*key, *last)).fetchall()
-        told = {(*edge[1:4], *edge[5:]) for edge in known.mention.lines.edges}
+        lines = mention.lines
+        rows = self._connection.execute(
+            _EDGES_OF, (lines.name_id, mention.job_id, span.last_time, span.last_run)
+        ).fetchall()
+        told = {(*edge[1:4], *edge[5:]) for edge in lines.edges}
         if len(rows) != len(told) or {row[1:] for row in rows} != told:
             return ()
         return tuple(_ranges(row[0] for row in rows))
