@@ -49,6 +49,7 @@ WORDS = {
     "#text": (),
     "#rddSources": (),
     "#defaultPath": ("identifier", "storage.locationUri", "tableType.name"),
+    "#schema": ("schema",),
     "#sinkPath": ("basePath", "hadoopConf"),
 }
 SESSION_WORDS = dict.fromkeys(("#sessionTable", "#sessionPath"), ("catalog.name", "identifier.name"))
