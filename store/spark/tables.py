@@ -32,6 +32,10 @@ _FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
 _CONFLICT = re.compile(r"Concurrent\w+Exception|CommitFailedException|conflicting (files|deletes)")
 _TRIES = 5
 _FIRST_WITH_FUNCTIONS = 4
+_NO_FUNCTIONS = (
+    "If spark.sql.extensions names those of Iceberg, which refuse functions with parameters: leave them out, here and "
+    "where the functions are called."
+)
 _SHOWN = 10
 # They hold what was taken in. All other tables follow from it.
 _TAKEN = (schema.EVENT, schema.REJECTED)
@@ -252,7 +256,7 @@ class SparkTables:
         if int(self.session.version.split(".")[0]) < _FIRST_WITH_FUNCTIONS:
             return ""
         holder = f"{_SESSION_CATALOG}.{self.schema_name.rpartition('.')[2]}"
-        with told(f"the functions can't be made in {holder}"):
+        with told(f"the functions can't be made in {holder}", _NO_FUNCTIONS):
             self.session.sql(f"CREATE SCHEMA IF NOT EXISTS {_database(holder)}")
             for statement in spark_functions.functions(self.schema_name, holder):
                 self.session.sql(statement)
