@@ -12,7 +12,7 @@ from openlineage_pyspark.facets.model.plan import (
     OperatorRef,
 )
 from openlineage_pyspark.facets.model.schema import fields_of
-from openlineage_pyspark.facets.part_columns import Passed
+from openlineage_pyspark.facets.part_columns import PassingEdge
 from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
     ColumnNode,
@@ -205,7 +205,7 @@ def _through(field: str, each: Transformation, passed: Passages) -> tuple[Passag
     """Return the columns through which an edge comes, as far as they lie on the path that it names."""
     path = {operator: place for place, operator in enumerate(each.way.operators)}
     leaf = next(iter(path), "")
-    asked = Passed(leaf, field, each.type, each.subtype, each.masking)
+    asked = PassingEdge(leaf, field, each.type, each.subtype, each.masking)
     found = passed.get(asked, set())
     if not found and each.type == "DIRECT":
         # The field of a struct comes through the struct, whose own kind may be another.

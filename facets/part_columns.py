@@ -30,7 +30,7 @@ class _State(NamedTuple):
     kind: Kind
 
 
-class Passed(NamedTuple):
+class PassingEdge(NamedTuple):
     """
     An edge, as far as the way through a plan tells it from others.
 
@@ -49,7 +49,7 @@ class Passed(NamedTuple):
     masking: bool
 
 
-Passages = dict[Passed, set[tuple[str, str]]]
+Passages = dict[PassingEdge, set[tuple[str, str]]]
 """Edge to one target -> the operators that it passes, each with the column through which it comes."""
 
 
@@ -139,11 +139,11 @@ class PartColumns:
                 waiting += after[at]
                 yield self._trace.label(at.origin.operator), self._name(at.origin)
 
-    def _edge(self, leaf: _State) -> Passed:
+    def _edge(self, leaf: _State) -> PassingEdge:
         kind = leaf.kind
         of_values = "DIRECT" if kind.direct else "INDIRECT"
         name = self._name(leaf.origin)
-        return Passed(self._trace.label(leaf.origin.operator), name, of_values, kind.subtype, kind.masking)
+        return PassingEdge(self._trace.label(leaf.origin.operator), name, of_values, kind.subtype, kind.masking)
 
     def _name(self, origin: Origin) -> str:
         known = self._plan.attributes.get(origin.id)
