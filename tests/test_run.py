@@ -90,6 +90,13 @@ def test_the_command_that_the_demo_prints_is_the_one_that_it_runs(tree: Tree, mo
     assert ('tables: namespace "file"' in printed) == bool(more)
 
 
+def test_the_demo_ends_with_answers_and_a_plan_of_recovery(tree: Tree) -> None:
+    tree.start("./run", "demo", "--spark", "4.1", "--python", "3.13")
+
+    asked = [arguments[0] for arguments in tree.calls("openlineage-pyspark")]
+    assert asked == ["show", "ingest", "downstream", "recover", "view"]
+
+
 def test_the_demo_installs_no_tools_for_tests_and_takes_an_environment_that_has_them(tree: Tree) -> None:
     tree.start("./run", "demo", "--spark", "4.1", "--python", "3.13")
     assert [name for name in installed(tree) if "[" in name] == ["openlineage_pyspark-0-py3-none-any.whl[spark,demo]"]
