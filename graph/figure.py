@@ -22,7 +22,9 @@ _LONGEST_CELL = 2000
 _FRAME = "overflow:auto;max-height:{}px;margin:4px 0"
 # JupyterLab makes all columns of a table equally wide, and names would be cut in their middle.
 _TABLE = "table-layout:auto"
-_CELL = "text-align:left;vertical-align:top;overflow-wrap:anywhere"
+_CELL = "text-align:left;vertical-align:top"
+# A longer text is broken where it must be, so that it leaves room for names.
+_LONGEST_UNBROKEN = 60
 
 
 @attrs.frozen
@@ -90,7 +92,8 @@ def _table(table: FigureTable) -> str:
 def _cell(text: str, *, code: bool) -> str:
     # Between these tags the direction of a name changes nothing around it.
     inner = f"<code>{_text(text)}</code>" if code and text else f"<bdi>{_text(text)}</bdi>" if text else ""
-    return f'<td style="{_CELL}">{inner}</td>'
+    broken = ";overflow-wrap:anywhere" if len(text) > _LONGEST_UNBROKEN else ""
+    return f'<td style="{_CELL}{broken}">{inner}</td>'
 
 
 def _paragraph(text: str) -> str:
