@@ -14,7 +14,7 @@ from openlineage_pyspark.graph.model import (
     GraphEdge,
     JobNode,
 )
-from openlineage_pyspark.store.questions.lists import history
+from openlineage_pyspark.store.questions.lists import history_of
 from openlineage_pyspark.store.questions.names import find
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def history_graph(tables: QueriedTables, thing: str) -> Graph:
     made = DatasetNode(named.namespace, named.name, named.label)
     nodes: dict[str, Node] = {made.id: made}
     edges: dict[GraphEdge, None] = {}
-    for version in history(tables, thing):
+    for version in history_of(tables, named):
         target = ColumnNode(made.id, _text(version.version))
         nodes.setdefault(target.id, target)
         run = JobNode(f"run {version.run_id}", version.job) if version.run_id else None

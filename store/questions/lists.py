@@ -256,7 +256,11 @@ def history(tables: QueriedTables, thing: str) -> list[VersionLine]:
     Raises:
         StoreError: nothing has this name, or several things have it.
     """
-    dataset = find(tables, thing).dataset
+    return history_of(tables, find(tables, thing).dataset)
+
+
+def history_of(tables: QueriedTables, dataset: DatasetName) -> list[VersionLine]:
+    """Return the versions of a dataset that was found, the latest first."""
     versions = StoredVersions(tables)
     every = versions.of(dataset.id)
     reads = versions.read_by(version.parts[0] for version in every if version.parts)
