@@ -63,7 +63,7 @@ def assert_lineage(
     found = _lineage(query, spark)
     if len(found.outputs) != 1:
         raise AssertionError(f"expected one output, found {len(found.outputs)}:\n{found}")
-    names = _names(found)
+    names = ShortNames.of_lineage(found)
     told = found.outputs[0][1]
     expected, actual = [], []
     for column, sources in columns.items():
@@ -135,10 +135,6 @@ def _active_session() -> SparkSession:
     if session is None:
         raise ValueError("name the session of the statement: assert_lineage(..., spark=session)")
     return session
-
-
-def _names(found: Lineage) -> ShortNames:
-    return ShortNames.of_datasets([*found.inputs, *(dataset for dataset, _ in found.outputs if dataset is not None)])
 
 
 def _sources(edges: Iterable[Edge], names: ShortNames, *, kinds: bool, all_types: bool) -> list[str]:

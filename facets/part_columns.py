@@ -7,6 +7,7 @@ their columns, and what that is computed from, are asked apart and then put toge
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 from openlineage_pyspark.facets.model.lineage import Kind, compose
@@ -68,8 +69,12 @@ class PartColumns:
         self._found = found
         self._plan = plan
         self._parts = frozenset(parts)
-        self._trace = Trace(plan, stops=self._parts)
         self._inner: dict[Origin, Sources] = {}
+
+    @functools.cached_property
+    def _trace(self) -> Trace:
+        # Most lineage is never asked for its graph, and to prepare a trace takes a walk through the whole plan.
+        return Trace(self._plan, stops=self._parts)
 
     def passages(self) -> list[dict[str, Passages]]:
         """

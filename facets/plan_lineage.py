@@ -269,9 +269,10 @@ class _Analysis:
             return WrittenDataset(write, None)
         columns: list[OutputColumn] = []
         sources: list[SourceKinds] = []
+        changed = self._changed(write)
         for column in write.columns:
             found: SourceKinds = {}
-            own = self._own(write, column.name)
+            own = changed.get(column.name.casefold(), set())
             keeps_value = False
             for part in column.values:
                 made = self.trace.expression(part.scope, part.value, part.kind, command)
@@ -292,17 +293,20 @@ class _Analysis:
         columns += [n for c in write.columns for n in self._nested(c.name, c.values)]
         return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows)))
 
-    def _own(self, write: Write, name: str) -> frozenset[int]:
+    def _changed(self, write: Write) -> dict[str, set[int]]:
         """
-        Return the exprIds of a column in the rows that a write changes; none if it changes no existing rows.
+        Return the columns of the rows that a write changes -> their exprIds; none if it changes no existing rows.
 
         The same column of the same table may also be a source, under another exprId: in a MERGE of a table with itself.
+        The names are in lower case.
         """
         if write.changes is None:
-            return frozenset()
-        output = self.plan.operators[write.changes].output
-        ids = (column.id for column in output if column.name.casefold() == name.casefold())
-        return frozenset(origin.id for id_ in ids for origin in self.trace.column(write.changes, id_))
+            return {}
+        found: dict[str, set[int]] = {}
+        for column in self.plan.operators[write.changes].output:
+            origins = self.trace.column(write.changes, column.id)
+            found.setdefault(column.name.casefold(), set()).update(origin.id for origin in origins)
+        return found
 
     def _rows(self, queries: tuple[int, ...]) -> SourceKinds:
         """Return the influences on all rows of queries, including the rows that come from earlier plans."""
@@ -521,7 +525,7 @@ def _rdd_id(operator: Operator) -> Value:
     return None if rdd is None else rdd.values.get("id")
 
 
-def _without_copies(sources: Sources, own: frozenset[int]) -> Sources:
+def _without_copies(sources: Sources, own: set[int]) -> Sources:
     """Return sources without the values that are copies of the attributes with some exprIds."""
     if not any(origin.id in own and Kind.IDENTITY in kinds for origin, kinds in sources.items()):
         return sources

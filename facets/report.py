@@ -145,7 +145,7 @@ class Lineage:
 
     def graph(self) -> Graph:
         """Return the lineage as a graph: datasets, columns and the plan's operators, and the edges between columns."""
-        names = ShortNames.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
+        names = ShortNames.of_lineage(self)
         passages = self.parts.passages() if self.parts is not None else ()
         return graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of, passages)
 
@@ -164,7 +164,7 @@ class Lineage:
         return text_of_graph(self.graph(), format)
 
     def __str__(self) -> str:
-        names = ShortNames.of_datasets([*self.inputs, *(dataset for dataset, _ in self.outputs if dataset is not None)])
+        names = ShortNames.of_lineage(self)
         lines = [names.remark(namespace) for namespace in names.used(self._identifiers())]
         for dataset, lineage in self.outputs:
             title = names.of(dataset.identifier) if dataset is not None else QUERY
@@ -213,6 +213,11 @@ class ShortNames:
         self._bases = {namespace: os.path.commonpath(found) for namespace, found in directories.items()}
 
     @classmethod
+    def of_lineage(cls, lineage: Lineage) -> ShortNames:
+        """Return the names for the datasets that a lineage reads and writes."""
+        return cls.of_datasets([*lineage.inputs, *(each for each, _ in lineage.outputs if each is not None)])
+
+    @classmethod
     def of_datasets(cls, datasets: Iterable[Dataset]) -> ShortNames:
         """Return the names for some datasets."""
         tables: dict[Identifier, str | None] = {}
@@ -255,9 +260,7 @@ def html_of(lineage: Lineage, graph: Graph, title: str = "") -> str:
         graph: its own graph, or one that says more.
         title: a sentence above it; empty for none.
     """
-    names = ShortNames.of_datasets(
-        [*lineage.inputs, *(dataset for dataset, _ in lineage.outputs if dataset is not None)]
-    )
+    names = ShortNames.of_lineage(lineage)
     tables = [
         FigureTable(
             (*HEADINGS, "expression"),
@@ -299,18 +302,17 @@ def plan_text(plan: Plan) -> str:
     # Many operators have the same output, which then is one object.
     outputs = {id(operator.output): operator.output for operator in plan.operators}
     columns = {key: ", ".join([column.name for column in output]) for key, output in outputs.items()}
+    texts = [f"{each.name}#{at} [{columns[id(each.output)]}]" for at, each in enumerate(plan.operators)]
     stack = [(plan.root, 0)]
     while stack:
         at, depth = stack.pop()
         if at in seen:
             continue
         seen.add(at)
-        operator = plan.operators[at]
-        lines.append(f"{'  ' * min(depth, _DEEPEST_INDENT)}{operator.name}#{at} [{columns[id(operator.output)]}]")
-        stack.extend((below, depth + 1) for below in reversed(operator.children))
+        lines.append(f"{'  ' * min(depth, _DEEPEST_INDENT)}{texts[at]}")
+        stack.extend((below, depth + 1) for below in reversed(plan.operators[at].children))
     # The plans of subqueries stand in expressions.
-    rest = ((at, operator) for at, operator in enumerate(plan.operators) if at not in seen)
-    lines += [f"in a subquery: {operator.name}#{at} [{columns[id(operator.output)]}]" for at, operator in rest]
+    lines += [f"in a subquery: {text}" for at, text in enumerate(texts) if at not in seen]
     return "\n".join(lines)
 
 
