@@ -216,7 +216,7 @@ def measured(count: int, folder: Path) -> dict[str, float]:
     write_events(count, file)
     with Database(path) as database, database.many(), without_cycle_collection():
         begin, cpu = time.perf_counter(), time.process_time()
-        taken = take(database, lines_of(file))
+        taken = take(database, lines_of(file), is_beside=True)
     seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - cpu
     if taken.events != count:
         raise RuntimeError(f"{count - taken.events} of {count} made-up events were refused: {taken.reasons}")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openlineage_pyspark.graph.model import Graph
-    from openlineage_pyspark.store.events.ingest import EventLine
+    from openlineage_pyspark.store.events.portions import EventLine
 
 _DESCRIPTION = """\
 Writes lineage as one HTML file, which needs no network: tables with their columns, the jobs between them, and what each
@@ -199,7 +199,7 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "lineage.db")
         with Database(path) as database:
-            taken = take(database, _lines(paths))
+            taken = take(database, _lines(paths), is_beside=True)
         if taken.rejected and not taken.events:
             raise StoreError(f"there is no event in {', '.join(map(str, paths))}: {taken.reasons[0]}")
         problems += taken.reasons

@@ -9,19 +9,18 @@ times at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.store.events.rows import DatasetMention
 from openlineage_pyspark.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
     import sqlite3
     from contextlib import AbstractContextManager
 
-    from openlineage_pyspark.store.events.rows import Mentions, Row, TimeSpan
+    from openlineage_pyspark.store.events.rows import Description, Row, TimeSpan
 
 # Of each, so that what is remembered takes a few dozen MB.
 _MOST = 20_000
@@ -44,15 +43,15 @@ _EDGES_OF = (
 @attrs.frozen
 class Repeated:
     """
-    The mentions of which rows are there already.
+    The descriptions of which rows are there already.
 
     Args:
         columns: those whose rows of `dataset_column` are.
         edges: those whose rows of `column_lineage` are.
     """
 
-    columns: frozenset[DatasetMention]
-    edges: frozenset[DatasetMention]
+    columns: frozenset[Description]
+    edges: frozenset[Description]
 
 
 @attrs.frozen
@@ -61,11 +60,11 @@ class _Edges:
     The edges that a job last told of a dataset.
 
     Args:
-        digest: that of the mention which told them.
+        digest: that of the description which told them.
         count: how many they are.
         span: when they were told.
         places: their rowids, as the first and the last one of each range; None if they were not looked for. It is
-            empty if the rows do not say what the mention says, as where another one told some of them later.
+            empty if the rows do not say what the description says, as where another one told some of them later.
         is_moved: whether only the times of these rows are to be moved now.
     """
 
@@ -113,35 +112,34 @@ class Repeats:
             if not is_done:
                 self._writes_of_others = -1
 
-    def move(self, mentions: Mentions) -> Repeated:
+    def move(self, told: Sequence[Description]) -> Repeated:
         """
         Move the times of the rows that are there. To be called in the transaction, before the other rows are merged.
 
         Args:
-            mentions: what is said, and when.
+            told: what is said.
 
         Returns:
             Those of which these rows need not be merged.
         """
         self._begin()
-        found = [(each, span) for each, span in mentions.items() if isinstance(each, DatasetMention)]
         return Repeated(
-            self._move_columns((each, span) for each, span in found if each.lines.columns),
-            self._move_edges((each, span) for each, span in found if each.lines.edges),
+            self._move_columns(each for each in told if each.columns),
+            self._move_edges([each for each in told if each.edges]),
         )
 
-    def learn(self, mentions: Mentions, repeated: Repeated) -> None:
+    def learn(self, told: Sequence[Description], repeated: Repeated) -> None:
         """
         Remember what was merged. To be called in the transaction, after that.
 
         Args:
-            mentions: what was said, and when.
+            told: what was said.
             repeated: what `move` returned.
         """
         columns: dict[int, set[tuple[Row, ...]]] = {}
-        for mention in mentions:
-            if isinstance(mention, DatasetMention) and mention.lines.columns and mention not in repeated.columns:
-                columns.setdefault(mention.lines.name_id, set()).add(mention.lines.columns)
+        for each in told:
+            if each.columns and each not in repeated.columns:
+                columns.setdefault(each.name_id, set()).add(each.columns)
         self._learn_columns(columns)
         self._learn_new_edges()
 
@@ -150,13 +148,13 @@ class Repeats:
             self._columns.pop(name_id, None)
         for listed in id_lists(columns):
             for name_id, count in self._connection.execute(_COUNT_COLUMNS.format(listed)):
-                # All columns of the mention are there. If there are as many, there are no others.
+                # All columns that were told are there. If there are as many, there are no others.
                 for told in columns[name_id]:
                     if len(told) == count:
                         self._columns[name_id] = told
 
     def _learn_new_edges(self) -> None:
-        """Remember where the rows are that one mention made: then they say what it says, and nothing else."""
+        """Remember where the rows are that one description made: then they say what it says, and nothing else."""
         if not self._has_places:
             return
         for *key, first, last, count in self._connection.execute(_NEW_EDGES, (self._last_place,)):
@@ -172,57 +170,55 @@ class Repeats:
         if self._has_places:
             (self._last_place,) = self._connection.execute(_LAST_PLACE).fetchone()
 
-    def _move_columns(self, found: Iterable[tuple[DatasetMention, TimeSpan]]) -> frozenset[DatasetMention]:
+    def _move_columns(self, told: Iterable[Description]) -> frozenset[Description]:
         repeated = set()
         times: dict[int, tuple[int, int]] = {}
-        for mention, span in found:
-            name_id = mention.lines.name_id
-            if self._columns.get(name_id) == mention.lines.columns:
-                repeated.add(mention)
-                first, last = times.get(name_id, (span.first_time, span.last_time))
-                times[name_id] = min(first, span.first_time), max(last, span.last_time)
+        for each in told:
+            if self._columns.get(each.name_id) == each.columns:
+                repeated.add(each)
+                first, last = times.get(each.name_id, (each.span.first_time, each.span.last_time))
+                times[each.name_id] = min(first, each.span.first_time), max(last, each.span.last_time)
         self._connection.executemany(_MOVE_COLUMNS, [(*when, name_id) for name_id, when in times.items()])
         return frozenset(repeated)
 
-    def _move_edges(self, found: Iterable[tuple[DatasetMention, TimeSpan]]) -> frozenset[DatasetMention]:
+    def _move_edges(self, told: Sequence[Description]) -> frozenset[Description]:
         if not self._has_places:
             return frozenset()
-        keyed = [((mention.job_id, mention.lines.name_id), mention, span) for mention, span in found]
-        count = Counter(key for key, _, _ in keyed)
+        count = Counter((each.job_id, each.name_id) for each in told)
         repeated = set()
         moves: list[tuple[int, str, int, int]] = []
-        for key, mention, span in keyed:
+        for each in told:
+            key = (each.job_id, each.name_id)
             if count[key] > 1:
                 # One may change what the other one told.
                 self._edges.pop(key, None)
                 continue
-            known = self._edges[key] = self._known(mention, span, self._edges.get(key))
+            known = self._edges[key] = self._known(each, self._edges.get(key))
             if known.is_moved:
-                repeated.add(mention)
-                moves += [(span.last_time, span.last_run, *place) for place in known.places or ()]
+                repeated.add(each)
+                moves += [(each.span.last_time, each.span.last_run, *place) for place in known.places or ()]
         self._connection.executemany(_MOVE_EDGES, moves)
         return frozenset(repeated)
 
-    def _known(self, mention: DatasetMention, span: TimeSpan, known: _Edges | None) -> _Edges:
+    def _known(self, told: Description, known: _Edges | None) -> _Edges:
         """Return what is known of the edges of a job into a dataset, with what it says now."""
-        count = len(mention.lines.edges)
-        if known is None or known.digest != mention.digest:
-            return _Edges(mention.digest, count, span)
+        count, span = len(told.edges), told.span
+        if known is None or known.digest != told.digest:
+            return _Edges(told.digest, count, span)
         before = known.span
         if span.first_time <= before.first_time or span.last_time <= before.last_time:
             # It was said at another time than others of these rows.
-            return _Edges(mention.digest, count, before | span)
-        places = self._places(mention, before) if known.places is None else known.places
-        return _Edges(mention.digest, count, before | span, places, is_moved=bool(places))
+            return _Edges(told.digest, count, before | span)
+        places = self._places(told, before) if known.places is None else known.places
+        return _Edges(told.digest, count, before | span, places, is_moved=bool(places))
 
-    def _places(self, mention: DatasetMention, span: TimeSpan) -> tuple[tuple[int, int], ...]:
-        """Return where the edges are, if they say what the mention said when it was merged last, and nothing else."""
-        lines = mention.lines
+    def _places(self, told: Description, span: TimeSpan) -> tuple[tuple[int, int], ...]:
+        """Return where the edges are, if they say what the description said when it was merged last, and no more."""
         rows = self._connection.execute(
-            _EDGES_OF, (lines.name_id, mention.job_id, span.last_time, span.last_run)
+            _EDGES_OF, (told.name_id, told.job_id, span.last_time, span.last_run)
         ).fetchall()
-        told = {(*edge[1:4], *edge[5:]) for edge in lines.edges}
-        if len(rows) != len(told) or {row[1:] for row in rows} != told:
+        edges = {(*edge[1:4], *edge[5:]) for edge in told.edges}
+        if len(rows) != len(edges) or {row[1:] for row in rows} != edges:
             return ()
         return tuple(_ranges(row[0] for row in rows))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.ingest import rows_of_events
-from openlineage_pyspark.store.events.rows import mentioned_rows
+from openlineage_pyspark.store.events.rows import described_rows
 from openlineage_pyspark.store.repeats import Repeats
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.tables.identity import dataset_ids
@@ -24,7 +24,8 @@ from openlineage_pyspark.store.tables.views import PROPOSAL, view_ddl
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from openlineage_pyspark.store.events.rows import Mentions, Row, Rows
+    from openlineage_pyspark.store.events.portions import Portion
+    from openlineage_pyspark.store.events.rows import Row, Rows
     from openlineage_pyspark.store.tables.schema import StoredColumn, StoredTable
 
 _PATIENCE_SECONDS = 60
@@ -145,13 +146,12 @@ class Database:
         except sqlite3.Error as problem:
             raise StoreError(f"the query can't be answered: {problem}") from None
 
-    def add(self, rows: Rows, mentions: Mentions) -> None:
+    def add(self, portion: Portion) -> None:
         """
-        Merge rows into the tables, all of them or none.
+        Merge the rows of a portion into the tables, all of them or none.
 
         Args:
-            rows: the rows of events themselves, by table.
-            mentions: what the events say of jobs and datasets, of which `mentioned_rows` makes rows.
+            portion: the rows.
 
         Raises:
             StoreError: the file can't be written.
@@ -161,9 +161,10 @@ class Database:
         if self._copying:
             self._copying.begin()
         with self._repeats.kept_with(self._writing()):
-            repeated = self._repeats.move(mentions)
-            self._merge({**rows, **mentioned_rows(mentions, repeated.columns, repeated.edges)})
-            self._repeats.learn(mentions, repeated)
+            told = portion.descriptions
+            repeated = self._repeats.move(told)
+            self._merge({**portion.rows, **described_rows(told, repeated.columns, repeated.edges)})
+            self._repeats.learn(told, repeated)
         if self._copying:
             self._copying.end()
 

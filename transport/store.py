@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.events.ingest import EventLine, take
+from openlineage_pyspark.store.events.ingest import take
+from openlineage_pyspark.store.events.portions import EventLine
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.transport.base import Transport, TransportConfigError, TransportError
 from openlineage_pyspark.transport.options import OURS, Option, text

@@ -12,7 +12,7 @@ import enum
 import functools
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import attrs
@@ -165,6 +165,28 @@ class JobMention:
 Mentions: TypeAlias = "Mapping[JobMention | DatasetMention, TimeSpan]"
 
 
+@attrs.frozen(eq=False)
+class Description:
+    """
+    What events say of the columns of a dataset.
+
+    Args:
+        job_id: the job that says so; None in the event of a dataset.
+        name_id: the dataset.
+        digest: a digest of its facets' JSON.
+        columns: rows of `dataset_column`, up to the position.
+        edges: rows of `column_lineage`, up to the expression.
+        span: when it was said.
+    """
+
+    job_id: int | None
+    name_id: int
+    digest: bytes
+    columns: tuple[tuple[int, str, str, int], ...]
+    edges: tuple[Row, ...]
+    span: TimeSpan
+
+
 @attrs.frozen
 class EventRows:
     """
@@ -172,7 +194,7 @@ class EventRows:
 
     Args:
         rows: the rows that are this event's own, by table.
-        mentions: the job and the datasets that it names. `mentioned_rows` makes their rows, of many events at once.
+        mentions: the job and the datasets that it names. Their rows are made of many events at once.
         span: the event's own time and run.
     """
 
@@ -331,27 +353,19 @@ def remarks_of(event: dict[str, Any]) -> list[tuple[str, str]]:
     return [(operator, message) for operator, message in named if message]
 
 
-def mentioned_rows(
-    mentions: Mentions,
-    without_columns: Collection[DatasetMention] = (),
-    without_edges: Collection[DatasetMention] = (),
-) -> Rows:
+def named_rows(mentions: Mentions) -> Rows:
     """
-    Return the rows of what events say of jobs and datasets, by table.
+    Return the rows of the jobs and datasets that events name, and of which jobs read and write which datasets.
 
     Args:
         mentions: what was said -> when.
-        without_columns: those of which no rows of `dataset_column` are wanted.
-        without_edges: those of which no rows of `column_lineage` are wanted.
 
     Returns:
         The rows as they are stored, in the order of `StoredTable.stored`. Two of them may have one key.
     """
     jobs: list[Row] = []
-    columns: list[Row] = []
     read: list[Row] = []
     written: list[Row] = []
-    edges: list[Row] = []
     # Several datasets name one source.
     datasets: dict[Row, None] = {}
     for mention, span in mentions.items():
@@ -365,19 +379,46 @@ def mentioned_rows(
             datasets[_dataset_row(name, span)] = None
         read += [(mention.job_id, name_id, *when) for name_id in lines.read]
         written += [(mention.job_id, name_id, *when) for name_id in lines.written]
-        if lines.columns and mention not in without_columns:
-            columns += [(*each, *when) for each in lines.columns]
-        if lines.edges and mention not in without_edges:
+    return {"job": jobs, "dataset": list(datasets), "source_job_lineage": read, "sink_job_lineage": written}
+
+
+def descriptions_of(mentions: Mentions) -> tuple[Description, ...]:
+    """Return what events say of the columns of datasets."""
+    return tuple(
+        Description(mention.job_id, lines.name_id, mention.digest, lines.columns, lines.edges, span)
+        for mention, span in mentions.items()
+        if isinstance(mention, DatasetMention)
+        for lines in (mention.lines,)
+        if lines.columns or lines.edges
+    )
+
+
+def described_rows(
+    descriptions: Iterable[Description],
+    without_columns: Collection[Description] = (),
+    without_edges: Collection[Description] = (),
+) -> Rows:
+    """
+    Return the rows of what events say of the columns of datasets.
+
+    Args:
+        descriptions: what was said.
+        without_columns: those of which no rows of `dataset_column` are wanted.
+        without_edges: those of which no rows of `column_lineage` are wanted.
+
+    Returns:
+        The rows as they are stored. Two of them may have one key.
+    """
+    columns: list[Row] = []
+    edges: list[Row] = []
+    for each in descriptions:
+        span = each.span
+        if each.columns and each not in without_columns:
+            columns += [(*row, span.first_time, span.last_time) for row in each.columns]
+        if each.edges and each not in without_edges:
             whole = (span.first_time, span.first_run, span.last_time, span.last_run)
-            edges += [(*each, *whole) for each in lines.edges]
-    return {
-        "job": jobs,
-        "dataset": list(datasets),
-        "dataset_column": columns,
-        "source_job_lineage": read,
-        "sink_job_lineage": written,
-        "column_lineage": edges,
-    }
+            edges += [(*row, *whole) for row in each.edges]
+    return {"dataset_column": columns, "column_lineage": edges}
 
 
 def _side_said(role: Role, job_id: int | None, datasets: list[Any], where: str) -> _SideOfEvent:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.events.ingest import EventLine, rows_by_portion
+from openlineage_pyspark.store.events.ingest import rows_by_portion
+from openlineage_pyspark.store.events.portions import EventLine
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.tables.schema import Type
 

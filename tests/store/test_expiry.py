@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.events.ingest import EventLine, take
+from openlineage_pyspark.store.events.ingest import take
+from openlineage_pyspark.store.events.portions import EventLine
 from openlineage_pyspark.store.events.rows import microseconds
 from openlineage_pyspark.store.expiry import expire
 from openlineage_pyspark.store.sqlite import Database

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.events.ingest import EventLine, take
+from openlineage_pyspark.store.events.ingest import take
+from openlineage_pyspark.store.events.portions import EventLine
 from openlineage_pyspark.store.questions.names import find
 from openlineage_pyspark.store.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.store.sqlite import Database

@@ -17,8 +17,9 @@ import pytest
 from openlineage_pyspark.store import sqlite
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.events import ingest
-from openlineage_pyspark.store.events.ingest import EventLine, files_of, lines_of, take
+from openlineage_pyspark.store.events import portions
+from openlineage_pyspark.store.events.ingest import files_of, lines_of, take
+from openlineage_pyspark.store.events.portions import EventLine
 from openlineage_pyspark.store.events.rows import identity
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.tables import schema
@@ -204,7 +205,7 @@ def test_many_parts_are_added_while_the_log_is_copied_into_the_file(
 ) -> None:
     events = company(3)
     taken(tmp_path / "straight.db", events)
-    monkeypatch.setattr(ingest, "_BATCH_EVENTS", 4)
+    monkeypatch.setattr(portions, "_MOST_LINES", 4)
     monkeypatch.setattr(sqlite, "_MOST_LOG_PAGES", 100)
     lines = [EventLine("test", line) for line in text_of_events(events).splitlines()]
     with Database(tmp_path / "s.db") as database:
@@ -269,6 +270,9 @@ _INGEST = """
 import sys
 import threading
 from openlineage_pyspark.command.main import main
+from openlineage_pyspark.store.events import portions
+# Most of them are read in a second process.
+portions._MOST_LINES = 400
 sys.exit(main(["ingest", *sys.argv[1:]]))
 """
 
@@ -424,7 +428,7 @@ def test_a_store_of_an_older_version_may_be_migrated_when_it_is_first_written(tm
     _of_version_1(tmp_path / "s.db", company(1))
     with Database(tmp_path / "s.db", migrate=False) as database:
         assert database.query("PRAGMA user_version") == [(1,)]
-        take(database, [])
+        take(database, [EventLine("test", text_of_events(company(1)[:1]))])
         assert database.query("PRAGMA user_version") == [(schema.VERSION,)]
         assert database.query("SELECT count(*) FROM run") == [(40,)]
 

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import attrs
 import pytest
-from openlineage_pyspark.store.events.ingest import EventLine, take
+from openlineage_pyspark.store.events.ingest import take
+from openlineage_pyspark.store.events.portions import EventLine
 from openlineage_pyspark.store.spark.tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
 from support import kafka, s3

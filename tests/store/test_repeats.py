@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from openlineage_pyspark.store import sqlite
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.events.ingest import EventLine, take
+from openlineage_pyspark.store.events.ingest import take
+from openlineage_pyspark.store.events.portions import EventLine
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.tables import schema
 from support.lineage_events import dataset, lineage, run_event, taken, text_of_events

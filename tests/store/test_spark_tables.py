@@ -22,7 +22,8 @@ import networkx
 import pytest
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
-from openlineage_pyspark.store.events.ingest import EventLine, take
+from openlineage_pyspark.store.events.ingest import take
+from openlineage_pyspark.store.events.portions import EventLine
 from openlineage_pyspark.store.expiry import expire
 from openlineage_pyspark.store.spark.ingest import EventOrigin, take_once, take_stream
 from openlineage_pyspark.store.spark.sql import Format
