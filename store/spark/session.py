@@ -16,7 +16,7 @@ from openlineage_pyspark.store.spark.rows import write_package
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 _NAME = "openlineage-pyspark store"
 _LONGEST_REASON = 2000
@@ -81,6 +81,20 @@ def prepare_executors(session: SparkSession) -> None:
     archive = Path(tempfile.mkdtemp(prefix="openlineage-store-")) / "openlineage_pyspark_store.zip"
     write_package(archive)
     context.addPyFile(str(archive))
+
+
+def rows_of(data: DataFrame) -> list[Row]:
+    """
+    Return the rows of a query that is not used again, and let the JVM forget it.
+
+    py4j's objects stand in cycles. Until Python looks for those, the JVM keeps each query with its plan and with the
+    tables that it broadcast: half a megabyte, of which Python knows nothing. A thousand queries fill a driver.
+    """
+    try:
+        return list(data.collect())
+    finally:
+        gateway: Any = data.sparkSession.sparkContext._gateway
+        gateway.detach(data._jdf)
 
 
 def keep_on_disk(data: DataFrame) -> None:

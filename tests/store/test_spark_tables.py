@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -89,7 +91,11 @@ def events() -> list[dict[str, Any]]:
     return found + found[:15]
 
 
-pytestmark = pytest.mark.own_jvm
+pytestmark = [
+    pytest.mark.own_jvm,
+    # PySpark 3.5 leaves it to Python to close a socket. pytest would keep the warning, and with it each query.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -241,6 +247,35 @@ def test_questions_have_the_answers_of_sqlite(
     finally:
         for name in names:
             session.sql(f"UNCACHE TABLE {name}")
+
+
+@pytest.mark.skipif(shutil.which("jcmd") is None, reason="needs the JDK's jcmd, which lists what a JVM holds")
+def test_the_jvm_forgets_a_query_that_was_answered(filled: Callable[[str], SparkTables], session: SparkSession) -> None:
+    tables = filled("parquet")
+    gc.collect()
+    gc.disable()
+    try:
+        before = _queries_in(session)
+        for number in range(20):
+            assert tables.query("SELECT count(*) FROM job WHERE job_id = ?", (number,)) == [(0,)]
+        # py4j tells the JVM a moment later.
+        held = [_queries_in(session) - before]
+        while held[-1] >= 10 and len(held) < 30:
+            time.sleep(0.2)
+            held.append(_queries_in(session) - before)
+        assert held[-1] < 10, held
+    finally:
+        gc.enable()
+
+
+def _queries_in(session: SparkSession) -> int:
+    """Return how many queries the JVM holds, after it has looked for what nobody needs."""
+    gateway: Any = session.sparkContext._gateway
+    asked = ["jcmd", str(gateway.proc.pid), "GC.class_histogram"]
+    histogram = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    found = re.search(r"(\d+) +\d+ +org\.apache\.spark\.sql\.(classic\.)?Dataset( |$)", histogram, re.MULTILINE)
+    assert "java.lang.String" in histogram
+    return int(found[1]) if found else 0
 
 
 def test_answers_of_this_lineage_are_those_of_a_plain_graph(lite: Database) -> None:
