@@ -217,7 +217,8 @@ class StoredVersions:
         wanted = set(dataset_ids) - set(self._histories)
         made: dict[int, dict[str, list[tuple[Any, ...]]]] = {each: {} for each in wanted}
         for listed in id_lists(wanted):
-            for row in _without_unnamed(self._tables.query(f"{_SINKS} WHERE i.dataset_id IN ({listed}) AND {_MADE}")):
+            rows = _without_unnamed(self._tables.query(f"{_SINKS} WHERE i.dataset_id IN ({listed}) AND {_MADE}"))
+            for row in self._without_summaries(rows):
                 made[row[0]].setdefault(_id_of(row), []).append(row)
             seen = (
                 "SELECT i.dataset_id, l.snapshot, min(l.time) FROM dataset_identity i "  # noqa: S608 (numbers alone)
@@ -256,8 +257,12 @@ class StoredVersions:
     def made_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionKey, ...]]:
         """Return which versions each of some runs and micro-batches made."""
         rows = _without_unnamed(self._rows_of(parts, _SINKS, f"WHERE {_MADE}"))
+        self.load(row[0] for row in rows)
         found: dict[RunPart, dict[VersionKey, None]] = {}
         for row in rows:
+            if _id_of(row) not in self._histories[row[0]].places:
+                # A run within it made the version.
+                continue
             found.setdefault((row[1], row[2]), {})[row[0], _id_of(row)] = None
         return {part: tuple(sorted(keys)) for part, keys in found.items()}
 
@@ -354,6 +359,45 @@ class StoredVersions:
             for read in reads.get(part, ())
             if read.version != key
         ]
+
+    def _without_summaries(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """
+        Leave out rows without a version of runs within which another run wrote the dataset.
+
+        An orchestrator's task tells what the statements in it wrote: that is one version, and not two.
+        """
+        writers: dict[int, set[str]] = {}
+        for row in rows:
+            writers.setdefault(row[0], set()).add(row[1])
+        asked = {row[1] for row in rows if not row[3] and row[2] < 0 and row[1] and len(writers[row[0]]) > 1}
+        within: dict[str, set[str]] = {}
+        known: set[tuple[str, str]] = set()
+        above = {run_id: {run_id} for run_id in asked}
+        while above:
+            following: dict[str, set[str]] = {}
+            for child, parent in self._children(above):
+                for run_id in above[parent]:
+                    if (run_id, child) not in known and child != run_id:
+                        known.add((run_id, child))
+                        within.setdefault(run_id, set()).add(child)
+                        following.setdefault(child, set()).add(run_id)
+            above = following
+        return [
+            row
+            for row in rows
+            if row[3]
+            or row[2] >= 0
+            # Runs that name each other as their parents are none of each other.
+            or not any(row[1] not in within.get(each, ()) for each in within.get(row[1], set()) & writers[row[0]])
+        ]
+
+    def _children(self, run_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+        every = sorted(run_ids)
+        for begin in range(0, len(every), MOST_IN_A_LIST):
+            some = every[begin : begin + MOST_IN_A_LIST]
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT run_id, parent_run_id FROM run WHERE parent_run_id IN ({marks})"  # noqa: S608 (marks)
+            yield from ((child, parent) for child, parent in self._tables.query(sql, some))
 
     def _learn_readers(self, dataset_ids: set[int]) -> None:
         wanted = dataset_ids - set(self._readers)

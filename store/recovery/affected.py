@@ -111,15 +111,37 @@ class Flow:
         return found
 
     def line(self, dataset: int) -> list[HistoryPlace]:
-        """Return the versions that lead to the newest one, the newest first: without those that were rolled back."""
+        """
+        Return the versions that lead to the newest one, the newest first: without those that were rolled back.
+
+        What was written last to another branch than the main one is not the newest one.
+        """
         if dataset not in self._lines:
-            here: HistoryPlace | None = (dataset, len(self.facts.histories[dataset]) - 1)
+            history = self.facts.histories[dataset]
+            newest = next((place for place in range(len(history) - 1, -1, -1) if not history[place].branch), None)
+            here: HistoryPlace | None = (dataset, len(history) - 1 if newest is None else newest)
             found = []
             while here is not None and here[1] >= 0:
                 found.append(here)
                 here = self.before.get(here)
             self._lines[dataset] = dict.fromkeys(found)
         return list(self._lines[dataset])
+
+    def writer(self, key: HistoryPlace) -> HistoryPlace:
+        """Return the version whose making gave a version its rows: itself, unless what made it has written nothing."""
+        seen = {key}
+        while self.made(key).nothing:
+            read = (placed.key for placed in self.reads.get(self.made(key).unit, ()) if placed.key is not None)
+            found = self.before.get(key) if self.made(key).whole is not True else next(read, None)
+            if found is None or found in seen:
+                break
+            key = found
+            seen.add(key)
+        return key
+
+    def is_dropped_after(self, key: HistoryPlace) -> bool:
+        """Return whether a dataset was dropped after a version of it."""
+        return any(each[1] > key[1] and self.made(each).change == "DROP" for each in self.line(key[0]))
 
     def counts(self, key: HistoryPlace) -> bool:
         """Return whether a version leads to the newest one."""
@@ -239,7 +261,10 @@ def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[
         before = flow.before.get(key)
         if made.whole is not True and before is not None and before in found.because:
             waiting.append(before)
-        if not made.empties and key != found.start and made.unit not in done:
+        if key == found.start:
+            # It is corrected, and so what replaced it comes again.
+            waiting += flow.after(key)
+        elif not made.empties and made.unit not in done:
             done.add(made.unit)
             read = (placed.key for placed in flow.reads.get(made.unit, ()))
             waiting += [each for each in read if each in found.because]
@@ -247,10 +272,19 @@ def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[
     return needed
 
 
-def live(flow: Flow, dataset: int) -> list[HistoryPlace]:
-    """Return the versions of a dataset that still count: from the last one that replaced it as a whole."""
+def live(flow: Flow, dataset: int, last: int | None = None) -> list[HistoryPlace]:
+    """
+    Return the versions of a dataset whose rows it holds: from the last one that replaced it as a whole.
+
+    Args:
+        flow: the versions.
+        dataset: the dataset.
+        last: the place of the version at which it is looked at; None for the newest one.
+    """
     found: list[HistoryPlace] = []
     for key in flow.line(dataset):
+        if last is not None and key[1] > last:
+            continue
         made = flow.made(key)
         if not made.empties:
             found.append(key)

@@ -17,9 +17,17 @@ HistoryPlace: TypeAlias = "tuple[int, int]"
 """A dataset and the place of a version in its history."""
 
 _EMPTYING = frozenset({"DROP", "TRUNCATE"})
+_COMMENTS = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _CREATED_EMPTY = re.compile(r"\s*CREATE\b(?!.*\b(?:SELECT|CLONE|FROM)\b)", re.IGNORECASE | re.DOTALL)
 _WHOLE_OVERWRITE = re.compile(
     r"\s*(?:WITH\b.*)?INSERT\s+OVERWRITE\b(?!.*\bPARTITION\s*\()(?!.*\bREPLACE\s+WHERE\b)", re.IGNORECASE | re.DOTALL
+)
+_FOUND_THERE = re.compile(r"\s*CREATE\b(?:(?!\bAS\b|\().)*\bIF\s+NOT\s+EXISTS\b", re.IGNORECASE | re.DOTALL)
+_OVER_FILES = re.compile(r"\bLOCATION\s*['\"]|\bpath\b\s*=?\s*['\"]", re.IGNORECASE)
+_REPLACED = re.compile(r"\s*(?:CREATE\s+OR\s+)?REPLACE\s+TABLE\b", re.IGNORECASE)
+_QUERIED = re.compile(r"\b(?:SELECT|CLONE|FROM)\b", re.IGNORECASE)
+_RESTORED = re.compile(
+    r"\s*RESTORE\s+(?:TABLE\s+)?\S+\s+(?:TO\s+)?VERSION\s+AS\s+OF\s+['\"]?(\d+)['\"]?\s*;?\s*", re.IGNORECASE
 )
 # Spark names these operators for a table without rows: execute_create_data_source_table_command, create_table.
 _EMPTY_CREATION = re.compile(
@@ -39,6 +47,7 @@ class DatasetFacts:
         sql: its name in statements, with the catalog; empty if it has none.
         format: such as iceberg, delta or parquet; empty if it is not known.
         location: its path or URI; empty if it has none.
+        former: the name that earlier statements have; empty if it is the same.
     """
 
     id: int
@@ -46,6 +55,12 @@ class DatasetFacts:
     sql: str = ""
     format: str = ""
     location: str = ""
+    former: str = ""
+
+    @property
+    def is_of_spark(self) -> bool:
+        """Return whether its name in statements is one of Spark's: that of a table of a database may not be."""
+        return bool(self.sql) and bool(self.format or self.location)
 
     @property
     def has_versions(self) -> bool:
@@ -68,6 +83,9 @@ class MadeVersion:
         change: such as OVERWRITE; empty for an append.
         whole: whether it holds nothing of the version before; None if that is not known.
         empties: whether it has no rows, as after TRUNCATE.
+        nothing: whether what made it has written nothing: a CREATE TABLE IF NOT EXISTS that found the table there, a
+            new name, a RESTORE.
+        branch: the branch that was written; empty for the main one.
     """
 
     dataset: int
@@ -79,6 +97,8 @@ class MadeVersion:
     change: str = ""
     whole: bool | None = False
     empties: bool = False
+    nothing: bool = False
+    branch: str = ""
 
     @property
     def unit(self) -> Unit:
@@ -188,6 +208,8 @@ class Facts:
         unfinished: a dataset -> runs that began to write it and never told their end, and no version of theirs is
             known.
         beside: an application -> other datasets that its runs write, with whether these writes append.
+        open_readers: runs that began to read a dataset and never told their end: the dataset, the run, and another
+            dataset that its job writes.
     """
 
     datasets: Mapping[int, DatasetFacts]
@@ -197,6 +219,7 @@ class Facts:
     applications: Mapping[str, ApplicationFacts] = attrs.Factory(dict)
     unfinished: Mapping[int, tuple[str, ...]] = attrs.Factory(dict)
     beside: Mapping[str, tuple[int, ...]] = attrs.Factory(dict)
+    open_readers: tuple[tuple[int, str, int], ...] = ()
 
     @functools.cached_property
     def nothing(self) -> RunFacts:
@@ -208,25 +231,60 @@ class Facts:
         return self.runs.get(run_id, self.nothing)
 
 
-def whole(change: str, sql: str, job: str) -> tuple[bool | None, bool]:
+@attrs.frozen
+class Effect:
     """
-    Return whether a version holds nothing of the one before, and whether it has no rows.
+    What a run did to the dataset that it wrote, as `MadeVersion` has it.
+
+    Args:
+        whole: whether the version holds nothing of the one before; None if that is not known.
+        empties: whether it has no rows.
+        nothing: whether nothing was written.
+    """
+
+    whole: bool | None = False
+    empties: bool = False
+    nothing: bool = False
+
+
+def effect(change: str, sql: str, job: str, *, was_there: bool) -> Effect:
+    """
+    Return what a run did to the dataset that it wrote.
 
     Args:
         change: such as OVERWRITE; empty for an append.
         sql: the statement that made it; empty if it is not known.
         job: the name of the job: it tells the operator.
-
-    Returns:
-        The first is None if that is not known: an OVERWRITE may replace some partitions only.
+        was_there: whether there is a version before, and that is no DROP.
     """
+    if begin := _COMMENTS.match(sql):
+        sql = sql[begin.end() :]
     if change in _EMPTYING:
-        return True, True
+        return Effect(whole=True, empties=True)
+    if change == "RENAME":
+        return Effect(whole=True, nothing=True)
     if change == "CREATE":
-        # The run of a CREATE TABLE may have no text: then its operator tells it.
-        return True, bool(_CREATED_EMPTY.match(sql) if sql else _EMPTY_CREATION.search(job))
-    if change != "OVERWRITE":
-        return False, False
-    if "overwrite_partitions_dynamic" in job:
-        return False, False
-    return (True if _WHOLE_OVERWRITE.match(sql) else None), False
+        return _creation(sql, job, was_there=was_there)
+    if _RESTORED.fullmatch(sql):
+        return Effect(nothing=True)
+    if change != "OVERWRITE" or "overwrite_partitions_dynamic" in job:
+        return Effect()
+    if _REPLACED.match(sql):
+        return Effect(whole=True, empties=not _QUERIED.search(sql))
+    # An OVERWRITE may replace some partitions only.
+    return Effect(whole=True if _WHOLE_OVERWRITE.match(sql) else None)
+
+
+def restored(sql: str) -> str:
+    """Return the version to which a statement of Delta Lake brings a table back; empty if it is no such statement."""
+    found = _RESTORED.fullmatch(sql)
+    return found[1] if found else ""
+
+
+def _creation(sql: str, job: str, *, was_there: bool) -> Effect:
+    # The run of a CREATE TABLE may have no text: then its operator tells it.
+    is_empty = bool(_CREATED_EMPTY.match(sql) if sql else _EMPTY_CREATION.search(job))
+    may_be_there = _FOUND_THERE.match(sql) or (is_empty and (not sql or _OVER_FILES.search(sql)))
+    if not was_there or not may_be_there:
+        return Effect(whole=True, empties=is_empty)
+    return Effect(nothing=True) if is_empty else Effect(whole=None)

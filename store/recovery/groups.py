@@ -39,7 +39,7 @@ def groups(flow: Flow, needed: Collection[HistoryPlace], left_out: Collection[Un
         needed: the versions that must be made again.
         left_out: runs that made some of them, and are not repeated.
     """
-    units = {flow.made(key).unit for key in needed} - set(left_out)
+    units = {flow.made(key).unit for key in needed if not flow.made(key).nothing} - set(left_out)
     units = {unit for unit in units if unit[0] in flow.facts.runs}
     names = _names(flow, units)
     members: dict[str, list[Unit]] = {}
@@ -93,18 +93,20 @@ def _dependencies(flow: Flow, needed: Collection[HistoryPlace], names: Mapping[U
             before.setdefault(late, set()).add(early)
 
     previous: dict[int, HistoryPlace] = {}
+    readers: dict[int, list[Unit]] = {}
     for key in sorted(needed):
-        maker = names.get(flow.made(key).unit)
-        if (last := previous.get(key[0])) is not None:
+        maker = names.get(flow.made(flow.writer(key)).unit)
+        if (last := previous.get(key[0])) is not None and not flow.made(key).nothing:
             wait(maker, names.get(flow.made(last).unit))
-            for unit in flow.readers.get(last, ()):
-                reader = names.get(unit)
+            for unit in readers.pop(key[0], ()):
                 # A stream reads on, and what reads in the middle of a stream can't be placed there again.
                 if unit[1] == NO_BATCH and maker != names.get(flow.made(last).unit):
-                    wait(maker, reader)
+                    wait(maker, names.get(unit))
         for unit in flow.readers.get(key, ()):
             wait(names.get(unit), maker)
-        previous[key[0]] = key
+        readers.setdefault(key[0], []).extend(flow.readers.get(key, ()))
+        if not flow.made(key).nothing:
+            previous[key[0]] = key
     return before
 
 

@@ -82,17 +82,19 @@ class _Base:
         version: what it is rolled back to; empty if it is emptied.
         replaced: whether its first run replaces it as a whole, so that nothing has to be done before.
         instead_of: the version that it should go back to, and that expired.
+        old: the first version that is made again under an earlier name; None if it had none.
     """
 
     place: int
     version: str = ""
     replaced: bool = False
     instead_of: str = ""
+    old: HistoryPlace | None = None
 
 
 class _Planning:
     def __init__(self, facts: Facts, wish: RecoveryRequest) -> None:
-        self._facts = facts
+        self._facts = _with_new_names(facts)
         self._wish = wish
         self._flow = Flow(facts)
         self._spread: Spread = spread(self._flow, wish.start, wish.passes)
@@ -135,7 +137,9 @@ class _Planning:
                     self._again_from[dataset] = kept[0][1]
         while True:
             needed = to_repeat(self._flow, self._spread, self._again_from)
-            found = dict(self._further_back(needed))
+            found: dict[int, int] = {}
+            for dataset, place in self._further_back(needed):
+                found[dataset] = min(place, found.get(dataset, place))
             if not found:
                 return self._without_root(needed)
             self._again_from |= found
@@ -155,6 +159,8 @@ class _Planning:
                 self._expired.setdefault(dataset, base.instead_of)
             if base.place < min(place, self._again_from.get(dataset, place)):
                 yield dataset, base.place
+            if base.old is not None and base.old[1] < self._again_from.get(base.old[0], base.old[1] + 1):
+                yield base.old
         if self._wish.mode is Mode.SIDE_BY_SIDE:
             return
         for key in needed:
@@ -162,7 +168,7 @@ class _Planning:
             if unit[1] == NO_BATCH or key[0] == self._root:
                 continue
             emptied = [placed for placed in self._flow.reads.get(unit, ()) if self._begins_empty(placed, needed)]
-            begin = live(self._flow, key[0])[0][1]
+            begin = next((each[1] for each in live(self._flow, *key)), key[1])
             if emptied and begin < self._again_from.get(key[0], begin + 1):
                 yield key[0], begin
 
@@ -184,6 +190,7 @@ class _Planning:
         """Return where a dataset begins again if all from a place on is made again."""
         history, known = self._facts.histories[dataset], self._facts.datasets[dataset]
         first = history[place]
+        is_kept = known.has_versions and not self._flow.is_dropped_after((dataset, place))
         is_root = dataset == self._root
         if first.whole is True and not is_root:
             return _Base(place, replaced=True)
@@ -191,6 +198,8 @@ class _Planning:
         here: HistoryPlace | None = (dataset, place)
         while here is not None:
             at = here[1]
+            if at < place and history[at].change == "RENAME":
+                return _Base(at, instead_of=wanted, old=self._old_name(here))
             if at < place and history[at].whole is True:
                 return _Base(at, replaced=True, instead_of=wanted)
             here = self._flow.before.get(here)
@@ -198,13 +207,20 @@ class _Planning:
             version = history[at].parent or (before.snapshot if before else "")
             if not version and before and before.empties:
                 return _Base(at, instead_of=wanted)
-            if known.has_versions and version and version not in self._wish.expired:
+            if is_kept and version and version not in self._wish.expired:
                 return _Base(at, version, instead_of=wanted)
             wanted = wanted or (version if version in self._wish.expired else "")
         if is_root:
             return _Base(place, instead_of=wanted)
-        begin = live(self._flow, dataset)
+        begin = live(self._flow, dataset, place)
         return _Base(min(place, begin[0][1]) if begin else place, instead_of=wanted)
+
+    def _old_name(self, renamed: HistoryPlace) -> HistoryPlace | None:
+        """Return from where on a dataset is made again under the name that it had before, if it is known under that."""
+        for placed in self._flow.reads.get(self._flow.made(renamed).unit, ()):
+            if placed.key is not None and (held := live(self._flow, *placed.key)):
+                return held[0]
+        return None
 
     def _is_bad(self, dataset: int) -> bool:
         """Return whether the newest version of a dataset holds bad data."""
@@ -222,9 +238,10 @@ class _Planning:
             earlier = self._flow.before.get(keys[0])
             before = self._flow.made(earlier).version if earlier else ""
             reason = next((why for key in keys if (why := self._spread.because[key]) and why[0] != dataset), None)
+            written = [made.version for key in keys if not (made := self._flow.made(key)).nothing]
             yield TouchedDataset(
                 self._label(dataset),
-                tuple(self._flow.made(key).version for key in keys),
+                tuple(written or [first.version]),
                 first.parent or before,
                 self._named(reason) if reason else "",
                 is_clean=not self._is_bad(dataset) and not any(key in self._needed for key in keys),
@@ -246,6 +263,22 @@ class _Planning:
                     f"{self._label(dataset)}: the run {run_id} of {job} never reported an end. It may have written "
                     "there."
                 )
+        bad = self._spread.datasets
+        for dataset, run_id, target in self._facts.open_readers:
+            run = self._facts.run(run_id)
+            if dataset not in bad or target in bad:
+                continue
+            if run.started >= self._flow.made((dataset, self._spread.first(dataset))).time:
+                yield (
+                    f"{self._label(target)}: the run {run_id} of {run.job} began to read {self._label(dataset)} and "
+                    "never reported an end. It may have written there."
+                )
+        branch = self._flow.made(self._wish.start).branch
+        if branch:
+            yield (
+                f"The version was written to the branch {branch}. This plan is about the main branch: it holds the "
+                "version only if the branch was published."
+            )
         if not self._facts.histories[self._root][self._wish.start[1]].run_id:
             yield f"No run that wrote {self._label(self._root)} is recorded: all that read it since counts as bad."
 
@@ -288,6 +321,9 @@ class _Planning:
             if dataset in self._dropped:
                 yield _drop(known, self._dropped[dataset])
                 continue
+            if self._is_gone(dataset):
+                yield from self._creation(dataset, base)
+                continue
             if base.replaced:
                 continue
             notes = _expired_note(base, self._expired.get(dataset, ""))
@@ -296,11 +332,38 @@ class _Planning:
                 yield RecoveryStep("roll back", title, "sql", (statements.roll_back(known, base.version),), notes=notes)
             elif dataset == self._root:
                 continue
-            elif code := statements.empty(known):
-                yield RecoveryStep("empty", f"Empty {known.label}.", "sql", code, notes=(*notes, *_why_emptied(known)))
             else:
-                where = known.location or known.label
-                yield RecoveryStep("empty", f"Remove the files of {where}.", notes=(*notes, *_why_emptied(known)))
+                yield _emptied(known, notes, tuple(self._doubts_of_emptying(dataset, base)))
+
+    def _is_gone(self, dataset: int) -> bool:
+        """Return whether a dataset was dropped, and not created again."""
+        return self._flow.made(self._flow.line(dataset)[0]).change == "DROP"
+
+    def _creation(self, dataset: int, base: _Base) -> Iterator[RecoveryStep]:
+        """Yield the step that creates a dataset again that was dropped, unless its first run does it."""
+        first = self._facts.histories[dataset][base.place]
+        if first.change == "CREATE" or (base.replaced and first.change == "RENAME"):
+            return
+        dropped = self._flow.made(self._flow.line(dataset)[0])
+        label = self._label(dataset)
+        job = self._facts.run(dropped.run_id).job
+        note = f"The run {dropped.run_id} of {job} dropped it, and that is repeated below."
+        doubts = tuple(self._doubts_of_emptying(dataset, base))
+        yield RecoveryStep("empty", f"Create {label} again, without rows.", notes=(note,), doubts=doubts)
+
+    def _doubts_of_emptying(self, dataset: int, base: _Base) -> Iterator[str]:
+        """Yield what is not certain if a dataset is emptied: its first rows may be those of no recorded run."""
+        history = self._facts.histories[dataset]
+        before = self._flow.before.get((dataset, base.place))
+        begins = history[base.place].whole is True or (before is not None and history[before[1]].empties)
+        if not begins:
+            label = self._label(dataset)
+            yield (
+                f"no event tells that {label} had no rows before {history[base.place].version}: if it had, they are "
+                "made by no run here, so keep a copy of it"
+            )
+        if not self._is_gone(dataset) and self._flow.is_dropped_after((dataset, base.place)):
+            yield f"{self._label(dataset)} was dropped and created again since: it may have had other columns before"
 
     @functools.cached_property
     def _created(self) -> dict[int, tuple[str, str]]:
@@ -338,6 +401,11 @@ class _Planning:
             name = statements.copy_name(known, _SUFFIX) if known.sql else f"a copy of {known.label}"
         elif self._root not in self._bases or not self._bases[self._root].version:
             doubts.append(f"{known.label} can't be rolled back: remove the bad data by hand")
+            if not self._is_bad(self._root):
+                now = self._flow.made(self._flow.line(self._root)[0])
+                doubts.append(
+                    f"{known.label} holds it no more since {now.version}: put that back when the steps below are done"
+                )
         run = self._facts.run(made.run_id)
         notes = [f"The bad version {made.version} was made by {run.job}, run {made.run_id}."] if made.run_id else []
         if made.batch_id != NO_BATCH:
@@ -414,7 +482,8 @@ class _Planning:
         known = [self._facts.datasets[each] for each in {*writes, *(dataset.id for dataset, _ in reads)}]
         copies = self._copy_names if self._wish.mode is Mode.SIDE_BY_SIDE else {}
         own = corrected | (writes & set(self._bases))
-        text = rewritten(run.sql, reads, known, copies, {each: name for each, name in copies.items() if each in own})
+        read_copies = {each: name for each, name in copies.items() if each in own}
+        text = rewritten(run.sql, reads, known, copies, read_copies, corrected)
         changing = sorted({found[1].lower() for found in _CHANGING.finditer(run.sql)})
         doubts += text.doubts
         doubts += [f"{name} gives another value when it runs again" for name in changing]
@@ -443,6 +512,11 @@ class _Planning:
                 corrected = self._is_corrected(placed)
                 version = "" if corrected or unit[1] != NO_BATCH else self._pinned(placed, dataset)[0]
                 pins[dataset.label, version] = Pin(dataset.label, version, corrected)
+                if corrected and unit[1] == NO_BATCH and self._named_a_version(placed):
+                    doubts.append(
+                        f"it read version {placed.read.version} of {dataset.label} when a later one was there: if its "
+                        "code names it, let it read what is there then"
+                    )
                 if version and self._changed_since(placed):
                     doubts.append(f"it reads what {dataset.label} holds then, and read version {version}")
         names = ", ".join(dict.fromkeys(run.job for run in runs.values()))
@@ -542,6 +616,13 @@ class _Planning:
         """Return whether what was read is made again before."""
         return placed.key is not None and (placed.key in self._needed or placed.key in self._spread.because)
 
+    def _named_a_version(self, placed: PlacedRead) -> bool:
+        """Return whether a run read a version that was not the newest one when it began."""
+        if placed.key is None or placed.read.inferred:
+            return False
+        started = self._facts.run(placed.read.run_id).started
+        return any(self._flow.made(each).time < started for each in self._flow.after(placed.key))
+
     def _changed_since(self, placed: PlacedRead) -> bool:
         return placed.key is None or bool(self._flow.after(placed.key))
 
@@ -578,15 +659,27 @@ class _Planning:
         return {
             dataset: statements.copy_name(self._facts.datasets[dataset], _SUFFIX)
             for dataset in (*self._bases, *(() if self._root in self._bases else (self._root,)))
-            if self._facts.datasets[dataset].sql
+            if self._facts.datasets[dataset].is_of_spark
         }
 
     def _copies(self) -> Iterator[RecoveryStep]:
+        made: set[str] = set()
         for dataset in dict.fromkeys((self._root, *self._bases)):
             known, base = self._facts.datasets[dataset], self._bases.get(dataset, _Base(0))
             name = self._copy_names.get(dataset)
             if name is None:
-                yield RecoveryStep("copy", f"Make a copy of {known.label}.", doubts=("it has no name in SQL",))
+                why = "no event says that it is a table of Spark" if known.sql else "it has no name in SQL"
+                yield RecoveryStep("copy", f"Make a copy of {known.label}.", doubts=(why,))
+                continue
+            if name in made:
+                # Under the name that it had before.
+                continue
+            made.add(name)
+            if self._is_gone(dataset):
+                doubts = ("it was dropped since", *self._doubts_of_emptying(dataset, base))
+                yield RecoveryStep(
+                    "copy", f"Make {name} with the columns of {known.label}, without rows.", doubts=doubts
+                )
                 continue
             what = f"version {base.version}" if base.version else "no rows"
             expired = _expired_note(base, self._expired.get(dataset, ""))
@@ -602,7 +695,8 @@ class _Planning:
             )
 
     def _switches(self) -> Iterator[RecoveryStep]:
-        for dataset, name in self._copy_names.items():
+        switched = {name: dataset for dataset, name in self._copy_names.items() if not self._is_gone(dataset)}
+        for name, dataset in switched.items():
             known = self._facts.datasets[dataset]
             notes = ["Look at the copy first. Streams that read the table need a new checkpoint after this."]
             if statements.is_table_of_path(name):
@@ -645,10 +739,42 @@ class _Restart:
         return cls(runs[-1].job, checkpoint, after, batches[-1][1], tuple(offsets.values()))
 
 
+def _with_new_names(facts: Facts) -> Facts:
+    """Return facts in which a dataset that was renamed, and not written since, has the new name in statements."""
+    reads = {(read.run_id, read.batch_id): read.dataset for read in facts.reads}
+    named = dict(facts.datasets)
+    renamed = sorted(
+        (made.time, made.dataset, old)
+        for history in facts.histories.values()
+        for made in history
+        if made.change == "RENAME" and (old := reads.get(made.unit)) is not None and old != made.dataset
+    )
+    # The latest one first: what was renamed twice has the last name.
+    for time, dataset, old in reversed(renamed):
+        if all(each.time <= time for each in facts.histories.get(old, ())):
+            new, known = named[dataset], named[old]
+            format_ = new.format or known.format
+            named[old] = attrs.evolve(known, sql=new.sql, format=format_, location=new.location, former=known.sql)
+    return attrs.evolve(facts, datasets=named)
+
+
+def _emptied(known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...]) -> RecoveryStep:
+    """Return the step that removes all rows of a dataset."""
+    notes = (*notes, *_why_emptied(known))
+    if known.sql and not known.is_of_spark:
+        # Spark's catalog may give the name to another table.
+        notes = (*notes, "No event says that it is a table of Spark.")
+        return RecoveryStep("empty", f"Empty {known.label}.", notes=notes, doubts=doubts)
+    if code := statements.empty(known):
+        return RecoveryStep("empty", f"Empty {known.label}.", "sql", code, notes=notes, doubts=doubts)
+    where = known.location or known.label
+    return RecoveryStep("empty", f"Remove the files of {where}.", notes=notes, doubts=doubts)
+
+
 def _drop(known: DatasetFacts, job: str) -> RecoveryStep:
     """Return the step that drops a table, or removes files, that an application creates again."""
     notes = (f"{job} creates it again.",)
-    if known.sql and not known.format:
+    if known.sql and not known.is_of_spark:
         # A table of a database, whose name Spark's catalog may give to another one.
         return RecoveryStep(
             "empty", f"Drop {known.label}.", notes=(*notes, "No event says that it is a table of Spark.")
@@ -764,7 +890,7 @@ def _why_emptied(known: DatasetFacts) -> tuple[str, ...]:
             "TRUNCATE TABLE would refuse an external table. If the table has partitions, they go only where "
             "spark.sql.sources.partitionOverwriteMode is static, as it is by default."
         )
-    elif not known.has_versions:
+    elif not known.has_versions and known.is_of_spark:
         notes += _emptied_by_hand(known)
     if known.format == "iceberg":
         notes.append(

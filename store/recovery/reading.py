@@ -22,7 +22,8 @@ from openlineage_pyspark.store.recovery.facts import (
     MadeVersion,
     ReadFacts,
     RunFacts,
-    whole,
+    effect,
+    restored,
 )
 from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.store.times import time_of_micros
@@ -139,18 +140,21 @@ class _FactsReader:
             if read.version != (root, "") or read.time >= begin
         ]
         unfinished = self._unfinished(touched, begin)
+        open_readers = self._open_readers(touched, begin)
         ids = {part[0] for part in parts} | {each for runs in unfinished.values() for each in runs}
-        runs, about = self._runs(ids)
+        ids |= {run_id for _, run_id, _ in open_readers}
+        runs, about, branches = self._runs(ids)
         applications = self._applications({run.application for run in runs.values() if run.application})
         every = touched | {read.dataset for read in reads}
         named = {dataset.id: dataset for dataset in self._datasets(every, about)}
-        histories = {each: tuple(self._made(each, runs)) for each in every}
+        histories = {each: tuple(self._made(each, runs, branches)) for each in every}
         if not histories[root]:
             histories[root] = (MadeVersion(root, "", NO_BATCH, "", begin),)
         beside = self._beside(applications)
-        rest = {each for found in beside.values() for each in found} - set(named)
+        rest = {each for found in (*beside.values(), (target for *_, target in open_readers)) for each in found}
+        rest -= set(named)
         named |= {dataset.id: dataset for dataset in self._datasets(rest, {})}
-        return Facts(named, histories, tuple(reads), runs, applications, unfinished, beside)
+        return Facts(named, histories, tuple(reads), runs, applications, unfinished, beside, open_readers)
 
     def _met(self, read: VersionRead) -> tuple[str, bool]:
         """
@@ -185,36 +189,54 @@ class _FactsReader:
             parts = {read.part for found in self.versions.readers(late).values() for read in found}
             parts |= {part for each in frontier for version in self.versions.of(each) for part in version.parts}
             made = {key[0] for keys in self.versions.made_by(parts).values() for key in keys}
-            frontier = made - seen
+            frontier = (made | self._old_names(frontier)) - seen
             seen |= frontier
         return seen
 
-    def _made(self, dataset: int, runs: Mapping[str, RunFacts]) -> Iterator[MadeVersion]:
+    def _old_names(self, touched: Collection[int]) -> set[int]:
+        """Return the datasets that had another name: what is made again of a new one may begin under the old one."""
+        every = (version for each in touched for version in self.versions.of(each) if version.change == "RENAME")
+        parts = {part for version in every for part in version.parts}
+        return {read.version[0] for reads in self.versions.read_by(parts).values() for read in reads}
+
+    def _made(
+        self, dataset: int, runs: Mapping[str, RunFacts], branches: Mapping[tuple[str, str], str]
+    ) -> Iterator[MadeVersion]:
+        was_there = False
         for version in self.versions.of(dataset):
             run = runs.get(version.run_id)
-            is_whole, empties = whole(version.change, run.sql if run else "", run.job if run else "")
+            sql = run.sql if run else ""
+            did = effect(version.change, sql, run.job if run else "", was_there=was_there)
+            was_there = version.change != "DROP"
             yield MadeVersion(
                 dataset,
                 version.run_id,
                 version.batch_id,
                 version.id if version.kind is VersionKind.STORAGE else "",
                 version.time,
-                version.storage_parent,
+                restored(sql) or version.storage_parent,
                 version.change,
-                is_whole,
-                empties,
+                did.whole,
+                did.empties,
+                did.nothing,
+                branches.get((version.run_id, version.id), ""),
             )
 
-    def _runs(self, ids: Collection[str]) -> tuple[dict[str, RunFacts], dict[int, dict[str, Any]]]:
-        """Return runs, and what their events say of each name of a dataset."""
+    def _runs(
+        self, ids: Collection[str]
+    ) -> tuple[dict[str, RunFacts], dict[int, dict[str, Any]], dict[tuple[str, str], str]]:
+        """Return runs, what their events say of each name of a dataset, and the branch of each run and version."""
         texts: dict[str, list[dict[str, Any]]] = {}
         about: dict[int, dict[str, Any]] = {}
+        branches: dict[tuple[str, str], str] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
             texts.setdefault(run_id, []).append(event)
             for each in (*event.get("inputs", ()), *event.get("outputs", ())):
                 dataset = each.parsed if isinstance(each, RepeatedDataset) else each
                 name_id = identity("dataset", dataset["namespace"], dataset["name"])
-                about.setdefault(name_id, {}).update(_mapping(dataset.get("facets")))
+                facets = _mapping(dataset.get("facets"))
+                about.setdefault(name_id, {}).update(facets)
+                branches |= {(run_id, id_): name for id_, name in _branches(facets)}
         sql = (
             "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
             "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
@@ -226,7 +248,7 @@ class _FactsReader:
             about_query = (application, query, checkpoint, _statement(events))
             gaps = tuple(dict.fromkeys(_gaps(events)))
             found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps)
-        return found, about
+        return found, about, branches
 
     def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:
         return {run_id: _application(run_id, event) for run_id, event in self._events(ids, ("START",))}
@@ -268,6 +290,22 @@ class _FactsReader:
                 found.setdefault(dataset, []).append(run_id)
         return {dataset: tuple(runs) for dataset, runs in found.items()}
 
+    def _open_readers(self, touched: Collection[int], begin: int) -> tuple[tuple[int, str, int], ...]:
+        """Return runs that began to read datasets and never told an end, with what else their jobs write."""
+        found: set[tuple[int, str, int]] = set()
+        for listed in id_lists(touched):
+            rows = self._tables.query(
+                "SELECT DISTINCT i.dataset_id, r.run_id, d.dataset_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
+                "JOIN source_job_lineage l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+                "JOIN sink_job_lineage s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
+                f"WHERE i.dataset_id IN ({listed}) AND r.state IN ('START', 'RUNNING') "
+                "AND coalesce(r.started, r.first_time) >= ? "
+                "AND r.run_id NOT IN (SELECT w.run_id FROM sink_snapshot_lineage w WHERE w.run_id = r.run_id)",
+                (begin,),
+            )
+            found |= {(source, run_id, target) for source, run_id, target in rows if target not in touched}
+        return tuple(sorted(found))
+
     def _beside(self, applications: Collection[str]) -> dict[str, tuple[int, ...]]:
         found: dict[str, set[int]] = {}
         for application, dataset in self._of(
@@ -303,6 +341,14 @@ def _statement(events: Iterable[dict[str, Any]]) -> str:
         if isinstance(query, str) and query:
             return query
     return ""
+
+
+def _branches(facets: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the versions that a facet says are of a branch, with its name."""
+    snapshot = _mapping(facets.get("pyspark_snapshot"))
+    branch, versions = snapshot.get("branch"), snapshot.get("versions")
+    if isinstance(branch, str) and isinstance(versions, list):
+        yield from ((each, branch) for each in versions if isinstance(each, str))
 
 
 def _gaps(events: Iterable[dict[str, Any]]) -> Iterator[str]:

@@ -7,7 +7,7 @@ This module is imported only for such a statement, because sqlglot is large.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -45,6 +45,7 @@ def rewritten(
     known: Sequence[DatasetFacts],
     copies: Mapping[int, str],
     read_copies: Mapping[int, str],
+    corrected: Collection[int] = (),
 ) -> Rewritten:
     """
     Return a statement as it must run again.
@@ -55,6 +56,7 @@ def rewritten(
         known: all datasets that it names.
         copies: what it writes -> the copy to write in its place.
         read_copies: what it reads -> the copy to read in its place.
+        corrected: what it reads as it is then, also if it names a version.
     """
     quiet = logging.getLogger("sqlglot")
     level, quiet.level = quiet.level, logging.CRITICAL
@@ -88,10 +90,18 @@ def rewritten(
             name = table_in_sql(copies.get(dataset.id, dataset.sql))
             before = _over_what_is_there(tree, dataset, name, doubts, is_copy=dataset.id in copies)
         _rename(table, (copies if is_target else read_copies).get(dataset.id, dataset.sql))
+        if table.args.get("version") is not None and dataset.id in corrected:
+            doubts.append(f"it named a version of {dataset.label}, and now reads what is there then")
+            table.set("version", None)
         version = "" if is_target or dataset.id in read_copies else versions.get(dataset.id, "")
         if version and table.args.get("version") is None:
             number = exp.Literal.number(version) if version.lstrip("-").isdecimal() else exp.Literal.string(version)
             table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
+        if isinstance(tree, exp.Merge) and tree.args.get("using") is table and table.args.get("version") is not None:
+            # The grammar of MERGE knows no version of its source.
+            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(parts[-1]))
+            table.set("alias", None)
+            tree.set("using", exp.Subquery(this=exp.select("*").from_(table.copy()), alias=alias))
     return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before)
 
 
@@ -144,7 +154,7 @@ def _names(dataset: DatasetFacts, parts: Sequence[str]) -> bool:
     path = urlsplit(parts[-1]).path.rstrip("/")
     if "/" in path and path == urlsplit(dataset.location).path.rstrip("/"):
         return True
-    whole = [part.lower() for part in name_parts(dataset.sql or dataset.label)]
+    whole = [part.lower() for part in name_parts(dataset.former or dataset.sql or dataset.label)]
     return whole[-len(parts) :] == [part.lower() for part in parts]
 
 

@@ -1,0 +1,319 @@
+"""Plans of recovery for layouts that are easily taken for others: what looks new, gone, renamed or already replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.store.recovery.plan import RecoveryPlan
+from support.lineage_events import dataset, run_event
+from support.recovery_events import Event, application, statement, table
+
+Fill = Callable[..., Store]
+
+ROOT = statement("a", 1, "INSERT INTO ice.db.a VALUES (1)", (), table("a", "1"))
+COPY = "INSERT INTO ice.db.b SELECT * FROM ice.db.a"
+BAD_B = statement("b", 2, COPY, (table("a", "1"),), table("b", "11", parent="10"))
+BACK = "CALL ice.system.rollback_to_snapshot('db.b', 10)"
+
+
+def code_of(found: RecoveryPlan) -> list[str]:
+    """Return all that a plan runs, in order; what a person does is its action."""
+    return [each for step in found.steps for each in (step.code or (f"({step.action})",))]
+
+
+def doubts_of(found: RecoveryPlan) -> list[str]:
+    """Return all that is not certain at the steps but for the dataset itself."""
+    return [doubt for step in found.steps if step.action != "correct" for doubt in step.doubts]
+
+
+def plain(name: str, **facets: Any) -> Event:
+    """Return a table of Parquet."""
+    return table(name, lake="parquet", **facets)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE IF NOT EXISTS ice.db.b (v INT)",
+        "/* once */ -- first\n CREATE TABLE IF NOT EXISTS ice.db.b (v INT)",
+        "CREATE TABLE ice.db.b USING parquet LOCATION '/lake/db/b'",
+        "",
+    ],
+)
+def test_a_creation_that_finds_the_table_there_does_not_end_bad_data(filled: Fill, sql: str) -> None:
+    created = statement("app.create_table.db_b", 3, sql, (), table("b", change="CREATE"))
+    last = statement("b", 4, COPY, (table("a", "1"),), table("b", "12", parent="11"))
+    found = filled(*ROOT, *BAD_B, *created, *last).recover("db.a")
+
+    assert (found.datasets[1].bad, found.datasets[1].is_clean) == (("11", "12"), False)
+    assert code_of(found) == [BACK, "(correct)", COPY, COPY]
+
+
+def test_a_full_plan_goes_back_behind_a_creation_that_finds_the_table_there(filled: Fill) -> None:
+    create, copy = "CREATE TABLE IF NOT EXISTS db.b (v INT)", "INSERT INTO db.b SELECT * FROM ice.db.a"
+    events = [*ROOT, *statement("create", 2, create, (), plain("b", change="CREATE"))]
+    events += statement("b", 3, copy, (table("a", "1"),), plain("b"))
+    events += statement("a", 4, "INSERT INTO ice.db.a VALUES (2)", (), table("a", "2", parent="1"))
+    events += statement("create", 5, create, (), plain("b", change="CREATE"))
+    events += statement("b", 6, copy, (table("a", "2"),), plain("b"))
+
+    for mode in ("incremental", "full"):
+        found = filled(*events).recover("db.a", version="2", mode=mode)
+        runs = [again.run_id for step in found.steps for again in step.again]
+        assert [run for run in runs if run.startswith("b-")] == ["b-3", "b-6"], mode
+        assert doubts_of(found) == [], mode
+
+
+def test_a_replacement_of_a_table_by_clean_data_ends_bad_data(filled: Fill) -> None:
+    sql = "CREATE OR REPLACE TABLE ice.db.b AS SELECT * FROM ice.db.c"
+    replaced = statement("r", 3, sql, (table("c", "7"),), table("b", "12", change="OVERWRITE"))
+    found = filled(*ROOT, *BAD_B, *replaced).recover("db.a")
+
+    assert [(each.dataset, each.bad, each.is_clean) for each in found.datasets][1:] == [("db.b", ("11",), True)]
+    assert code_of(found) == ["(correct)"]
+
+
+def test_a_table_of_delta_that_was_restored_is_clean(filled: Fill) -> None:
+    def of(name: str, *version: str, **facets: Any) -> Event:
+        return table(name, *version, lake="delta", **facets)
+
+    found = filled(
+        *statement("a", 1, "INSERT INTO db.a VALUES (1)", (), of("a", "1")),
+        *statement("b", 2, "INSERT INTO db.b VALUES (1)", (), of("b", "1", parent="0")),
+        *statement("b", 3, "INSERT INTO db.b SELECT * FROM db.a", (of("a", "1"),), of("b", "2", parent="1")),
+        *statement("r", 4, "RESTORE TABLE db.b TO VERSION AS OF 1", (), of("b", "3", parent="2")),
+        *statement("b", 5, "INSERT INTO db.b VALUES (2)", (), of("b", "4", parent="3")),
+    ).recover("db.a")
+
+    assert [(each.dataset, each.bad, each.is_clean) for each in found.datasets][1:] == [("db.b", ("2",), True)]
+    assert code_of(found) == ["(correct)"]
+
+
+def test_what_was_written_to_a_branch_last_does_not_hide_what_is_bad_in_the_main_one(filled: Fill) -> None:
+    branch = table("b", "12", parent="10")
+    branch["facets"]["pyspark_snapshot"]["branch"] = "audit"
+    store = filled(*ROOT, *BAD_B, *statement("x", 3, "INSERT INTO ice.db.b.branch_audit VALUES (1)", (), branch))
+
+    assert code_of(store.recover("db.a")) == [BACK, "(correct)", COPY]
+    found = store.recover("db.b", version="12")
+    assert found.steps == ()
+    assert " ".join(found.doubts) == (
+        "The version was written to the branch audit. This plan is about the main branch: it holds the version only if "
+        "the branch was published."
+    )
+
+
+def test_a_renamed_table_is_recovered_under_its_new_name(filled: Fill) -> None:
+    events = [*ROOT, *BAD_B, *_renamed(3, "b", "c")]
+    events += statement("d", 4, "INSERT INTO ice.db.d SELECT * FROM ice.db.c", (table("c", "11"),), table("d", "21"))
+    found = filled(*events).recover("db.a")
+
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.c', 10)",
+        "DELETE FROM ice.db.d",
+        "(correct)",
+        "INSERT INTO ice.db.c SELECT * FROM ice.db.a",
+        "INSERT INTO ice.db.d SELECT * FROM ice.db.c",
+    ]
+
+
+def _renamed(minute: int, old: str, new: str, lake: str = "iceberg") -> list[Event]:
+    found = table(new, lake=lake, change="RENAME")
+    found["facets"]["lifecycleStateChange"]["previousIdentifier"] = {"namespace": "file", "name": f"/lake/db/{old}"}
+    return statement("rename", minute, f"ALTER TABLE db.{old} RENAME TO db.{new}", (), found)
+
+
+def test_a_renamed_table_without_versions_gets_the_rows_of_its_old_name_again(filled: Fill) -> None:
+    fill = "INSERT INTO db.{} SELECT * FROM {}"
+    found = filled(
+        *ROOT,
+        *statement("create", 2, "CREATE TABLE db.b (v INT)", (), plain("b", change="CREATE")),
+        *statement("b", 3, fill.format("b", "ice.db.z"), (table("z", "5"),), plain("b")),
+        *_renamed(4, "b", "c", lake="parquet"),
+        *statement("c", 5, fill.format("c", "ice.db.a"), (table("a", "1"),), plain("c")),
+    ).recover("db.a")
+
+    assert [each for each in code_of(found) if each.startswith("INSERT INTO")] == [
+        "INSERT INTO spark_catalog.db.c SELECT * FROM ice.db.z VERSION AS OF 5",
+        "INSERT INTO spark_catalog.db.c SELECT * FROM ice.db.a",
+    ]
+    assert not any("RENAME" in each or "db.b" in each for each in code_of(found))
+
+
+def test_a_table_that_was_dropped_is_created_again_for_what_was_made_of_it(filled: Fill) -> None:
+    found = filled(
+        *ROOT,
+        *statement("b", 2, COPY, (table("a", "1"),), table("b", "11", parent="10")),
+        *statement("d", 3, "INSERT INTO ice.db.d SELECT * FROM ice.db.b", (table("b", "11"),), table("d", "21")),
+        *statement("drop", 4, "DROP TABLE ice.db.b", (), table("b", change="DROP")),
+    ).recover("db.a")
+
+    assert [step.title for step in found.steps][:2] == ["Create db.b again, without rows.", "Empty db.d."]
+    assert code_of(found) == [
+        "(empty)",
+        "DELETE FROM ice.db.d",
+        "(correct)",
+        COPY,
+        "INSERT INTO ice.db.d SELECT * FROM ice.db.b",
+        "DROP TABLE ice.db.b",
+    ]
+
+
+def test_a_table_is_not_rolled_back_behind_its_drop(filled: Fill) -> None:
+    found = filled(
+        *ROOT,
+        *statement("b", 2, "INSERT INTO ice.db.b VALUES (1)", (), table("b", "10")),
+        *statement("b", 3, COPY, (table("a", "1"),), table("b", "11", parent="10")),
+        *statement("d", 4, "INSERT INTO ice.db.d SELECT * FROM ice.db.b", (table("b", "11"),), table("d", "21")),
+        *statement("drop", 5, "DROP TABLE ice.db.b", (), table("b", change="DROP")),
+        *statement("new", 6, "CREATE TABLE ice.db.b AS SELECT 5 AS v", (), table("b", "31", change="CREATE")),
+    ).recover("db.a")
+
+    assert code_of(found) == [
+        "DELETE FROM ice.db.b",
+        "DELETE FROM ice.db.d",
+        "(correct)",
+        "INSERT INTO ice.db.b VALUES (1)",
+        COPY,
+        "INSERT INTO ice.db.d SELECT * FROM ice.db.b",
+        "DROP TABLE ice.db.b",
+        "CREATE OR REPLACE TABLE ice.db.b AS SELECT 5 AS v",
+    ]
+    assert "db.b was dropped and created again since: it may have had other columns before" in found.steps[0].doubts
+
+
+def test_a_table_that_replaced_its_bad_version_gets_that_again(filled: Fill) -> None:
+    whole = {"change": "OVERWRITE"}
+    found = filled(
+        *statement("a", 1, "INSERT OVERWRITE ice.db.a SELECT 1", (), table("a", "1", **whole)),
+        *statement("a", 2, "INSERT OVERWRITE ice.db.a SELECT 2", (), table("a", "2", **whole)),
+        *statement("b", 3, COPY, (table("a", "2"),), table("b", "11", parent="10")),
+        *statement("a", 4, "INSERT OVERWRITE ice.db.a SELECT 3", (), table("a", "3", **whole)),
+        *statement("b", 5, COPY, (table("a", "3"),), table("b", "12", parent="11")),
+    ).recover("db.a", version="2")
+
+    assert code_of(found) == [
+        "CALL ice.system.rollback_to_snapshot('db.a', 1)",
+        BACK,
+        "(correct)",
+        COPY,
+        "INSERT OVERWRITE TABLE ice.db.a SELECT 3",
+        COPY,
+    ]
+
+
+def test_a_table_without_versions_that_was_replaced_since_is_named(filled: Fill) -> None:
+    found = filled(
+        *statement("a", 2, "INSERT OVERWRITE db.a SELECT 2", (), plain("a", change="OVERWRITE")),
+        *statement("b", 3, "INSERT INTO ice.db.b SELECT * FROM db.a", (plain("a"),), table("b", "11", parent="10")),
+        *statement("a", 4, "INSERT OVERWRITE db.a SELECT 3", (), plain("a", change="OVERWRITE")),
+    ).recover("db.a", run="a-2")
+
+    assert found.steps[1].doubts == (
+        "db.a can't be rolled back: remove the bad data by hand",
+        "db.a holds it no more since a-4: put that back when the steps below are done",
+    )
+
+
+def test_a_table_without_versions_is_made_again_with_all_that_a_later_overwrite_replaced(filled: Fill) -> None:
+    fill = "INSERT INTO db.b SELECT * FROM ice.db.{}"
+    found = filled(
+        *ROOT,
+        *statement("create", 2, "CREATE TABLE db.b (v INT)", (), plain("b", change="CREATE")),
+        *statement("b", 3, fill.format("z"), (table("z", "5"),), plain("b")),
+        *statement("b", 4, fill.format("a"), (table("a", "1"),), plain("b")),
+        *statement("d", 5, "INSERT INTO ice.db.d SELECT * FROM db.b", (plain("b"),), table("d", "21")),
+        *statement("b", 6, "INSERT OVERWRITE db.b SELECT 1", (), plain("b", change="OVERWRITE")),
+    ).recover("db.a")
+
+    assert [again.run_id for step in found.steps for again in step.again] == ["b-3", "b-4", "d-5", "b-6"]
+
+
+def test_a_statement_that_names_a_bad_version_reads_what_is_corrected(filled: Fill) -> None:
+    sql = "INSERT INTO ice.db.b SELECT * FROM ice.db.a VERSION AS OF 2"
+    found = filled(
+        *ROOT,
+        *statement("a", 2, "INSERT INTO ice.db.a VALUES (2)", (), table("a", "2", parent="1")),
+        *statement("b", 3, sql, (table("a", "2"),), table("b", "11", parent="10")),
+    ).recover("db.a", version="2")
+
+    assert code_of(found)[-1] == COPY
+    assert doubts_of(found) == ["it named a version of db.a, and now reads what is there then"]
+
+
+def test_an_application_that_read_an_older_version_is_named(filled: Fill) -> None:
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *ROOT,
+        *statement("a", 2, "INSERT INTO ice.db.a VALUES (2)", (), table("a", "2", parent="1")),
+        *statement("b", 3, "", (table("a", "1"),), table("b", "11", parent="10"), application="app"),
+    ).recover("db.a", version="1")
+
+    assert doubts_of(found) == [
+        "it read version 1 of db.a when a later one was there: if its code names it, let it read what is there then"
+    ]
+
+
+def test_the_source_of_a_merge_is_pinned_within_a_query(filled: Fill) -> None:
+    sql = "MERGE INTO ice.db.b USING db.r ON b.k = r.k WHEN NOT MATCHED THEN INSERT *"
+    found = filled(
+        *ROOT,
+        *BAD_B,
+        *statement("m", 3, sql, (table("r", "7"), table("b", "11")), table("b", "12", parent="11")),
+    ).recover("db.a")
+
+    assert code_of(found)[-1] == (
+        "MERGE INTO ice.db.b USING (SELECT * FROM ice.db.r VERSION AS OF 7) AS r ON b.k = r.k "
+        "WHEN NOT MATCHED THEN INSERT *"
+    )
+
+
+def test_a_run_that_began_to_read_bad_data_and_never_ended_is_named(filled: Fill) -> None:
+    found = filled(
+        *ROOT, *statement("y", 2, "INSERT INTO ice.db.y SELECT * FROM a", (table("a", "1"),), table("y"), ends="")
+    ).recover("db.a")
+
+    assert found.doubts == (
+        "db.y: the run y-2 of y began to read db.a and never reported an end. It may have written there.",
+    )
+
+
+def test_what_a_task_says_that_a_statement_in_it_wrote_is_repeated_once(filled: Fill) -> None:
+    task = {"run": {"runId": "task"}, "job": {"namespace": "airflow", "name": "dag.task"}}
+    app = application("app", 2, "spark-submit", "app.py")
+    app[0]["run"]["facets"]["parent"] = task
+    ends = {"inputs": (dataset("/lake/db/a", namespace="file"),), "outputs": (dataset("/lake/db/b", namespace="file"),)}
+    store = filled(
+        *ROOT,
+        run_event("dag.task", "START", 2, run="task"),
+        *app,
+        *statement("b", 3, COPY, (table("a", "1"),), table("b", "11", parent="10"), application="app"),
+        run_event("dag.task", "COMPLETE", 4, run="task", **ends),
+    )
+
+    assert [each.version for each in store.history("db.b")] == ["11"]
+    assert {node.label for node in store.downstream("run:task").nodes} == {"db.b@11"}
+    found = store.recover("db.a")
+    assert (found.datasets[1].bad, code_of(found)) == (("11",), [BACK, "(correct)", COPY])
+
+
+def test_runs_that_name_each_other_as_their_parents_keep_their_versions(filled: Fill) -> None:
+    events = []
+    for run, other in ("xy", "yx"):
+        parent = {"run": {"runId": other}, "job": {"namespace": "jobs", "name": other}}
+        events.append(run_event(run, "COMPLETE", 1, run=run, outputs=(dataset("t"),), parent=parent))
+    store = filled(*events)
+
+    assert sorted(each.version for each in store.history("t")) == ["x", "y"]
+
+
+def test_a_table_of_a_database_is_emptied_by_a_person(filled: Fill) -> None:
+    made = {"namespace": "postgres://host:5432", "name": "shop.public.t", "facets": {}}
+    store = filled(*ROOT, *statement("t", 2, "", (table("a", "1"),), made))
+
+    assert code_of(store.recover("db.a")) == ["(empty)", "(correct)", "(run)"]
+    assert store.recover("db.a").steps[0].notes[-1] == "No event says that it is a table of Spark."
+    assert code_of(store.recover("db.a", mode="side-by-side"))[1] == "(copy)"
