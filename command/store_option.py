@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.screen import complain
+from openlineage_pyspark.command.screen import complain, printable
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.store.spark.session import active_or_new_session
@@ -66,7 +67,10 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
             with opened(options) as store:
                 return answer(store, options)
         except AmbiguousNameError as problem:
-            complain(str(problem))
+            # What it may mean stands below, each on a line.
+            first, *candidates = str(problem).split("\n")
+            complain(first)
+            sys.stderr.writelines(f"{printable(line)}\n" for line in candidates)
         except NameNotFoundError as problem:
             complain(str(problem))
             complain(f"`openlineage-pyspark datasets` lists what the store {options.store} holds")
@@ -75,6 +79,18 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
         return _WRONG
 
     return run
+
+
+def whole_number(text: str) -> int:
+    """
+    Return a number of at least 1, as an option has it.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
 
 
 def opened(options: argparse.Namespace) -> Store:

@@ -60,11 +60,11 @@ def time_of(text: str, now: datetime) -> int:
     Raises:
         StoreError: it is neither.
     """
-    if age := _AGO.fullmatch(text.strip()):
-        return micros_of_time(now - timedelta(**{_UNITS[age[2]]: int(age[1])}))
     try:
+        if age := _AGO.fullmatch(text.strip()):
+            return micros_of_time(now - timedelta(**{_UNITS[age[2]]: int(age[1])}))
         return microseconds(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise StoreError(
             f"{text!r} is not a time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d"
         ) from None

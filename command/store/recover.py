@@ -95,6 +95,8 @@ def _refuse(options: argparse.Namespace) -> None:
         *(("@VERSION", "@" in options.thing), ("--run", options.made_by)),
         *(("--batch", options.batch is not None), ("--time", options.time)),
     )
+    if options.batch is not None and options.batch < 0:
+        raise StoreError(f"there is no micro-batch {options.batch}: they are numbered from 0")
     given = [name for name, value in ways if value]
     # A run may have made a version in each of its micro-batches.
     if len(given) > 1 and given != ["--run", "--batch"]:

@@ -98,7 +98,8 @@ def find(tables: QueriedTables, text: str) -> Thing:
     Args:
         tables: the store.
         text: a name as an event has it, with or without its namespace; the end of such a name, from a dot or a slash
-            on; and any of these followed by a dot and a column.
+            on; and any of these followed by a dot and a column. Case counts only where a name has the same one.
+            Backquotes, a slash at the end, and the schemes s3a and file:// may be written as Spark takes them.
 
     Raises:
         NameNotFoundError: nothing has this name, or several datasets have it.
@@ -109,9 +110,10 @@ def find(tables: QueriedTables, text: str) -> Thing:
     for end in [place for place, sign in enumerate(text) if sign == "."][::-1]:
         table, column = text[:end], text[end + 1 :]
         named = _dataset(tables, table) if table and column else []
-        having = [each for each in named if _has_column(tables, each.id, column)]
+        having = {each: called for each in named if (called := _column_called(tables, each.id, column))}
         if having:
-            return Thing(_only(text, having), column)
+            dataset = _only(text, tuple(having))
+            return Thing(dataset, having[dataset])
         if named:
             dataset = _only(table, named)
             columns = ", ".join(columns_of_dataset(tables, dataset.id)) or "none that an event tells"
@@ -132,6 +134,18 @@ def columns_of_dataset(tables: QueriedTables, dataset_id: int) -> list[str]:
 
 def _dataset(tables: QueriedTables, text: str) -> list[DatasetName]:
     """Return the datasets that a text names: by a whole name if there is one, else by the end of one."""
+    return _called(tables, text) or (_called(tables, plain) if (plain := _as_events_have_it(text)) != text else [])
+
+
+def _as_events_have_it(text: str) -> str:
+    """Return a name that is written as in Spark as OpenLineage names it."""
+    scheme, sign, rest = text.replace("`", "").rstrip("/").partition("://")
+    if scheme == "file" and sign:
+        return f"file:/{rest.lstrip('/')}"
+    return f"{'s3' if scheme in ('s3a', 's3n') and sign else scheme}{sign}{rest}"
+
+
+def _called(tables: QueriedTables, text: str) -> list[DatasetName]:
     whole = (
         "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "
         "WHERE name IN ({}) AND (name = ? OR namespace || name = ? "
@@ -145,24 +159,29 @@ def _dataset(tables: QueriedTables, text: str) -> list[DatasetName]:
         ending = (
             "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "  # noqa: S608 (our own expression)
             f"WHERE {LAST_PART} = lower(?) "
-            "AND lower(substr(name, -?)) = lower(?) AND substr(name, -?, 1) IN ('.', '/'))"
+            "AND (lower(substr(name, -?)) = lower(?) AND substr(name, -?, 1) IN ('.', '/') "
+            "OR lower(?) IN (lower(name), lower(namespace || name), lower(namespace || '/' || name), "
+            "lower(namespace || ':' || name))))"
         )
         # The index on the last parts of names finds the few that may have this end.
         last = re.split(r"[./]", end)[-1]
-        ids = [row[0] for row in tables.query(ending, (last, len(end), end, len(end) + 1))] if end else []
+        ids = [row[0] for row in tables.query(ending, (last, len(end), end, len(end) + 1, text))] if end else []
     return list(datasets(tables, ids).values())
 
 
-def _has_column(tables: QueriedTables, dataset_id: int, column: str) -> bool:
+def _column_called(tables: QueriedTables, dataset_id: int, column: str) -> str:
+    """Return the column of a dataset that has a name, in another case if none has it in this one; empty if none has."""
     of_dataset = "IN (SELECT name_id FROM dataset_identity WHERE dataset_id = ?)"
-    return bool(
-        tables.query(
-            f"SELECT 1 FROM dataset_column WHERE name_id {of_dataset} AND column_name = ? "  # noqa: S608 (no values)
-            f"UNION ALL SELECT 1 FROM column_lineage WHERE input_id {of_dataset} AND input_column = ? "
-            f"UNION ALL SELECT 1 FROM column_lineage WHERE output_id {of_dataset} AND output_column = ? LIMIT 1",
-            (dataset_id, column) * 3,
+    for is_called in ("{} = ?", "lower({}) = lower(?)"):
+        places = (("dataset_column", "name_id", "column_name"), ("column_lineage", "input_id", "input_column"))
+        queries = (
+            f"SELECT {name} FROM {table} WHERE {id_} {of_dataset} AND {is_called.format(name)}"  # noqa: S608 (our names)
+            for table, id_, name in (*places, ("column_lineage", "output_id", "output_column"))
         )
-    )
+        rows = tables.query(f"{' UNION '.join(queries)} ORDER BY 1 LIMIT 1", (dataset_id, column) * 3)
+        if rows:
+            return str(rows[0][0])
+    return ""
 
 
 def _only(text: str, found: Sequence[DatasetName]) -> DatasetName:

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
-from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
+from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.store.questions.names import find
 from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST
 from openlineage_pyspark.store.times import FOREVER, time_of, time_of_micros
@@ -186,7 +186,7 @@ def find_job(tables: QueriedTables, name: str) -> JobThing:
         )
     if len(rows) > 1:
         listed = "".join(f"\n  job:{namespace}/{each}" for _, namespace, each in rows[:_SHOWN])
-        raise NameNotFoundError(f"{name!r} may mean any of these jobs:{listed}")
+        raise AmbiguousNameError(f"{name!r} may mean any of these jobs:{listed}")
     return JobThing(*rows[0])
 
 
