@@ -28,7 +28,7 @@ class PlacedRead:
 
     Args:
         read: the read.
-        key: the version; None if none is recorded.
+        key: the version, or the one before that has the same rows; None if none is recorded.
     """
 
     read: ReadFacts
@@ -59,7 +59,11 @@ class Flow:
             for place, made in enumerate(history)
         }
         for read in facts.reads:
-            placed = PlacedRead(read, places.get((read.dataset, read.version)))
+            key = places.get((read.dataset, read.version))
+            while key in self.before and self.made(key).nothing and self.made(key).whole is not True:
+                # It holds what the one before holds, which may be the one that later versions name as theirs.
+                key = self.before[key]
+            placed = PlacedRead(read, key)
             unit = (read.run_id, read.batch_id)
             self.reads.setdefault(unit, []).append(placed)
             if placed.key is not None:
@@ -261,10 +265,10 @@ def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[
         before = flow.before.get(key)
         if made.whole is not True and before is not None and before in found.because:
             waiting.append(before)
-        if key == found.start:
-            # It is corrected, and so what replaced it comes again.
+        if key == found.start or made.empties:
+            # It is corrected, or empties what is made again: what came after it comes again.
             waiting += flow.after(key)
-        elif not made.empties and made.unit not in done:
+        elif made.unit not in done:
             done.add(made.unit)
             read = (placed.key for placed in flow.reads.get(made.unit, ()))
             waiting += [each for each in read if each in found.because]

@@ -25,6 +25,10 @@ _WHOLE_OVERWRITE = re.compile(
 _FOUND_THERE = re.compile(r"\s*CREATE\b(?:(?!\bAS\b|\().)*\bIF\s+NOT\s+EXISTS\b", re.IGNORECASE | re.DOTALL)
 _OVER_FILES = re.compile(r"\bLOCATION\s*['\"]|\bpath\b\s*=?\s*['\"]", re.IGNORECASE)
 _REPLACED = re.compile(r"\s*(?:CREATE\s+OR\s+)?REPLACE\s+TABLE\b", re.IGNORECASE)
+_COLUMNS_ALTERED = re.compile(
+    r"ALTER\s+TABLE\s+\S+\s+(?:(?:ADD|ALTER|CHANGE|DROP|RENAME|REPLACE)\s+COLUMNS?\b|(?:UN)?SET\s+TBLPROPERTIES\b)",
+    re.IGNORECASE,
+)
 _QUERIED = re.compile(r"\b(?:SELECT|CLONE|FROM)\b", re.IGNORECASE)
 _RESTORED = re.compile(
     r"\s*RESTORE\s+(?:TABLE\s+)?\S+\s+(?:TO\s+)?VERSION\s+AS\s+OF\s+['\"]?(\d+)['\"]?\s*;?\s*", re.IGNORECASE
@@ -83,8 +87,8 @@ class MadeVersion:
         change: such as OVERWRITE; empty for an append.
         whole: whether it holds nothing of the version before; None if that is not known.
         empties: whether it has no rows, as after TRUNCATE.
-        nothing: whether what made it has written nothing: a CREATE TABLE IF NOT EXISTS that found the table there, a
-            new name, a RESTORE.
+        nothing: whether what made it has written no rows: a CREATE TABLE IF NOT EXISTS that found the table there, a
+            new name, other columns, a RESTORE.
         branch: the branch that was written; empty for the main one.
     """
 
@@ -239,7 +243,7 @@ class Effect:
     Args:
         whole: whether the version holds nothing of the one before; None if that is not known.
         empties: whether it has no rows.
-        nothing: whether nothing was written.
+        nothing: whether no rows were written.
     """
 
     whole: bool | None = False
@@ -247,7 +251,7 @@ class Effect:
     nothing: bool = False
 
 
-def effect(change: str, sql: str, job: str, *, was_there: bool) -> Effect:
+def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool) -> Effect:
     """
     Return what a run did to the dataset that it wrote.
 
@@ -255,6 +259,7 @@ def effect(change: str, sql: str, job: str, *, was_there: bool) -> Effect:
         change: such as OVERWRITE; empty for an append.
         sql: the statement that made it; empty if it is not known.
         job: the name of the job: it tells the operator.
+        format_: that of the dataset.
         was_there: whether there is a version before, and that is no DROP.
     """
     if begin := _COMMENTS.match(sql):
@@ -263,6 +268,9 @@ def effect(change: str, sql: str, job: str, *, was_there: bool) -> Effect:
         return Effect(whole=True, empties=True)
     if change == "RENAME":
         return Effect(whole=True, nothing=True)
+    if change == "ALTER" and format_ != "delta" and _COLUMNS_ALTERED.match(sql):
+        # RESTORE takes the columns of Delta Lake's tables back, too; other tables keep them.
+        return Effect(nothing=True)
     if change == "CREATE":
         return _creation(sql, job, was_there=was_there)
     if _RESTORED.fullmatch(sql):

@@ -618,7 +618,7 @@ class _Planning:
 
     def _named_a_version(self, placed: PlacedRead) -> bool:
         """Return whether a run read a version that was not the newest one when it began."""
-        if placed.key is None or placed.read.inferred:
+        if placed.key is None or placed.read.inferred or self._flow.made(placed.key).version != placed.read.version:
             return False
         started = self._facts.run(placed.read.run_id).started
         return any(self._flow.made(each).time < started for each in self._flow.after(placed.key))
@@ -630,6 +630,8 @@ class _Planning:
         """Return the version to which a clean input is pinned, and what is not certain about that."""
         version = self._flow.made(placed.key).snapshot if placed.key else ""
         if version and dataset.has_versions:
+            if placed.key and self._flow.is_dropped_after(placed.key):
+                return "", f"version {version} of {dataset.label} went with its drop: it reads what is there now"
             if version not in self._wish.expired:
                 return version, ""
             near = self._nearest(placed)

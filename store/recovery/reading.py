@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.facts import HistoryPlace
 
 _LAKES = frozenset({"iceberg", "delta"})
+_WORDED = frozenset({"ALTER", "CREATE"})
 
 
 @attrs.frozen
@@ -143,11 +144,14 @@ class _FactsReader:
         open_readers = self._open_readers(touched, begin)
         ids = {part[0] for part in parts} | {each for runs in unfinished.values() for each in runs}
         ids |= {run_id for _, run_id, _ in open_readers}
+        # Their statements say whether they have written anything.
+        read = {each.dataset for each in reads}
+        ids |= {version.run_id for each in read for version in self.versions.of(each) if version.change in _WORDED}
         runs, about, branches = self._runs(ids)
         applications = self._applications({run.application for run in runs.values() if run.application})
         every = touched | {read.dataset for read in reads}
         named = {dataset.id: dataset for dataset in self._datasets(every, about)}
-        histories = {each: tuple(self._made(each, runs, branches)) for each in every}
+        histories = {each: tuple(self._made(named[each], runs, branches)) for each in every}
         if not histories[root]:
             histories[root] = (MadeVersion(root, "", NO_BATCH, "", begin),)
         beside = self._beside(applications)
@@ -200,16 +204,16 @@ class _FactsReader:
         return {read.version[0] for reads in self.versions.read_by(parts).values() for read in reads}
 
     def _made(
-        self, dataset: int, runs: Mapping[str, RunFacts], branches: Mapping[tuple[str, str], str]
+        self, dataset: DatasetFacts, runs: Mapping[str, RunFacts], branches: Mapping[tuple[str, str], str]
     ) -> Iterator[MadeVersion]:
         was_there = False
-        for version in self.versions.of(dataset):
+        for version in self.versions.of(dataset.id):
             run = runs.get(version.run_id)
             sql = run.sql if run else ""
-            did = effect(version.change, sql, run.job if run else "", was_there=was_there)
+            did = effect(version.change, sql, run.job if run else "", dataset.format, was_there=was_there)
             was_there = version.change != "DROP"
             yield MadeVersion(
-                dataset,
+                dataset.id,
                 version.run_id,
                 version.batch_id,
                 version.id if version.kind is VersionKind.STORAGE else "",

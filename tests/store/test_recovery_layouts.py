@@ -317,3 +317,71 @@ def test_a_table_of_a_database_is_emptied_by_a_person(filled: Fill) -> None:
     assert code_of(store.recover("db.a")) == ["(empty)", "(correct)", "(run)"]
     assert store.recover("db.a").steps[0].notes[-1] == "No event says that it is a table of Spark."
     assert code_of(store.recover("db.a", mode="side-by-side"))[1] == "(copy)"
+
+
+def test_what_came_after_a_truncation_that_is_repeated_comes_again(filled: Fill) -> None:
+    found = filled(
+        *ROOT,
+        *BAD_B,
+        *statement("c", 3, "INSERT INTO ice.db.c SELECT * FROM ice.db.b", (table("b", "11"),), table("c", "21")),
+        *statement("t", 4, "TRUNCATE TABLE ice.db.b", (), table("b", "12", parent="11", change="TRUNCATE")),
+        *statement("b", 5, "INSERT INTO ice.db.b VALUES (7)", (), table("b", "13", parent="12")),
+    ).recover("db.a")
+
+    assert code_of(found)[-3:] == [
+        "INSERT INTO ice.db.c SELECT * FROM ice.db.b",
+        "TRUNCATE TABLE ice.db.b",
+        "INSERT INTO ice.db.b VALUES (7)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "change"),
+    [
+        ("CREATE TABLE IF NOT EXISTS ice.db.r (v INT)", "CREATE"),
+        ("ALTER TABLE ice.db.r ADD COLUMNS (w INT)", "ALTER"),
+    ],
+)
+def test_what_is_read_after_a_statement_without_rows_is_the_version_before_it(
+    filled: Fill, sql: str, change: str
+) -> None:
+    join = "INSERT INTO ice.db.b SELECT * FROM ice.db.a JOIN ice.db.r"
+    found = filled(
+        *statement("r", 0, "INSERT INTO ice.db.r VALUES (1)", (), table("r", "70")),
+        *ROOT,
+        *statement("x", 2, sql, (), table("r", change=change)),
+        *statement("b", 3, join, (table("a", "1"), table("r")), table("b", "11", parent="10")),
+        *statement("r", 4, "INSERT INTO ice.db.r VALUES (2)", (), table("r", "71", parent="70")),
+    ).recover("db.a")
+
+    assert code_of(found)[-1] == ("INSERT INTO ice.db.b SELECT * FROM ice.db.a JOIN ice.db.r VERSION AS OF 70 ON TRUE")
+
+
+@pytest.mark.parametrize(("lake", "is_repeated"), [("iceberg", False), ("delta", True)])
+def test_other_columns_are_given_again_only_where_a_restore_takes_them_back(
+    filled: Fill, lake: str, *, is_repeated: bool
+) -> None:
+    def of(name: str, *version: str, **facets: Any) -> Event:
+        return table(name, *version, lake=lake, **facets)
+
+    found = filled(
+        *statement("a", 1, "INSERT INTO db.a VALUES (1)", (), of("a", "1")),
+        *statement("b", 2, "INSERT INTO db.b SELECT * FROM db.a", (of("a", "1"),), of("b", "11", parent="10")),
+        *statement("x", 3, "ALTER TABLE db.b ADD COLUMNS (w INT)", (), of("b", "12", parent="11", change="ALTER")),
+        *statement("b", 4, "INSERT INTO db.b VALUES (1, 2)", (), of("b", "13", parent="12")),
+    ).recover("db.a")
+
+    assert ("x-3" in {again.run_id for step in found.steps for again in step.again}) is is_repeated
+    assert found.datasets[1].bad == (("11", "12", "13") if is_repeated else ("11", "13"))
+
+
+def test_a_version_that_went_with_the_drop_of_its_table_is_named(filled: Fill) -> None:
+    join = "INSERT INTO ice.db.b SELECT * FROM ice.db.a JOIN ice.db.r"
+    found = filled(
+        *statement("r", 0, "INSERT INTO ice.db.r VALUES (1)", (), table("r", "70")),
+        *ROOT,
+        *statement("b", 3, join, (table("a", "1"), table("r", "70")), table("b", "11", parent="10")),
+        *statement("x", 4, "DROP TABLE ice.db.r", (), table("r", change="DROP")),
+    ).recover("db.a")
+
+    assert doubts_of(found) == ["version 70 of db.r went with its drop: it reads what is there now"]
