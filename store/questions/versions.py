@@ -217,8 +217,8 @@ class StoredVersions:
         wanted = set(dataset_ids) - set(self._histories)
         made: dict[int, dict[str, list[tuple[Any, ...]]]] = {each: {} for each in wanted}
         for listed in id_lists(wanted):
-            rows = _without_unnamed(self._tables.query(f"{_SINKS} WHERE i.dataset_id IN ({listed}) AND {_MADE}"))
-            for row in self._without_summaries(rows):
+            sinks = _without_unnamed(self._tables.query(f"{_SINKS} WHERE i.dataset_id IN ({listed}) AND {_MADE}"))
+            for row in self._without_summaries(sinks):
                 made[row[0]].setdefault(_id_of(row), []).append(row)
             seen = (
                 "SELECT i.dataset_id, l.snapshot, min(l.time) FROM dataset_identity i "  # noqa: S608 (numbers alone)
