@@ -134,7 +134,9 @@ def _touched(plan: RecoveryPlan) -> list[str]:
     lines = ["These hold or held its data, the first one first:", ""]
     for each in plan.datasets:
         what = "version" if len(each.bad) == 1 else "versions"
-        text = f"{each.dataset}: {what} {_some(each.bad)}"
+        text = (
+            f"{each.dataset}: {what} {_some(each.bad)}" if any(each.bad) else f"{each.dataset}: no version is recorded"
+        )
         text += f", from {each.because}" if each.because else ""
         text += f"; last good version {each.last_good}" if each.last_good else ""
         text += "; clean again, nothing to be done" if each.is_clean else ""

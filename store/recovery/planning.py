@@ -207,7 +207,7 @@ class _Planning:
             version = history[at].parent or (before.snapshot if before else "")
             if not version and before and before.empties:
                 return _Base(at, instead_of=wanted)
-            if is_kept and version and version not in self._wish.expired:
+            if is_kept and statements.is_version(version) and version not in self._wish.expired:
                 return _Base(at, version, instead_of=wanted)
             wanted = wanted or (version if version in self._wish.expired else "")
         if is_root:
@@ -328,8 +328,7 @@ class _Planning:
                 continue
             notes = _expired_note(base, self._expired.get(dataset, ""))
             if base.version:
-                title = f"Roll {known.label} back to version {base.version}."
-                yield RecoveryStep("roll back", title, "sql", (statements.roll_back(known, base.version),), notes=notes)
+                yield _rolled_back(known, base.version, notes)
             elif dataset == self._root:
                 continue
             else:
@@ -361,6 +360,12 @@ class _Planning:
             yield (
                 f"no event tells that {label} had no rows before {history[base.place].version}: if it had, they are "
                 "made by no run here, so keep a copy of it"
+            )
+        known = self._facts.datasets[dataset]
+        if not known.has_versions and known.location and any(made.batch_id != NO_BATCH for made in history):
+            yield (
+                f"a stream writes it: if {known.location} has a folder _spark_metadata, remove that too, for the "
+                "stream skips the micro-batches that are in it, and Spark reads only the files that are in it"
             )
         if not self._is_gone(dataset) and self._flow.is_dropped_after((dataset, base.place)):
             yield f"{self._label(dataset)} was dropped and created again since: it may have had other columns before"
@@ -758,6 +763,15 @@ def _with_new_names(facts: Facts) -> Facts:
             format_ = new.format or known.format
             named[old] = attrs.evolve(known, sql=new.sql, format=format_, location=new.location, former=known.sql)
     return attrs.evolve(facts, datasets=named)
+
+
+def _rolled_back(known: DatasetFacts, version: str, notes: tuple[str, ...]) -> RecoveryStep:
+    """Return the step that makes a table what it was at a version."""
+    doubts: tuple[str, ...] = ()
+    if known.format == "iceberg" and not statements.names_catalog(known):
+        doubts = (f"no event tells the catalog of {known.label}: the current one is taken",)
+    title, code = f"Roll {known.label} back to version {version}.", statements.roll_back(known, version)
+    return RecoveryStep("roll back", title, "sql", (code,), notes=notes, doubts=doubts)
 
 
 def _emptied(known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...]) -> RecoveryStep:

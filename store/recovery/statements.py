@@ -22,10 +22,11 @@ PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
 def table_in_sql(name: str) -> str:
     """Return a name of dotted parts as Spark takes it: parts with other characters stand in backquotes."""
-    return ".".join(
-        part if part and set(part.lower()) <= PLAIN_CHARACTERS else f"`{part.replace('`', '``')}`"
-        for part in name_parts(name)
-    )
+    return ".".join(_quoted(part) for part in name_parts(name))
+
+
+def _quoted(part: str) -> str:
+    return part if part and set(part.lower()) <= PLAIN_CHARACTERS else f"`{part.replace('`', '``')}`"
 
 
 def name_parts(name: str) -> list[str]:
@@ -46,9 +47,20 @@ def roll_back(dataset: DatasetFacts, version: str) -> str:
     name = table_in_sql(dataset.sql)
     if dataset.format == "delta":
         return f"RESTORE TABLE {name} TO VERSION AS OF {version}"
-    catalog, *rest = name_parts(dataset.sql)
-    table = ".".join(rest).replace("'", "''")
-    return f"CALL {table_in_sql(catalog)}.system.rollback_to_snapshot('{table}', {version})"
+    parts = [_quoted(part) for part in name_parts(dataset.sql)]
+    catalog = f"{parts.pop(0)}." if names_catalog(dataset) else ""
+    table = ".".join(parts).replace("\\", "\\\\").replace("'", "\\'")
+    return f"CALL {catalog}system.rollback_to_snapshot('{table}', {version})"
+
+
+def names_catalog(dataset: DatasetFacts) -> bool:
+    """Return whether the name of a dataset in statements has its catalog; without one, it is in the current one."""
+    return len(name_parts(dataset.sql)) > 2
+
+
+def is_version(text: str) -> bool:
+    """Return whether a text is a version of Iceberg or Delta Lake: a number, and nothing else."""
+    return text.removeprefix("-").isascii() and text.removeprefix("-").isdecimal()
 
 
 def empty(dataset: DatasetFacts) -> tuple[str, ...]:

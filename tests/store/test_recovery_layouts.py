@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.store.answers import Store
+from openlineage_pyspark.store.recovery.facts import DatasetFacts
+from openlineage_pyspark.store.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.store.recovery.plan import RecoveryPlan
+from openlineage_pyspark.store.recovery.statements import roll_back
 from support.lineage_events import dataset, run_event
-from support.recovery_events import Event, application, statement, table
+from support.recovery_events import Event, application, batch, statement, stream, table
 
 Fill = Callable[..., Store]
 
@@ -385,3 +388,58 @@ def test_a_version_that_went_with_the_drop_of_its_table_is_named(filled: Fill) -
     ).recover("db.a")
 
     assert doubts_of(found) == ["version 70 of db.r went with its drop: it reads what is there now"]
+
+
+def test_files_that_a_stream_wrote_are_emptied_with_its_list_of_them(filled: Fill) -> None:
+    sink = plain("b")
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *ROOT,
+        *stream("s", 2, table("a"), sink, batch(0, 2, table("a", "1"), sink), parent="app"),
+    ).recover("db.a")
+
+    assert found.steps[0].doubts[1] == (
+        "a stream writes it: if file:/lake/db/b has a folder _spark_metadata, remove that too, for the stream skips "
+        "the micro-batches that are in it, and Spark reads only the files that are in it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "statement_"),
+    [
+        ("ice.db.my-table", "CALL ice.system.rollback_to_snapshot('db.`my-table`', 3)"),
+        ("ice.db.`it's`", "CALL ice.system.rollback_to_snapshot('db.`it\\'s`', 3)"),
+        ("db.t", "CALL system.rollback_to_snapshot('db.t', 3)"),
+    ],
+)
+def test_a_table_of_iceberg_is_rolled_back_under_its_name(name: str, statement_: str) -> None:
+    assert roll_back(DatasetFacts(1, "t", name, "iceberg"), "3") == statement_
+
+
+def test_the_current_catalog_is_taken_where_no_event_tells_another(filled: Fill) -> None:
+    raw = [table("r", "1"), table("r", "2", parent="1")]
+    for each in raw:
+        del each["facets"]["catalog"]
+    found = filled(*statement("r", 1, "", (), raw[0]), *statement("r", 2, "", (), raw[1])).recover("r")
+
+    assert found.steps[0].doubts == ("no event tells the catalog of db.r: the current one is taken",)
+
+
+def test_a_version_that_is_no_number_gets_into_no_statement(filled: Fill) -> None:
+    evil = "1); DROP TABLE x; --"
+    found = filled(
+        *ROOT,
+        *statement("b", 2, COPY, (table("a", "1"),), table("b", "11", parent=evil)),
+        *statement("c", 3, "", (table("b", "11"),), table("c", evil)),
+        *statement("c", 4, "", (table("b", "11"),), table("c", "2", parent=evil)),
+    )
+
+    for mode in ("incremental", "full", "side-by-side"):
+        assert not any("DROP TABLE x" in each for each in code_of(found.recover("db.a", mode=mode)))
+    assert not any("DROP TABLE x" in each for each in code_of(found.recover("db.c", version="2")))
+
+
+def test_a_dataset_without_a_recorded_version_is_said_so(filled: Fill) -> None:
+    store = filled(*statement("b", 2, COPY, (plain("a"),), table("b", "11", parent="10")))
+
+    assert "- db.a: no version is recorded\n" in PLAN_FORMATS["text"](store.recover("db.a"))
