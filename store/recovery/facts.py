@@ -29,6 +29,7 @@ _COLUMNS_ALTERED = re.compile(
     r"ALTER\s+TABLE\s+\S+\s+(?:(?:ADD|ALTER|CHANGE|DROP|RENAME|REPLACE)\s+COLUMNS?\b|(?:UN)?SET\s+TBLPROPERTIES\b)",
     re.IGNORECASE,
 )
+_PARTITION_TRUNCATED = re.compile(r"TRUNCATE\s+TABLE\s+\S+\s+PARTITION\b", re.IGNORECASE)
 _QUERIED = re.compile(r"\b(?:SELECT|CLONE|FROM)\b", re.IGNORECASE)
 _RESTORED = re.compile(
     r"\s*RESTORE\s+(?:TABLE\s+)?\S+\s+(?:TO\s+)?VERSION\s+AS\s+OF\s+['\"]?(\d+)['\"]?\s*;?\s*", re.IGNORECASE
@@ -265,7 +266,8 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool) ->
     if begin := _COMMENTS.match(sql):
         sql = sql[begin.end() :]
     if change in _EMPTYING:
-        return Effect(whole=True, empties=True)
+        is_part = change == "TRUNCATE" and (_PARTITION_TRUNCATED.match(sql) or "truncate_partition" in job)
+        return Effect() if is_part else Effect(whole=True, empties=True)
     if change == "RENAME":
         return Effect(whole=True, nothing=True)
     if change == "ALTER" and format_ != "delta" and _COLUMNS_ALTERED.match(sql):

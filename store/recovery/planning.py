@@ -38,6 +38,7 @@ _CHANGING = re.compile(
     r"|monotonically_increasing_id)\b\s*(?:\(|(?=[,\s)]|$))",
     re.IGNORECASE,
 )
+_REPLACED = re.compile(r"\s*(?:CREATE|REPLACE)\b", re.IGNORECASE)
 _LOCAL = frozenset({"", "file"})
 
 
@@ -263,6 +264,7 @@ class _Planning:
                     f"{self._label(dataset)}: the run {run_id} of {job} never reported an end. It may have written "
                     "there."
                 )
+        yield from self._doubts_of_overwrites()
         bad = self._spread.datasets
         for dataset, run_id, target in self._facts.open_readers:
             run = self._facts.run(run_id)
@@ -281,6 +283,22 @@ class _Planning:
             )
         if not self._facts.histories[self._root][self._wish.start[1]].run_id:
             yield f"No run that wrote {self._label(self._root)} is recorded: all that read it since counts as bad."
+
+    def _doubts_of_overwrites(self) -> Iterator[str]:
+        """Yield what ended bad data, if it may have replaced some partitions only."""
+        for dataset in self._spread.datasets:
+            if self._facts.datasets[dataset].format == "iceberg":
+                # The operator tells.
+                continue
+            for key in self._flow.line(dataset):
+                made = self._flow.made(key)
+                is_end = key not in self._spread.because and self._flow.before.get(key) in self._spread.because
+                if is_end and made.change == "OVERWRITE" and not _REPLACED.match(self._facts.run(made.run_id).sql):
+                    yield (
+                        f"{self._label(dataset)}: {made.version} overwrote the bad data. With "
+                        "spark.sql.sources.partitionOverwriteMode=dynamic, and in a table of Hive's with partitions, "
+                        "it left those of other partitions."
+                    )
 
     def _label(self, dataset: int) -> str:
         return self._facts.datasets[dataset].label
@@ -495,10 +513,14 @@ class _Planning:
         title = f"Run the statement of {run.job} again."
         if not text.text:
             doubts.append(f"it ran this: {run.sql}")
+        elsewhere = [each for each in writes if not self._facts.datasets[each].is_of_spark]
+        doubts += [
+            f"no event says that {self._label(each)} is a table of Spark: run it where it ran" for each in elsewhere
+        ]
         return RecoveryStep(
             "run",
             title,
-            "sql" if text.text else "",
+            "sql" if text.text and not elsewhere else "",
             (*text.before, text.text) if text.text else (),
             inputs=tuple(pins),
             again=tuple(self._again(group)),

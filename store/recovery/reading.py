@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.facts import HistoryPlace
 
 _LAKES = frozenset({"iceberg", "delta"})
+_QUERY = re.compile(r"[\s(]*SELECT\b", re.IGNORECASE)
 _WORDED = frozenset({"ALTER", "CREATE"})
 
 
@@ -249,7 +251,9 @@ class _FactsReader:
         found = {}
         for run_id, job, job_id, state, started, application, query, checkpoint in self._of(ids, sql):
             events = texts.get(run_id, [])
-            about_query = (application, query, checkpoint, _statement(events))
+            sql = _statement(events)
+            # What an application does with a query, only the application can do again.
+            about_query = (application, query, checkpoint, "" if application and _QUERY.match(sql) else sql)
             gaps = tuple(dict.fromkeys(_gaps(events)))
             found[run_id] = RunFacts(run_id, job, job_id, state, started, *about_query, gaps)
         return found, about, branches

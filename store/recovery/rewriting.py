@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.facts import DatasetFacts
 
 _DIALECT = "spark"
+_WITHOUT_ALIAS = (exp.Insert, exp.Create, exp.Drop, exp.TruncateTable)
 
 
 @attrs.frozen
@@ -58,18 +59,9 @@ def rewritten(
         read_copies: what it reads -> the copy to read in its place.
         corrected: what it reads as it is then, also if it names a version.
     """
-    quiet = logging.getLogger("sqlglot")
-    level, quiet.level = quiet.level, logging.CRITICAL
-    try:
-        parsed = [each for each in sqlglot.parse(sql, dialect=_DIALECT) if each is not None]
-    except (SqlglotError, RecursionError) as problem:
-        first = str(problem).splitlines()[0]
-        return Rewritten("", (f"its statement can't be parsed to pin what it reads ({first})",))
-    finally:
-        quiet.level = level
-    if len(parsed) != 1 or isinstance(parsed[0], exp.Command):
-        return Rewritten("", ("its statement is of a kind that can't be rewritten",))
-    tree = parsed[0]
+    tree = _parsed(sql)
+    if isinstance(tree, str):
+        return Rewritten("", (tree,))
     versions = {dataset.id: version for dataset, version in reads}
     targets = {id(each) for each in _targets(tree)}
     ctes = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
@@ -90,6 +82,8 @@ def rewritten(
             name = table_in_sql(copies.get(dataset.id, dataset.sql))
             before = _over_what_is_there(tree, dataset, name, doubts, is_copy=dataset.id in copies)
         _rename(table, (copies if is_target else read_copies).get(dataset.id, dataset.sql))
+        if table.name.lower() != parts[-1].lower() and not (is_target and isinstance(tree, _WITHOUT_ALIAS)):
+            _keep_name(tree, table, parts[-1])
         if table.args.get("version") is not None and dataset.id in corrected:
             doubts.append(f"it named a version of {dataset.label}, and now reads what is there then")
             table.set("version", None)
@@ -97,12 +91,47 @@ def rewritten(
         if version and table.args.get("version") is None:
             number = exp.Literal.number(version) if version.lstrip("-").isdecimal() else exp.Literal.string(version)
             table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
-        if isinstance(tree, exp.Merge) and tree.args.get("using") is table and table.args.get("version") is not None:
-            # The grammar of MERGE knows no version of its source.
-            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(parts[-1]))
-            table.set("alias", None)
-            tree.set("using", exp.Subquery(this=exp.select("*").from_(table.copy()), alias=alias))
+        _in_query(tree, table, parts[-1])
     return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before)
+
+
+def _parsed(sql: str) -> Any:
+    """Return the tree of a statement, or why it can't run again from its text."""
+    quiet = logging.getLogger("sqlglot")
+    level, quiet.level = quiet.level, logging.CRITICAL
+    try:
+        parsed = [each for each in sqlglot.parse(sql, dialect=_DIALECT) if each is not None]
+    except (SqlglotError, RecursionError) as problem:
+        first = str(problem).splitlines()[0]
+        return f"its statement can't be parsed to pin what it reads ({first})"
+    finally:
+        quiet.level = level
+    if len(parsed) != 1 or isinstance(parsed[0], exp.Command):
+        return "its statement is of a kind that can't be rewritten"
+    if isinstance(parsed[0], exp.Query):
+        return "its text is a query, and no event tells how its rows were written"
+    if parsed[0].find(exp.Placeholder, exp.Parameter):
+        return "its statement has parameters, and no event tells their values"
+    return parsed[0]
+
+
+def _keep_name(tree: Any, table: exp.Table, name: str) -> None:
+    """Let a table that got another name be known by its old one, if columns name that."""
+    naming = [column for column in tree.find_all(exp.Column) if column.table.lower() == name.lower()]
+    if not naming or table.args.get("alias") is not None:
+        return
+    table.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
+    for column in naming:
+        column.set("db", None)
+        column.set("catalog", None)
+
+
+def _in_query(tree: Any, table: exp.Table, name: str) -> None:
+    """Put the source of a MERGE into a query if it has a version, which the grammar of MERGE does not know there."""
+    if isinstance(tree, exp.Merge) and tree.args.get("using") is table and table.args.get("version") is not None:
+        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name))
+        table.set("alias", None)
+        tree.set("using", exp.Subquery(this=exp.select("*").from_(table.copy()), alias=alias))
 
 
 def _over_what_is_there(

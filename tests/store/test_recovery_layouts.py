@@ -443,3 +443,78 @@ def test_a_dataset_without_a_recorded_version_is_said_so(filled: Fill) -> None:
     store = filled(*statement("b", 2, COPY, (plain("a"),), table("b", "11", parent="10")))
 
     assert "- db.a: no version is recorded\n" in PLAN_FORMATS["text"](store.recover("db.a"))
+
+
+def test_a_truncation_of_a_partition_does_not_end_bad_data(filled: Fill) -> None:
+    sql = "TRUNCATE TABLE ice.db.b PARTITION (day = 1)"
+    found = filled(
+        *ROOT, *BAD_B, *statement("t", 3, sql, (), table("b", "12", parent="11", change="TRUNCATE"))
+    ).recover("db.a")
+
+    assert found.datasets[1].bad == ("11", "12")
+    assert code_of(found)[-1].startswith("TRUNCATE TABLE ice.db.b PARTITION")
+
+
+def test_an_overwrite_that_may_be_of_some_partitions_is_named(filled: Fill) -> None:
+    found = filled(
+        *ROOT,
+        *statement("b", 2, "INSERT INTO db.b SELECT * FROM ice.db.a", (table("a", "1"),), plain("b")),
+        *statement("b", 3, "INSERT OVERWRITE db.b SELECT 1", (), plain("b", change="OVERWRITE")),
+    ).recover("db.a")
+
+    assert found.datasets[1].is_clean
+    assert " ".join(found.doubts) == (
+        "db.b: b-3 overwrote the bad data. With spark.sql.sources.partitionOverwriteMode=dynamic, and in a table of "
+        "Hive's with partitions, it left those of other partitions."
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "doubt"),
+    [
+        ("SELECT * FROM ice.db.a", "its text is a query, and no event tells how its rows were written"),
+        ("INSERT INTO b SELECT * FROM ice.db.a WHERE v > :low", "its statement has parameters, and no event tells"),
+    ],
+)
+def test_a_text_that_does_not_write_what_its_run_wrote_is_run_by_a_person(filled: Fill, sql: str, doubt: str) -> None:
+    found = filled(*ROOT, *statement("b", 2, sql, (table("a", "1"),), table("b", "11", parent="10"))).recover("db.a")
+
+    assert (found.steps[-1].language, found.steps[-1].code) == ("", ())
+    assert found.steps[-1].doubts[0].startswith(doubt)
+    assert found.steps[-1].doubts[1] == f"it ran this: {sql}"
+
+
+def test_a_statement_of_another_database_is_not_run_by_spark(filled: Fill) -> None:
+    made = {"namespace": "postgres://host:5432", "name": "shop.public.t", "facets": {}}
+    sql = "INSERT INTO public.t SELECT * FROM a"
+    step = filled(*ROOT, *statement("t", 2, sql, (table("a", "1"),), made)).recover("db.a").steps[-1]
+
+    assert step.language == ""
+    assert step.doubts == ("no event says that shop.public.t is a table of Spark: run it where it ran",)
+
+
+def test_what_an_application_does_with_a_query_is_done_by_the_application(filled: Fill) -> None:
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *ROOT,
+        *statement(
+            "b", 2, "SELECT * FROM ice.db.a", (table("a", "1"),), table("b", "11", parent="10"), application="app"
+        ),
+    ).recover("db.a")
+
+    assert code_of(found) == [BACK, "(correct)", "python app.py"]
+
+
+def test_columns_that_name_their_table_find_its_copy(filled: Fill) -> None:
+    merge = "MERGE INTO ice.db.b USING db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v"
+    select = "INSERT INTO ice.db.c SELECT db.b.v, r.v FROM db.b JOIN ice.db.r ON b.k = r.k"
+    found = filled(
+        *ROOT,
+        *statement("b", 2, merge, (table("a", "1"), table("b", "10")), table("b", "11", parent="10")),
+        *statement("c", 3, select, (table("b", "11"), table("r", "7")), table("c", "21", parent="20")),
+    ).recover("db.a", mode="side-by-side")
+
+    assert [code for step in found.steps if step.again for code in step.code] == [
+        "MERGE INTO ice.db.b_s1 AS b USING ice.db.a_s1 AS a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v",
+        "INSERT INTO ice.db.c_s1 SELECT b.v, r.v FROM ice.db.b_s1 AS b JOIN ice.db.r VERSION AS OF 7 ON b.k = r.k",
+    ]
