@@ -165,3 +165,31 @@ def test_a_dry_run_says_the_same_and_changes_nothing_and_a_second_one_finds_noth
         assert done.shrunk
         assert (done.size_after or 0) < (done.size_before or 0)
         assert expire(database, microseconds(at(40 * DAY))).events == 0
+
+
+def test_what_was_said_since_the_last_complete_run_holds_afterwards_too(tmp_path: Path) -> None:
+    """A run that failed later, and one of another application between two statements of the last one."""
+    statements = [
+        event
+        for run, day, source, parent in (
+            ("first", 1, "a", "app"),
+            ("between", 2, "b", "other"),
+            ("last", 3, "c", "app"),
+        )
+        for event in ran("job", run, day, (source,), ("t",))
+        for facets in [event["run"]["facets"]]
+        if facets.update(parent={"run": {"runId": parent}, "job": {"namespace": "jobs", "name": parent}}) is None
+    ]
+    failed = [
+        run_event("job", "FAIL", day * DAY, run=f"failed-{day}", inputs=(dataset("d"),), outputs=(dataset("t"),))
+        for day in (4, 5)
+    ]
+    taken(tmp_path / "s.db", [*statements, *failed])
+
+    def sources() -> set[str]:
+        with Store.open(str(tmp_path / "s.db")) as store:
+            return {node.dataset for node in store.upstream("t").nodes}
+
+    assert sources() == {"a", "b", "c", "d"}
+    assert kept(tmp_path / "s.db", [], 100) == {"first", "between", "last", "failed-5"}
+    assert sources() == {"a", "b", "c", "d"}
