@@ -169,17 +169,11 @@ def test_a_dry_run_says_the_same_and_changes_nothing_and_a_second_one_finds_noth
 
 def test_what_was_said_since_the_last_complete_run_holds_afterwards_too(tmp_path: Path) -> None:
     """A run that failed later, and one of another application between two statements of the last one."""
-    statements = [
-        event
-        for run, day, source, parent in (
-            ("first", 1, "a", "app"),
-            ("between", 2, "b", "other"),
-            ("last", 3, "c", "app"),
-        )
-        for event in ran("job", run, day, (source,), ("t",))
-        for facets in [event["run"]["facets"]]
-        if facets.update(parent={"run": {"runId": parent}, "job": {"namespace": "jobs", "name": parent}}) is None
-    ]
+    statements = []
+    for run, day, source, parent in (("first", 1, "a", "app"), ("between", 2, "b", "other"), ("last", 3, "c", "app")):
+        for event in ran("job", run, day, (source,), ("t",)):
+            event["run"]["facets"]["parent"] = {"run": {"runId": parent}, "job": {"namespace": "jobs", "name": parent}}
+            statements.append(event)
     failed = [
         run_event("job", "FAIL", day * DAY, run=f"failed-{day}", inputs=(dataset("d"),), outputs=(dataset("t"),))
         for day in (4, 5)
