@@ -46,6 +46,8 @@ class Flow:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self._lines: dict[int, dict[HistoryPlace, None]] = {}
+        # The place of the last DROP of a dataset; -1 if there is none.
+        self._drops: dict[int, int] = {}
         self.reads: dict[Unit, list[PlacedRead]] = {}
         self.readers: dict[HistoryPlace, list[Unit]] = {}
         self.writes: dict[Unit, list[HistoryPlace]] = {}
@@ -145,7 +147,10 @@ class Flow:
 
     def is_dropped_after(self, key: HistoryPlace) -> bool:
         """Return whether a dataset was dropped after a version of it."""
-        return any(each[1] > key[1] and self.made(each).change == "DROP" for each in self.line(key[0]))
+        if key[0] not in self._drops:
+            drops = (each[1] for each in self.line(key[0]) if self.made(each).change == "DROP")
+            self._drops[key[0]] = max(drops, default=-1)
+        return self._drops[key[0]] > key[1]
 
     def counts(self, key: HistoryPlace) -> bool:
         """Return whether a version leads to the newest one."""
