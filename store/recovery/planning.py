@@ -237,7 +237,7 @@ class _Planning:
             keys.sort()
             first = self._flow.made(keys[0])
             earlier = self._flow.before.get(keys[0])
-            before = self._flow.made(earlier).version if earlier else ""
+            before = self._flow.made(earlier).version if earlier and not self._flow.made(earlier).empties else ""
             reason = next((why for key in keys if (why := self._spread.because[key]) and why[0] != dataset), None)
             written = [made.version for key in keys if not (made := self._flow.made(key)).nothing]
             yield TouchedDataset(
@@ -422,8 +422,11 @@ class _Planning:
         doubts: list[str] = []
         if self._wish.mode is Mode.SIDE_BY_SIDE:
             name = statements.copy_name(known, _SUFFIX) if known.sql else f"a copy of {known.label}"
-        elif self._root not in self._bases or not self._bases[self._root].version:
-            doubts.append(f"{known.label} can't be rolled back: remove the bad data by hand")
+        if self._root not in self._bases or not self._bases[self._root].version:
+            if self._wish.mode is Mode.SIDE_BY_SIDE:
+                doubts.append(f"{name} begins with all rows of {known.label}: remove the bad data by hand")
+            else:
+                doubts.append(f"{known.label} can't be rolled back: remove the bad data by hand")
             if not self._is_bad(self._root):
                 now = self._flow.made(self._flow.line(self._root)[0])
                 doubts.append(

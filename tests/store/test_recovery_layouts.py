@@ -518,3 +518,17 @@ def test_columns_that_name_their_table_find_its_copy(filled: Fill) -> None:
         "MERGE INTO ice.db.b_s1 AS b USING ice.db.a_s1 AS a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v",
         "INSERT INTO ice.db.c_s1 SELECT b.v, r.v FROM ice.db.b_s1 AS b JOIN ice.db.r VERSION AS OF 7 ON b.k = r.k",
     ]
+
+
+def test_a_copy_that_begins_with_bad_data_is_named(filled: Fill) -> None:
+    found = filled(*ROOT, *BAD_B).recover("db.a", mode="side-by-side")
+
+    (step,) = [step for step in found.steps if step.action == "correct"]
+    assert step.doubts == ("ice.db.a_s1 begins with all rows of db.a: remove the bad data by hand",)
+
+
+def test_an_empty_version_is_no_last_good_one(filled: Fill) -> None:
+    emptied = statement("t", 2, "TRUNCATE TABLE ice.db.b", (), table("b", "10", change="TRUNCATE"))
+    copy = statement("b", 3, COPY, (table("a", "1"),), table("b", "11"))
+
+    assert filled(*ROOT, *emptied, *copy).recover("db.a").datasets[1].last_good == ""
