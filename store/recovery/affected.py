@@ -243,7 +243,9 @@ class _Spreading:
         return any(self._reaches(unit, reason, key) for key in self._flow.writes.get(unit, ()))
 
     def _reaches(self, unit: Unit, reason: HistoryPlace, key: HistoryPlace) -> bool:
-        return key[0] == reason[0] or self._passes(self._flow.facts.run(unit[0]).job_id, reason[0], key[0])
+        run = self._flow.facts.run(unit[0])
+        # What a gap hides may be the way of the column.
+        return key[0] == reason[0] or bool(run.gaps) or self._passes(run.job_id, reason[0], key[0])
 
 
 def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[HistoryPlace, None]:

@@ -12,7 +12,7 @@ from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.parts import PartParser, RepeatedDataset
 from openlineage_pyspark.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.store.questions.names import datasets, find, name_with_namespace
-from openlineage_pyspark.store.questions.reach import Direction, Limits, reach
+from openlineage_pyspark.store.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.store.questions.things import is_called, version_called
 from openlineage_pyspark.store.questions.versions import StoredVersions, VersionKind
 from openlineage_pyspark.store.recovery.affected import Passes, everything
@@ -108,22 +108,33 @@ def _asked(bad: BadVersion) -> str:
 
 
 def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
-    """Return what says whether a column's data reach an output of a job: jobs without lineage of columns pass all."""
-    closure = reach(tables, start, Direction.DOWNSTREAM, Limits(ever=True))
-    edges = {(edge.job_id, edge.source[0], edge.target[0]) for edge in closure.edges}
-    told: dict[int, bool] = {}
+    """
+    Return what says whether a column's data reach an output of a job.
 
-    def tells(job: int) -> bool:
-        if job not in told:
+    Where a job tells no lineage of columns of an output, everything reaches that, and goes on from each of its columns.
+    """
+    ever = Limits(ever=True)
+    told: dict[tuple[int, int], bool] = {}
+
+    def tells(job: int, target: int) -> bool:
+        if (job, target) not in told:
             # By what the job writes: edges are not searched by jobs.
-            edge = (
-                "SELECT 1 FROM sink_job_lineage s JOIN column_lineage c ON c.output_id = s.name_id "
-                "AND c.job_id = s.job_id WHERE s.job_id = ? LIMIT 1"
-            )
-            told[job] = bool(tables.query(edge, (job,)))
-        return told[job]
+            names = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
+            edge = f"SELECT 1 FROM column_lineage WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
+            told[job, target] = bool(tables.query(edge, (target, job)))
+        return told[job, target]
 
-    return lambda job, source, target: (job, source, target) in edges or not tells(job)
+    edges: set[tuple[int, int, int]] = set()
+    seen, frontier = {start}, {start}
+    while frontier:
+        depths, _, found = reach_all(tables, frontier, Direction.DOWNSTREAM, ever, by_columns=True)
+        edges |= {(edge.job_id, edge.source[0], edge.target[0]) for edge in found}
+        reached = {(dataset, "") for dataset, _ in depths}
+        near = Limits(depth=1, ever=True)
+        whole = reach_all(tables, reached, Direction.DOWNSTREAM, near, by_columns=False)[2]
+        frontier = {edge.target for edge in whole if not tells(edge.job_id, edge.target[0])} - seen
+        seen |= frontier
+    return lambda job, source, target: (job, source, target) in edges or not tells(job, target)
 
 
 class _FactsReader:

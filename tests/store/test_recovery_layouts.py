@@ -532,3 +532,39 @@ def test_an_empty_version_is_no_last_good_one(filled: Fill) -> None:
     copy = statement("b", 3, COPY, (table("a", "1"),), table("b", "11"))
 
     assert filled(*ROOT, *emptied, *copy).recover("db.a").datasets[1].last_good == ""
+
+
+def _of_columns(name: str, source: str, column: str) -> Event:
+    made = table(name, "2", parent="1")
+    field = {"namespace": "file", "name": f"/lake/db/{source}", "field": column, "transformations": []}
+    made["facets"]["columnLineage"] = {"fields": {"v": {"inputFields": [field]}}}
+    return made
+
+
+def test_a_column_goes_on_through_what_tells_no_columns(filled: Fill) -> None:
+    both = (_of_columns("d", "a", "q"), table("e", "2", parent="1"))
+    wide = table("a", "1")
+    wide["facets"]["schema"] = {"fields": [{"name": "q"}, {"name": "v"}]}
+    store = filled(
+        *ROOT,
+        *statement("b", 2, "", (wide,), table("b", "2", parent="1")),
+        *statement("c", 3, "", (table("b", "2"),), _of_columns("c", "b", "x")),
+        *statement("both", 4, "", (table("a", "1"),), *both),
+    )
+
+    reached = {
+        column: {each.dataset for each in store.recover("db.a", column=column).datasets} for column in ("q", "v")
+    }
+    every = {"db.a", "db.b", "db.c", "db.e"}
+    assert reached == {"q": {*every, "db.d"}, "v": every}
+
+
+def test_a_column_may_have_gone_where_the_events_name_a_gap(filled: Fill) -> None:
+    store = filled(
+        *ROOT,
+        *statement("d", 4, "", (table("a", "1"),), _of_columns("d", "a", "q")),
+        *statement("f", 5, "", (table("a", "1"),), _of_columns("f", "a", "p"), gaps=("it can't be read",)),
+        *statement("g", 6, "", (table("a", "1"),), _of_columns("g", "a", "p")),
+    )
+
+    assert {each.dataset for each in store.recover("db.a", column="q").datasets} == {"db.a", "db.d", "db.f"}
