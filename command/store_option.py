@@ -81,7 +81,7 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
     return run
 
 
-def whole_number(text: str) -> int:
+def count_of_one_or_more(text: str) -> int:
     """
     Return a number of at least 1, as an option has it.
 

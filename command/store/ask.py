@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, TableColumn
-from openlineage_pyspark.command.store_option import add_store, asking, whole_number
+from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more
 from openlineage_pyspark.page.formats import text_of_graph
 from openlineage_pyspark.store.questions.pictures import ANSWER_FORMATS
 from openlineage_pyspark.store.questions.reached import Grain, id_of
@@ -37,7 +37,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     ):
         parser = commands.add_parser(name, help=help_, description=description)
         parser.add_argument("thing", metavar="THING", help=_THING)
-        parser.add_argument("--depth", type=whole_number, metavar="N", help="pass at most N jobs")
+        parser.add_argument("--depth", type=count_of_one_or_more, metavar="N", help="pass at most N jobs")
         parser.add_argument("--by", choices=[grain.value for grain in Grain], default="", help=_BY)
         _add_options(parser)
         parser.set_defaults(run=asking(_reached), question=name)

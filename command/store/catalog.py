@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.events.runs import NO_END
 from openlineage_pyspark.command.screen import Screen, TableColumn
-from openlineage_pyspark.command.store_option import add_store, asking, whole_number
+from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more
 from openlineage_pyspark.page.formats import text_of_graph
 from openlineage_pyspark.store.questions.lists import as_plain
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
@@ -47,7 +47,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     runs.add_argument("--open", action="store_true", help="only those without an end: START, RUNNING and OTHER")
     runs.add_argument("--late", action="store_true", help=_LATE_RUNS)
     runs.add_argument("--since", default="", metavar="TIME", help="only those that began since, such as 2d")
-    runs.add_argument("--limit", type=whole_number, default=_RUNS, metavar="N", help=f"at most N; default: {_RUNS}")
+    runs.add_argument(
+        "--limit", type=count_of_one_or_more, default=_RUNS, metavar="N", help=f"at most N; default: {_RUNS}"
+    )
     runs.set_defaults(run=asking(_runs))
     history = commands.add_parser("history", help="the versions of a dataset", description=_HISTORY)
     history.add_argument("thing", metavar="DATASET", help="its name, or the end of it")
