@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -52,11 +54,20 @@ def execute(plan: RecoveryPlan, conf: Mapping[str, str], *, ask: bool, begin: in
             screen.line(f"{number}/{len(plan.steps)} {step.title}")
             if problem := _do(step, session, ask=ask):
                 complain(f"step {number} was not done: {problem}")
-                complain(f"when that is mended, go on with --from-step {number}, on the same plan")
+                # By then the store may know what the first steps did, and would make another plan.
+                kept = _kept(plan)
+                complain(f"when that is mended, go on with the same plan: --plan {kept} --from-step {number}")
                 return _FAILED
     finally:
         session.stop()
     return 0
+
+
+def _kept(plan: RecoveryPlan) -> str:
+    """Write a plan to a file of its own, and return the file's name."""
+    with tempfile.NamedTemporaryFile("w", prefix="recovery-", suffix=".json", delete=False, encoding="utf-8") as file:
+        json.dump(plan.to_dict(), file, indent=2)
+    return file.name
 
 
 def _do(step: RecoveryStep, session: _LazySession, *, ask: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from openlineage_pyspark.command.store.execution import execute
 from openlineage_pyspark.command.store_option import add_store, asking, pairs
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.store.recovery.plan import Mode
+from openlineage_pyspark.store.recovery.plan import Mode, RecoveryPlan
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.answers import Store
@@ -50,6 +51,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     running = parser.add_argument_group("to carry it out")
     running.add_argument("--execute", action="store_true", help="carry the plan out, and stop where a step fails")
     running.add_argument("--yes", action="store_true", help="do not ask before the first step")
+    running.add_argument("--plan", type=Path, metavar="FILE", help="this plan, which --format json has printed")
     running.add_argument("--from-step", type=int, metavar="N", help="begin with this step; default: 1")
     add_store(parser)
     parser.set_defaults(run=asking(_recover))
@@ -58,17 +60,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _recover(store: Store, options: argparse.Namespace) -> int:
     _refuse(options)
     thing, _, version = options.thing.rpartition("@") if "@" in options.thing else (options.thing, "", "")
-    plan = store.recover(
-        thing,
-        version=version,
-        run=options.made_by,
-        batch=options.batch,
-        time=options.time,
-        mode=options.mode,
-        column=options.column,
-        expired=options.expired,
-        correction=_statements(options.correct_with),
-    )
+    plan = _plan_of(options.plan) if options.plan else _planned(store, thing, version, options)
     if options.execute:
         conf = pairs(options.conf)
         if options.packages:
@@ -80,6 +72,30 @@ def _recover(store: Store, options: argparse.Namespace) -> int:
     else:
         sys.stdout.write(PLAN_FORMATS[options.format](plan))
     return 0
+
+
+def _plan_of(file: Path) -> RecoveryPlan:
+    """Return the plan in a file."""
+    try:
+        return RecoveryPlan.of_dict(json.loads(file.read_text("utf-8")))
+    except OSError as problem:
+        raise StoreError(f"{file} can't be read: {problem.strerror}") from None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise StoreError(f"{file} has no plan that `recover --format json` printed") from None
+
+
+def _planned(store: Store, thing: str, version: str, options: argparse.Namespace) -> RecoveryPlan:
+    return store.recover(
+        thing,
+        version=version,
+        run=options.made_by,
+        batch=options.batch,
+        time=options.time,
+        mode=options.mode,
+        column=options.column,
+        expired=options.expired,
+        correction=_statements(options.correct_with),
+    )
 
 
 def _refuse(options: argparse.Namespace) -> None:
@@ -98,6 +114,10 @@ def _refuse(options: argparse.Namespace) -> None:
     if options.batch is not None and options.batch < 0:
         raise StoreError(f"there is no micro-batch {options.batch}: they are numbered from 0")
     given = [name for name, value in ways if value]
+    other = ("--column", options.column), ("--expired", options.expired), ("--correct-with", options.correct_with)
+    unused = [*given, *(name for name, value in other if value)]
+    if options.plan and unused:
+        raise StoreError(f"{' and '.join(unused)} can't be used: --plan says what is done")
     # A run may have made a version in each of its micro-batches.
     if len(given) > 1 and given != ["--run", "--batch"]:
         raise StoreError(f"{' and '.join(given)} each name the version: give one of them")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -131,3 +132,31 @@ class RecoveryPlan:
         )
         plain["steps"] = [{"number": number, **step} for number, step in enumerate(plain["steps"], 1)]
         return plain
+
+    @classmethod
+    def of_dict(cls, plain: Mapping[str, Any]) -> RecoveryPlan:
+        """
+        Return the plan of which `to_dict` made plain values.
+
+        Raises:
+            KeyError, TypeError, ValueError: they are those of no plan.
+        """
+        steps = []
+        for each in plain["steps"]:
+            step = {key: value for key, value in each.items() if key != "number"}
+            step["inputs"] = [Pin(**pin) for pin in step["inputs"]]
+            step["again"] = [RepeatedRun(**_with_tuples(run)) for run in step["again"]]
+            steps.append(RecoveryStep(**_with_tuples(step)))
+        return cls(
+            Mode(plain["mode"]),
+            plain["dataset"],
+            plain["version"],
+            tuple(TouchedDataset(**_with_tuples(each)) for each in plain["datasets"]),
+            tuple(steps),
+            tuple(map(tuple, plain["cycles"])),
+            tuple(plain["doubts"]),
+        )
+
+
+def _with_tuples(plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()}

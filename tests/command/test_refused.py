@@ -52,6 +52,7 @@ def store(tmp_path, events, run):
         ),
         ("recover daily --store {store} --yes", "--yes needs --execute"),
         ("recover daily --store {store} --from-step 2", "--from-step needs --execute"),
+        ("recover daily --store {store} --plan p.json --run r", "--run can't be used: --plan says what is done"),
         ("recover daily@1 --store {store} --run r", "@VERSION and --run each name the version: give one of them"),
         (
             "recover daily --store {store} --batch 1 --time 2d",

@@ -734,6 +734,51 @@ def test_a_plan_is_carried_out_only_after_a_yes_and_stops_where_a_person_must_ac
     assert (tmp_path / "made").exists()
 
 
+def test_a_plan_that_stopped_goes_on_as_it_was_when_the_store_knows_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = table("b", lake="parquet")
+    made["facets"]["catalog"] = made["facets"]["symlinks"] = {}
+    events = [
+        *application("app", 0, "touch", str(tmp_path / "made")),
+        *statement("a", 1, "", (), table("a", lake="parquet")),
+        *statement("b", 2, "", (table("a", lake="parquet"),), made, application="app"),
+    ]
+    taken(tmp_path / "s.db", events)
+    command = ["recover", "db.a", "--execute", "--yes", "--store", str(tmp_path / "s.db")]
+    assert main(command) == 1
+    kept = capsys.readouterr().err.split("--plan ")[1].split()[0]
+
+    # The newest version is another one by now.
+    taken(tmp_path / "s.db", statement("a", 9, "", (), table("a", lake="parquet")))
+    assert main(["recover", "db.a", "--format", "text", "--store", str(tmp_path / "s.db")]) == 0
+    assert "from its version a-9" in capsys.readouterr().out
+    assert main(["recover", "db.a", "--plan", kept, "--store", str(tmp_path / "s.db")]) == 0
+    assert "from its version a-1" in capsys.readouterr().out
+    assert RecoveryPlan.of_dict(json.loads(Path(kept).read_text("utf-8"))).steps[-1].code == (
+        f"touch {tmp_path / 'made'}",
+    )
+    Path(kept).unlink()
+
+
+def test_a_plan_is_the_same_from_its_plain_values(filled: Fill) -> None:
+    for events in (three_layers(), streams("delta")):
+        found = filled(*events).recover("db.raw", version="2" if len(events) > 14 else "12")
+        assert RecoveryPlan.of_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"mode": "full", "steps": [3]}'])
+def test_a_file_without_a_plan_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    taken(tmp_path / "s.db", streams())
+    file = tmp_path / "plan.json"
+    file.write_text(text, "utf-8")
+
+    assert main(["recover", "db.raw", "--plan", str(file), "--store", str(tmp_path / "s.db")]) == 2
+    assert capsys.readouterr().err == (
+        f"openlineage-pyspark: {file} has no plan that `recover --format json` printed\n"
+    )
+
+
 def _plain(name: str) -> dict[str, Any]:
     return table(name, lake="parquet", change="CREATE")
 
