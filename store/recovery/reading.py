@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -79,6 +79,11 @@ def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) 
     place = _place(versions, bad, found.dataset) if versions else 0
     begin = versions[place].time if versions else (bad.time or 0)
     facts = reader.facts(found.dataset.id, begin)
+    if not bad.run and bad.batch is None:
+        written = _written(facts.histories[found.dataset.id], place)
+        if written != place:
+            place = written
+            facts = reader.facts(found.dataset.id, versions[place].time)
     passes = _passes(tables, (found.dataset.id, found.column)) if found.column else everything
     return facts, (found.dataset.id, place), passes
 
@@ -97,6 +102,15 @@ def _place(versions: tuple[DatasetVersion, ...], bad: BadVersion, dataset: Datas
         raise StoreError(f"{dataset.label} has no version{_asked(bad)}; its versions, the latest first: {latest}")
     # Of a run that made several, the first one is bad.
     return matching[0] if bad.run or bad.batch is not None else matching[-1]
+
+
+def _written(history: Sequence[MadeVersion], place: int) -> int:
+    """Return the place of the version whose rows one has: the one before, if what made it has written none."""
+    places = {made.snapshot: at for at, made in enumerate(history) if made.snapshot}
+    while place and history[place].nothing and history[place].whole is not True:
+        parent = places.get(history[place].parent, place)
+        place = parent if parent < place else place - 1
+    return place
 
 
 def _asked(bad: BadVersion) -> str:

@@ -568,3 +568,12 @@ def test_a_column_may_have_gone_where_the_events_name_a_gap(filled: Fill) -> Non
     )
 
     assert {each.dataset for each in store.recover("db.a", column="q").datasets} == {"db.a", "db.d", "db.f"}
+
+
+def test_the_newest_version_is_the_last_one_that_rows_were_written_to(filled: Fill) -> None:
+    altered = statement("x", 3, "ALTER TABLE ice.db.b ADD COLUMNS (w INT)", (), table("b", change="ALTER"))
+    used = statement("c", 2.5, "INSERT INTO ice.db.c SELECT * FROM ice.db.b", (table("b", "11"),), table("c", "21"))
+    found = filled(*ROOT, *BAD_B, *used, *altered).recover("db.b")
+
+    assert [(each.dataset, each.bad) for each in found.datasets] == [("db.b", ("11",)), ("db.c", ("21",))]
+    assert code_of(found)[0] == BACK
