@@ -594,6 +594,10 @@ class _Planning:
         if application.redacted:
             yield "parts of its command are left out because they are secret: put them in"
         written = {key[0] for unit in group.units for key in self._flow.writes.get(unit, ())}
+        read = {placed.read.dataset for unit in group.units for placed in self._flow.reads.get(unit, ())}
+        for known in (self._facts.datasets[each] for each in sorted(written | read)):
+            if known.former and known.former != known.sql:
+                yield f"{known.former} is called {known.sql} now: change that in its code"
         others = [each for each in self._facts.beside.get(application.run_id, ()) if each not in written]
         if others:
             names = ", ".join(sorted(self._label(each) for each in others))

@@ -577,3 +577,15 @@ def test_the_newest_version_is_the_last_one_that_rows_were_written_to(filled: Fi
 
     assert [(each.dataset, each.bad) for each in found.datasets] == [("db.b", ("11",)), ("db.c", ("21",))]
     assert code_of(found)[0] == BACK
+
+
+def test_an_application_is_told_of_the_new_name_of_what_it_writes(filled: Fill) -> None:
+    found = filled(
+        *application("app", 0, "python", "app.py"),
+        *ROOT,
+        *statement("b", 2, "", (table("a", "1"),), table("b", "11", parent="10"), application="app"),
+        *_renamed(3, "b", "c"),
+    ).recover("db.a")
+
+    assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.c', 10)", "(correct)", "python app.py"]
+    assert doubts_of(found) == ["ice.db.b is called ice.db.c now: change that in its code"]
