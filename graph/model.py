@@ -103,6 +103,11 @@ class Confidence:
 READ_FROM_PLAN = Confidence(1.0, "It was read from the plan.")
 STATED = Confidence(1.0, "The run states it.")
 NOT_SAID_HOW = Confidence(0.3, "The run states it, but does not say how the value arrives.")
+# A version that was guessed is no surer than an operator that was: if it is wrong, so is the edge. Code that can't be
+# read is surer, because the value does pass it.
+INFERRED_VERSION = Confidence(
+    0.5, "No event names the version that was read: this one was current when the run began to read."
+)
 
 
 def in_part(operator: str) -> Confidence:

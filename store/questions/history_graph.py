@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
+    INFERRED_VERSION,
     STATED,
     ColumnNode,
-    Confidence,
     DatasetNode,
     EdgeKind,
     GraphEdge,
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.graph.model import Graph, Node
     from openlineage_pyspark.store.questions.lists import InputVersion, VersionLine
     from openlineage_pyspark.store.questions.names import QueriedTables
-
-_CURRENT = Confidence(0.5, "No event names the version that was read: it was current when the run began.")
 
 
 def history_graph(tables: QueriedTables, thing: str) -> Graph:
@@ -55,7 +53,7 @@ def history_graph(tables: QueriedTables, thing: str) -> Graph:
             dataset, source = _read(read, made)
             nodes.setdefault(dataset.id, dataset)
             nodes.setdefault(source.id, source)
-            sure = _CURRENT if read.inferred else STATED
+            sure = INFERRED_VERSION if read.inferred else STATED
             told = _told(version)
             edges[GraphEdge(source.id, target.id, EdgeKind.DERIVED, sure, expression=told, job=run.id)] = None
     return ShownGraph(tuple(nodes.values()), tuple(edges))

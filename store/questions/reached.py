@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.graph.figure import FigureTable, ShownGraph, figure
 from openlineage_pyspark.graph.model import (
+    INFERRED_VERSION,
     NOT_SAID_HOW,
     STATED,
     ColumnNode,
-    Confidence,
     DatasetNode,
     EdgeKind,
     GraphEdge,
@@ -227,9 +227,6 @@ _COLUMNS = (
     *("kinds", "expression", "job", "last_run"),
 )
 _VERSION_COLUMNS = ("source_version", "target_version", "batch", "kept", "inferred")
-_INFERRED = Confidence(
-    0.7, "No event names the version that was read: this one was current when the run began to read."
-)
 
 
 def coarser(answer: Answer, grain: Grain) -> Answer:
@@ -371,7 +368,7 @@ def _edges(link: AnswerLink) -> Iterator[GraphEdge]:
     source, target = id_of(link.source), id_of(link.target)
     job = node_id("job", link.job_namespace, link.job) if link.job else ""
     run = node_id("run", link.last_run) if link.last_run else ""
-    confidence = _INFERRED if link.inferred else STATED
+    confidence = INFERRED_VERSION if link.inferred else STATED
     if link.kept:
         yield GraphEdge(source, target, EdgeKind.DIRECT, confidence, job=job, last_run=run)
     elif link.kinds:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, EdgeKind, JobNode
+from openlineage_pyspark.graph.model import INFERRED_VERSION, ColumnNode, Confidence, DatasetNode, EdgeKind, JobNode
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.questions.reached import Answer
 from support.lineage_events import taken
@@ -67,7 +67,13 @@ def test_a_version_is_a_part_of_its_table_and_less_sure_if_no_event_names_it(sto
         *("@r2", "@r1", "before the first version"),
     ]
     assert {edge.kind for edge in graph.edges} == {EdgeKind.READ, EdgeKind.WRITE}
-    assert {edge.confidence.value for edge in graph.edges} == {0.7}
+    assert {edge.confidence for edge in graph.edges} == {INFERRED_VERSION}
+    told = (edge for edge in store.history_graph("daily").edges if edge.kind is EdgeKind.DERIVED)
+    assert [edge.confidence for edge in told] == [INFERRED_VERSION]
+    assert (
+        Confidence(0.5, "No event names the version that was read: this one was current when the run began to read.")
+        == INFERRED_VERSION
+    )
 
 
 def test_a_run_stands_as_its_job(store: Store) -> None:
