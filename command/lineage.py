@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.store_option import pairs
-from openlineage_pyspark.command.view import file_reason_of, opened_from
+from openlineage_pyspark.command.view import add_unfold, file_reason_of, opened_from, unfold_refusal
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.report import QUERY
 from openlineage_pyspark.files import cache
@@ -66,7 +66,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--diff", metavar="BASE", help="show what changed since a revision of git, such as origin/main")
     parser.add_argument("--store", type=Path, metavar="STORE|EVENTS", help=_STORE)
     parser.add_argument("--cache", type=Path, metavar="DIR", help=_CACHE)
-    parser.add_argument("--format", choices=tuple(_WRITERS), default="text", help="default: text")
+    parser.add_argument("--format", choices=(*_WRITERS, *_PICTURES), default="text", help="default: text")
+    add_unfold(parser)
     parser.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", help="a property of Spark, such as a setting of SQL"
     )
@@ -84,6 +85,12 @@ def run(options: argparse.Namespace) -> int:
         The exit code: 1 if a statement can't be analyzed, 2 if there is nothing to read, 3 if something downstream of
         a change is touched.
     """
+    refusal = unfold_refusal(options)
+    if options.unfold and options.diff is not None:
+        refusal = refusal or "--unfold shows CTEs, views and subqueries of one state, and --diff compares two"
+    if refusal:
+        complain(refusal)
+        return _WRONG
     try:
         tables = _tables(options.catalog)
         now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files)]
@@ -94,7 +101,10 @@ def run(options: argparse.Namespace) -> int:
     except (FilesError, StoreError, OSError, EOFError, zlib.error) as problem:
         complain(file_reason_of(problem))
         return _WRONG
-    sys.stdout.write(_WRITERS[options.format](found))
+    if options.format in _PICTURES:
+        sys.stdout.write(_drawn(found, options.format, unfold=options.unfold))
+    else:
+        sys.stdout.write(_WRITERS[options.format](found))
     return _told(found)
 
 
@@ -240,10 +250,6 @@ def _beginning(text: str) -> str:
     return line if len(line) <= _WORDS else f"{line[:_WORDS].rstrip()}..."
 
 
-def _drawn(format_: str) -> Callable[[Sequence[StatementLineage]], str]:
-    return lambda found: text_of_graph(_graph(found), format_)
-
-
 def _graph(found: Sequence[StatementLineage], *, by_file: bool = False) -> Graph:
     """
     Return the graph of statements.
@@ -271,15 +277,18 @@ def _ids(datasets: Iterable[Identifier]) -> tuple[str, ...]:
     return tuple(node_id("dataset", each.namespace, each.name) for each in datasets)
 
 
+def _drawn(found: Sequence[StatementLineage], format_: str, *, unfold: bool = False) -> str:
+    return text_of_graph(_graph(found), format_, unfold=unfold)
+
+
 def _drawn_diff(earlier: Sequence[StatementLineage], found: Sequence[StatementLineage], format_: str) -> str:
     before, after = _graph(earlier, by_file=True), _graph(found, by_file=True)
     return page_of(after, before=before) if format_ == "html" else text_of_graph(difference(before, after), format_)
 
 
-# Format -> what writes the statements.
+# Format -> what writes the statements in words.
 _WRITERS: dict[str, Callable[[Sequence[StatementLineage]], str]] = {
     "text": _text,
     "json": _json,
     "markdown": _markdown,
-    **{format_: _drawn(format_) for format_ in _PICTURES},
 }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen, complain, counted
 from openlineage_pyspark.command.store_option import VARIABLE, is_store_file, refuse_missing_file, refuse_stores
 from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, JobNode
-from openlineage_pyspark.page.formats import text_of_graph
+from openlineage_pyspark.page.formats import UNFOLDED_FORMATS, text_of_graph, why_not_unfolded
 from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
@@ -36,6 +36,7 @@ column is made from. It takes event files, or a store that `ingest` made."""
 _PATHS = f"event files, also gzipped; folders of them; - for standard input; or a store's file; by default ${VARIABLE}"
 _OUTPUT = "default: lineage.html, or with another format lineage.json and so on; - for standard output"
 _COMPARE = "show what came, went and changed since a time, or since what other files or another store say"
+_UNFOLD = f"show CTEs, views and subqueries, as far as they are known: with --format {', '.join(UNFOLDED_FORMATS)}"
 _WRONG = 2
 _STANDARD = "-"
 _ENDINGS = {"html": "html", "json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
@@ -61,7 +62,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--compare", default="", metavar="TIME|EVENTS|STORE", help=_COMPARE)
     parser.add_argument("--ever", action="store_true", help="count what jobs did once and do no longer")
     parser.add_argument("--format", choices=tuple(_ENDINGS), default="html", help="default: html")
+    add_unfold(parser)
     parser.set_defaults(run=run)
+
+
+def add_unfold(parser: argparse.ArgumentParser) -> None:
+    """Add the option that shows CTEs, views and subqueries."""
+    parser.add_argument("--unfold", action="store_true", help=_UNFOLD)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,6 +88,10 @@ def run(options: argparse.Namespace) -> int:
     if options.compare and options.format != "html":
         complain("--compare needs --format html")
         return _WRONG
+    refusal = unfold_refusal(options)
+    if refusal:
+        complain(refusal)
+        return _WRONG
     problems: list[str] = []
     output = options.output or f"lineage.{_ENDINGS[options.format]}"
     try:
@@ -90,7 +101,11 @@ def run(options: argparse.Namespace) -> int:
             _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
         page = options.format == "html"
-        text = page_of(graph, before=before, around=options.around) if page else text_of_graph(graph, options.format)
+        text = (
+            page_of(graph, before=before, around=options.around, unfold=options.unfold)
+            if page
+            else text_of_graph(graph, options.format, unfold=options.unfold)
+        )
         _write(text, graph, output, opens=options.open)
     except (StoreError, OSError, EOFError, zlib.error) as problem:
         complain(file_reason_of(problem))
@@ -98,6 +113,12 @@ def run(options: argparse.Namespace) -> int:
     for problem_of_line in problems:
         complain(problem_of_line)
     return int(bool(problems))
+
+
+def unfold_refusal(options: argparse.Namespace) -> str:
+    """Return why the option that shows CTEs, views and subqueries has no effect; empty if it has, or is not given."""
+    reason = why_not_unfolded(options.format) if options.unfold else ""
+    return f"--unfold {reason}" if reason else ""
 
 
 def _graph(store: Store, options: argparse.Namespace, as_of: str) -> Graph:

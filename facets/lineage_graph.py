@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+from openlineage_pyspark.facets.model.lineage import Certainty
 from openlineage_pyspark.facets.model.plan import (
     CTE_DEFINITION,
     SUBQUERY_ALIAS,
@@ -17,9 +19,11 @@ from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
     ColumnNode,
     DatasetNode,
+    EdgeKind,
     EdgeStep,
     GraphEdge,
     GraphWarning,
+    Leg,
     OperatorColumn,
     OperatorNode,
     Passage,
@@ -34,10 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-    from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Transformation
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, Step, Transformation
     from openlineage_pyspark.facets.model.plan import Operator, Plan
     from openlineage_pyspark.facets.model.run import Gap
-    from openlineage_pyspark.facets.part_columns import Passages
+    from openlineage_pyspark.facets.part_columns import LegWay, Passages, PassedLeg
     from openlineage_pyspark.graph.model import Graph
 
     Outputs = Sequence[tuple[Dataset | None, ColumnLineage]]
@@ -183,10 +187,11 @@ def _edges(output: str, lineage: ColumnLineage, passed: Mapping[str, Passages]) 
 def _made(edge: Edge, target: str, passed: Passages) -> Iterator[GraphEdge]:
     for each in edge.transformations:
         certainty = each.way.certainty.word
-        steps = tuple(
-            EdgeStep(step.operator, step.expression, step.certainty.word, step.call_site) for step in each.way.steps
+        steps = _steps(each.way.steps)
+        asked = PassingEdge(
+            next(iter(each.way.operators), ""), edge.field, each.type, each.subtype, masking=each.masking
         )
-        yield GraphEdge(
+        made = GraphEdge(
             column_id(_id(edge.dataset), edge.field),
             target,
             edge_kind_of(each.type, each.subtype, certainty),
@@ -197,21 +202,61 @@ def _made(edge: Edge, target: str, passed: Passages) -> Iterator[GraphEdge]:
             expression=each.description,
             operator_path=each.way.operators,
             steps=steps,
-            through=_through(edge.field, each, passed),
+            through=_through(asked, each, passed),
         )
+        legs = _legs(made, asked, edge.dataset, passed)
+        yield attrs.evolve(made, legs=legs) if legs else made
 
 
-def _through(field: str, each: Transformation, passed: Passages) -> tuple[Passage, ...]:
+def _steps(steps: Iterable[Step]) -> tuple[EdgeStep, ...]:
+    return tuple(EdgeStep(step.operator, step.expression, step.certainty.word, step.call_site) for step in steps)
+
+
+def _through(asked: PassingEdge, each: Transformation, passed: Passages) -> tuple[Passage, ...]:
     """Return the columns through which an edge comes, as far as they lie on the path that it names."""
     path = {operator: place for place, operator in enumerate(each.way.operators)}
-    leaf = next(iter(path), "")
-    asked = PassingEdge(leaf, field, each.type, each.subtype, each.masking)
-    found = passed.get(asked, set())
+    here = passed.get(asked)
+    found = set(here.columns) if here is not None else set()
     if not found and each.type == "DIRECT":
         # The field of a struct comes through the struct, whose own kind may be another.
-        found = {one for key, all_ in passed.items() if key[:3] == asked[:3] for one in all_}
+        found = {one for key, all_ in passed.items() if key[:3] == asked[:3] for one in all_.columns}
     known = sorted((path[operator], operator, column) for operator, column in found if operator in path)
     return tuple(Passage(operator, column) for _, operator, column in known[:_MOST_PASSAGES])
+
+
+def _legs(edge: GraphEdge, asked: PassingEdge, dataset: Identifier, passed: Passages) -> tuple[Leg, ...]:
+    """
+    Return the parts of the way of an edge, from all places where the plan reads its source; empty if it passes nothing.
+
+    Args:
+        edge: the edge.
+        asked: the edge, as the plan knows it.
+        dataset: the dataset of its source.
+        passed: what all edges to its target pass.
+    """
+    same = [(key, one) for key, one in passed.items() if key[:2] == asked[:2] or one.dataset == dataset]
+    here = [one for key, one in same if key[1:] == asked[1:]]
+    if not here and edge.type == "DIRECT":
+        # The field of a struct comes through the struct, as above.
+        here = [one for key, one in same if key[1:3] == asked[1:3]]
+    legs = [_leg(leg, way) for one in here for leg, way in one.legs.items()]
+    if not any(leg.source or leg.target or leg.passing for leg in legs):
+        return ()
+    # What no other part accounts for happens where the source is read, such as by a query that can't be read.
+    if all(leg.confidence.value > edge.confidence.value for leg in legs):
+        legs = [leg if leg.source else attrs.evolve(leg, confidence=edge.confidence) for leg in legs]
+    if all(leg.kind is EdgeKind.DIRECT for leg in legs):
+        legs = [leg if leg.source else attrs.evolve(leg, kind=edge.kind) for leg in legs]
+    return tuple(dict.fromkeys(legs))
+
+
+def _leg(leg: PassedLeg, way: LegWay) -> Leg:
+    type_ = "DIRECT" if leg.kind.direct else "INDIRECT"
+    certainty = way.last.least.word if way.last is not None else Certainty.EXACT.word
+    source, target = (Passage(*place) if place is not None else None for place in (leg.source, leg.target))
+    steps = _steps(tuple(way.last)[::-1]) if way.last is not None else ()
+    kind = edge_kind_of(type_, leg.kind.subtype, certainty)
+    return Leg(source, target, kind, sure(certainty, steps), leg.kind.masking, way.composed, way.passing)
 
 
 def _unread(edges: Iterable[GraphEdge]) -> Iterator[GraphWarning]:

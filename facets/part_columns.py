@@ -10,12 +10,17 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, NamedTuple
 
+import attrs
 from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.trace.composed import Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
+from openlineage_pyspark.facets.trace.source_names import quoted_name, readable_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from openlineage_pyspark.facets.model.dataset import Identifier
+    from openlineage_pyspark.facets.model.lineage import Step
     from openlineage_pyspark.facets.model.plan import Plan
     from openlineage_pyspark.facets.plan_lineage import PlanLineage
     from openlineage_pyspark.facets.trace.solve import Sources
@@ -29,6 +34,10 @@ class _State(NamedTuple):
 
     origin: Origin
     kind: Kind
+
+
+_Following = dict[tuple["_State | None", Kind], "Step | None"]
+"""The column that is computed from one, or None for the target; how; and the last step of the way there."""
 
 
 class PassingEdge(NamedTuple):
@@ -50,31 +59,103 @@ class PassingEdge(NamedTuple):
     masking: bool
 
 
-Passages = dict[PassingEdge, set[tuple[str, str]]]
-"""Edge to one target -> the operators that it passes, each with the column through which it comes."""
+Place = tuple[str, str]
+"""An operator, and a column of its rows."""
+
+
+class PassedLeg(NamedTuple):
+    """
+    A part of a way.
+
+    Args:
+        source: where it begins; None for the leaf.
+        target: where it ends; None for the target.
+        kind: how a value comes from there to here.
+    """
+
+    source: Place | None
+    target: Place | None
+    kind: Kind
+
+
+class LegWay(NamedTuple):
+    """
+    What lies on a part of a way.
+
+    Args:
+        last: the step that is nearest to its end; None if every operator only passes the value on.
+        composed: the text of the expression that makes its end, in terms of the columns where parts begin; empty
+            without one.
+        passing: the CTEs, views and subqueries that it passes by none of their columns, in order.
+    """
+
+    last: Step | None
+    composed: str
+    passing: tuple[str, ...]
+
+
+@attrs.frozen
+class PassedColumns:
+    """
+    The columns of CTEs, views and subqueries through which an edge comes.
+
+    Args:
+        dataset: the dataset from which it comes; None if that is not known.
+        columns: the columns, each with its operator.
+        legs: the parts of its way.
+    """
+
+    dataset: Identifier | None
+    columns: frozenset[Place]
+    legs: Mapping[PassedLeg, LegWay]
+
+
+Passages = dict[PassingEdge, PassedColumns]
+"""Edge to one target -> what it passes."""
 
 
 class PartColumns:
     """The columns of the CTEs, views and subqueries of a plan, found when they are asked for."""
 
-    def __init__(self, plan: Plan, found: PlanLineage, parts: Iterable[int]) -> None:
+    def __init__(self, plan: Plan, found: PlanLineage, parts: Mapping[int, str]) -> None:
         """
         Keep what is needed; nothing is solved yet.
 
         Args:
             plan: the plan.
             found: its lineage.
-            parts: the indices of the operators that give the rows of a CTE, a view or a subquery.
+            parts: the indices of the operators that give the rows of a CTE, a view or a subquery, each with the name of
+                that; empty if it has none.
         """
         self._found = found
         self._plan = plan
+        self._names = dict(parts)
         self._parts = frozenset(parts)
         self._inner: dict[Origin, Sources] = {}
+        # Operator, and where the way leaves the tree -> the CTEs, views and subqueries above it.
+        self._above: dict[tuple[int, tuple[tuple[int, int], ...]], tuple[str, ...]] = {}
 
     @functools.cached_property
     def _trace(self) -> Trace:
         # Most lineage is never asked for its graph, and to prepare a trace takes a walk through the whole plan.
         return Trace(self._plan, stops=self._parts)
+
+    @functools.cached_property
+    def _composer(self) -> Composer:
+        return Composer(self._trace, self._source_name)
+
+    @functools.cached_property
+    def _table_names(self) -> Mapping[Identifier, str]:
+        return readable_names(self._found.inputs)
+
+    def _source_name(self, origin: Origin) -> str:
+        """Return the text for a column where a part of a way begins."""
+        dataset = self._found.scanned.get(origin.id)
+        if origin.operator in self._parts:
+            table = quoted_name(self._names[origin.operator].rpartition(".")[2])
+        else:
+            table = self._table_names.get(dataset, "") if dataset is not None else ""
+        return ".".join(filter(None, (table, quoted_name(self._name(origin)))))
 
     def passages(self) -> list[dict[str, Passages]]:
         """
@@ -106,27 +187,30 @@ class PartColumns:
 
     def _passed(self, targets: Iterable[Sources]) -> Passages:
         """Return what the edges to one target pass. The way is walked from there, and then back from each leaf."""
-        after: dict[_State, dict[_State, None]] = {state: {} for sources in targets for state in _states(sources)}
+        after: dict[_State, _Following] = {}
+        for sources in targets:
+            for state, kind, last in _states(sources):
+                after.setdefault(state, {}).setdefault((None, kind), last)
         waiting = list(after)
         for at in waiting:
-            for state in self._before(at):
+            for state, kind, last in self._before(at):
                 if state not in after:
                     after[state] = {}
                     waiting.append(state)
-                after[state][at] = None
+                after[state].setdefault((at, kind), last)
             if len(waiting) > _MOST_STATES:
                 return {}
-        found: Passages = {}
-        for leaf in waiting:
-            if leaf.origin.operator not in self._parts and after[leaf]:
-                found.setdefault(self._edge(leaf), set()).update(self._through(leaf, after))
-        return found
+        leaves: dict[PassingEdge, list[_State]] = {}
+        for state in waiting:
+            if state.origin.operator not in self._parts:
+                leaves.setdefault(self._edge(state), []).append(state)
+        return {edge: self._through(states, after) for edge, states in leaves.items()}
 
-    def _before(self, at: _State) -> Iterator[_State]:
-        """Yield what a column of a CTE, a view or a subquery is computed from; nothing for a leaf."""
+    def _before(self, at: _State) -> Iterator[tuple[_State, Kind, Step | None]]:
+        """Yield what a column of a CTE, a view or a subquery is computed from, and how; nothing for a leaf."""
         if at.origin.operator in self._parts:
-            for before in _states(self._behind(at.origin)):
-                yield _State(before.origin, compose(at.kind, before.kind))
+            for before, kind, last in _states(self._behind(at.origin)):
+                yield _State(before.origin, compose(at.kind, kind)), kind, last
 
     def _behind(self, origin: Origin) -> Sources:
         known = self._inner.get(origin)
@@ -134,15 +218,44 @@ class PartColumns:
             known = self._inner[origin] = self._trace.behind(origin)
         return known
 
-    def _through(self, leaf: _State, after: Mapping[_State, Iterable[_State]]) -> Iterator[tuple[str, str]]:
-        """Yield the columns between a leaf and the target, each with the operator that it is of."""
+    def _through(self, leaves: list[_State], after: Mapping[_State, _Following]) -> PassedColumns:
+        """Return the columns, and the parts of the way, between a leaf and the target."""
+        columns: set[Place] = set()
+        legs: dict[PassedLeg, LegWay] = {}
         seen: set[_State] = set()
-        waiting = [*after[leaf]]
+        waiting = [*leaves]
         for at in waiting:
-            if at not in seen:
-                seen.add(at)
-                waiting += after[at]
-                yield self._trace.label(at.origin.operator), self._name(at.origin)
+            if at in seen:
+                continue
+            seen.add(at)
+            source = self._place(at.origin)
+            columns |= {source} if source is not None else set()
+            for (following, kind), last in after[at].items():
+                target = None if following is None else self._place(following.origin)
+                leg = PassedLeg(source, target, kind)
+                if leg not in legs:
+                    text = "" if kind is Kind.IDENTITY else self._composer.step(last, at.origin)
+                    legs[leg] = LegWay(last, text, self._passing(at.origin, last, target))
+                waiting += [] if following is None else [following]
+        return PassedColumns(self._found.scanned.get(leaves[0].origin.id), frozenset(columns), legs)
+
+    def _place(self, origin: Origin) -> Place | None:
+        """Return a column of a CTE, a view or a subquery; None for one of a leaf."""
+        if origin.operator not in self._parts:
+            return None
+        return self._trace.label(origin.operator), self._name(origin)
+
+    def _passing(self, origin: Origin, last: Step | None, target: Place | None) -> tuple[str, ...]:
+        """Return the CTEs, views and subqueries between a column and the next one, or the top of the plan."""
+        key = (origin.operator, last.jumps if last is not None else ())
+        known = self._above.get(key)
+        if known is None:
+            labels = {self._trace.label(part) for part in self._parts - {origin.operator}}
+            found = (each for each in self._trace.path(origin, last) if each in labels)
+            known = self._above[key] = tuple(dict.fromkeys(found))
+        if target is None:
+            return known
+        return known[: known.index(target[0])] if target[0] in known else ()
 
     def _edge(self, leaf: _State) -> PassingEdge:
         kind = leaf.kind
@@ -155,7 +268,7 @@ class PartColumns:
         return known.name if known is not None else ""
 
 
-def _states(sources: Sources) -> Iterator[_State]:
+def _states(sources: Sources) -> Iterator[tuple[_State, Kind, Step | None]]:
     for origin, kinds in sources.items():
-        for kind in kinds:
-            yield _State(origin, kind)
+        for kind, last in kinds.items():
+            yield _State(origin, kind), kind, last

@@ -18,6 +18,7 @@ from openlineage_pyspark.facets.part_columns import PartColumns
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.graph.figure import FigureTable, figure
 from openlineage_pyspark.graph.model import Graph, OperatorNode
+from openlineage_pyspark.graph.unfolded import unfolded
 
 HEADINGS = ("column", "from", "how")
 """The columns in which lineage is shown, by `lineage()` and on the command line."""
@@ -143,25 +144,33 @@ class Lineage:
             "gaps": [attrs.asdict(remark) for remark in self.gaps],
         }
 
-    def graph(self) -> Graph:
-        """Return the lineage as a graph: datasets, columns and the plan's operators, and the edges between columns."""
+    def graph(self, *, unfold: bool = False) -> Graph:
+        """
+        Return the lineage as a graph: datasets, columns and the plan's operators, and the edges between columns.
+
+        Args:
+            unfold: whether edges lead through the columns of CTEs, views and subqueries, as pictures show them. Without
+                it they lead from source to output, and say what they come through.
+        """
         names = ShortNames.of_lineage(self)
         passages = self.parts.passages() if self.parts is not None else ()
-        return graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of, passages)
+        found = graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of, passages)
+        return unfolded(found) if unfold else found
 
-    def to_text(self, format: str) -> str:  # noqa: A002 (the word of the command line)
+    def to_text(self, format: str, *, unfold: bool = False) -> str:  # noqa: A002 (the word of the command line)
         """
         Return the graph as text.
 
         Args:
             format: `json`, `mermaid`, `dot`, `html` or `svg`.
+            unfold: whether CTEs, views and subqueries are shown, with their columns. `json` always has them.
 
         Raises:
-            ValueError: the format is none of these.
+            ValueError: the format is none of these, or it is `json` and is to be unfolded.
         """
         from openlineage_pyspark.page.formats import text_of_graph
 
-        return text_of_graph(self.graph(), format)
+        return text_of_graph(self.graph(), format, unfold=unfold)
 
     def __str__(self) -> str:
         names = ShortNames.of_lineage(self)
@@ -291,7 +300,7 @@ def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
     if plan is None:
         return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps)
     operators = operators_of_plan(plan)
-    parts = PartColumns(plan, plan_lineage, [each.index for each in operators if each.role])
+    parts = PartColumns(plan, plan_lineage, {each.index: each.label for each in operators if each.role})
     return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan), operators, parts)
 
 

@@ -21,6 +21,7 @@ GRAPH_VERSION = "1-1-0"
 """The version of the JSON. Its first number changes when a reader of the earlier one would read it wrong."""
 
 _SCHEMA = "lineage-graph.schema.json"
+_ROLES = {"CTE": "CTE", "VIEW": "View", "SUBQUERY": "Subquery"}
 
 
 class EdgeKind(enum.Enum):
@@ -219,10 +220,10 @@ class DatasetNode:
 @attrs.frozen
 class ColumnNode:
     """
-    A column of a dataset.
+    A column of a dataset; where a graph is unfolded, also one of a CTE, a view or a subquery.
 
     Args:
-        dataset: the dataset's id.
+        dataset: the id of the dataset, or of the operator that gives the rows.
         name: its name; `a.b` for the field b of the struct a.
         data_type: its type; empty if it is not known.
     """
@@ -272,6 +273,11 @@ class OperatorNode:
     def text(self) -> str:
         """Return how paths name it: its class and its index."""
         return f"{self.name}#{self.index}"
+
+    @property
+    def title(self) -> str:
+        """Return its name for people, such as `CTE x`; how paths name it, if it has none."""
+        return f"{_ROLES.get(self.role, '')} {self.label or self.text}".lstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -393,6 +399,30 @@ class Passage:
 
 
 @attrs.frozen
+class Leg:
+    """
+    A part of the way of an edge: from one of its ends, or from a column that it comes through, to the next.
+
+    Args:
+        source: the column of a CTE, a view or a subquery where it begins; None if that is the source of the edge.
+        target: the column where it ends; None if that is the target of the edge.
+        kind: how.
+        confidence: how sure that is.
+        masking: whether the value can't be recognized afterwards.
+        expression: the text that makes its end; empty without one.
+        passing: the operators of the CTEs, views and subqueries that it passes by none of their columns, in order.
+    """
+
+    source: Passage | None
+    target: Passage | None
+    kind: EdgeKind
+    confidence: Confidence
+    masking: bool = False
+    expression: str = ""
+    passing: tuple[str, ...] = ()
+
+
+@attrs.frozen
 class GraphEdge:
     """
     One node is made from another.
@@ -414,6 +444,8 @@ class GraphEdge:
         change: `came`, `went` or `changed` in a graph of differences; else empty.
         through: the columns of CTEs, views and subqueries through which it comes, in the order of `operator_path`;
             empty if there are none, or if they are not known.
+        legs: the parts of its way, if it comes through any of these; empty if they are not known. The JSON leaves them
+            out.
     """
 
     source: str
@@ -430,6 +462,7 @@ class GraphEdge:
     steps: tuple[EdgeStep, ...] = ()
     change: str = ""
     through: tuple[Passage, ...] = ()
+    legs: tuple[Leg, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -525,13 +558,13 @@ def column_id(dataset: str, name: str) -> str:
     Return the id of a column.
 
     Args:
-        dataset: the dataset's id.
+        dataset: the id of the dataset, or of the operator whose rows have the column.
         name: the column's name. An empty one stands for the dataset as a whole, and gives its id.
     """
     if not name:
         return dataset
-    names = dataset.partition("|")[2]
-    return f"column|{names}|{node_id('', name)[1:]}"
+    owner = dataset.removeprefix("dataset|")
+    return f"column|{owner}|{node_id('', name)[1:]}"
 
 
 def schema() -> dict[str, Any]:

@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.graph.model import PREFERENCE, ColumnNode, DatasetNode, EdgeKind, JobNode, preferred
+from openlineage_pyspark.graph.model import (
+    PREFERENCE,
+    ColumnNode,
+    DatasetNode,
+    EdgeKind,
+    JobNode,
+    OperatorNode,
+    preferred,
+)
 from openlineage_pyspark.graph.plain import plain
 
 if TYPE_CHECKING:
@@ -21,6 +29,12 @@ _EVERY_ROW = "every row"
 _SIGNS = {"came": "+", "went": "-", "changed": "~"}
 _LONGEST = 60
 """The most characters of an expression that an arrow shows."""
+_LONGEST_TEXT = 200
+"""The most characters of any text. Mermaid refuses a picture with more than 50,000 in all."""
+_ENTITIES = (
+    *(("#", "#35;"), ("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "#96;")),
+    *(("%%", "#37;#37;"), ("$$", "#36;#36;")),
+)
 
 
 @attrs.frozen
@@ -117,6 +131,8 @@ def picture_of_graph(graph: Graph) -> Picture:
     """
     Return the picture of a graph: its datasets with their columns, and the jobs of which no column is known.
 
+    In an unfolded graph, CTEs, views and subqueries are boxes too.
+
     Of a dataset that is only read, it has the columns that are used.
     """
     values = [edge for edge in graph.edges if edge.kind not in (EdgeKind.READ, EdgeKind.WRITE)]
@@ -134,11 +150,14 @@ def picture_of_graph(graph: Graph) -> Picture:
     for node in graph.nodes:
         if isinstance(node, JobNode) and node.id in used:
             boxes.append(Box(f"job {node.name}", key=node.id))
-        if isinstance(node, DatasetNode):
+        if isinstance(node, DatasetNode) or (
+            isinstance(node, OperatorNode) and (node.id in used or node.id in columns)
+        ):
+            title = node.label if isinstance(node, DatasetNode) else node.title
             mine = columns.get(node.id, ())
             shown = [(each.id, each.name) for each in mine if each.id in used or node.id in made]
             shown += [(node.id, _EVERY_ROW)] if shown and node.id in used else []
-            boxes.append(Box(node.label, tuple(shown)) if shown else Box(node.label, key=node.id))
+            boxes.append(Box(title, tuple(shown)) if shown else Box(title, key=node.id))
     return Picture(tuple(boxes), arrows)
 
 
@@ -170,12 +189,30 @@ def _label(edge: GraphEdge) -> str:
 
 
 def _mermaid_text(text: str) -> str:
-    """Return a text in quotes. Mermaid reads entities, and would take quotes and markup for its own."""
-    shown = plain(text)
-    for sign, entity in (("#", "#35;"), ("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "#96;")):
+    """
+    Return a text in quotes. Mermaid reads entities, and would take quotes and markup for its own.
+
+    It looks for some of its own words before it knows what is in quotes: for its settings (`%%{init: ...}%%`), for
+    formulas (`$$...$$`), for icons (`fa:fa-car`), and for styles with a colour, of which it removes a semicolon. And it
+    refuses the whole picture for an empty text.
+    """
+    shown = _short(text) or " "
+    for sign, entity in _ENTITIES:
         shown = shown.replace(sign, entity)
+    if ":fa-" in shown or "style" in shown or "classDef" in shown:
+        shown = shown.replace(":", "#58;")
     return f'"{shown}"'
 
 
 def _dot_text(text: str) -> str:
-    return '"' + plain(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """Return a text in quotes. Graphviz reads backslashes and entities there."""
+    shown = _short(text)
+    for sign, escaped in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):
+        shown = shown.replace(sign, escaped)
+    return f'"{shown}"'
+
+
+def _short(text: str) -> str:
+    """Return a text on one line; of a long one its beginning and its end."""
+    half = _LONGEST_TEXT // 2
+    return plain(text if len(text) <= _LONGEST_TEXT else f"{text[:half]}...{text[-half:]}")

@@ -111,6 +111,10 @@ _STYLE_OF_CHANGES = "".join(
 )
 
 
+# Only if there is one: it is the same for all other pictures.
+_STYLE_OF_PARTS = f".{_NAME} .part .paper{{stroke:var(--faint);stroke-dasharray:4 2}}.{_NAME} .part .head{{fill:none}}"
+
+
 @attrs.frozen
 class Bounds:
     """
@@ -191,7 +195,7 @@ class _PlacedBox:
 
     @property
     def size(self) -> Size:
-        if not isinstance(self.node, DatasetNode):
+        if not isinstance(self.node, DatasetNode) and not self.rows:
             return Size(_pixels(self.label) + 40, _HEAD)
         widest = max((_pixels(f"{_name(row)}  {_type(row)}") for row in self.rows), default=0)
         inner = (len(self.rows) + bool(self.more)) * _ROW
@@ -238,6 +242,7 @@ class _Scene:
         self.graph = graph
         self.bounds = bounds
         ends = {end for edge in graph.edges for end in (edge.source, edge.target)}
+        owners = {node.dataset for node in graph.nodes if isinstance(node, ColumnNode)}
         self._nodes: dict[str, Node] = {node.id: node for node in graph.nodes}
         self._columns: dict[str, list[ColumnNode]] = {}
         self._last_runs: dict[str, RunNode] = {}
@@ -253,7 +258,8 @@ class _Scene:
         every = [
             node
             for node in graph.nodes
-            if isinstance(node, (DatasetNode, JobNode)) or (isinstance(node, OperatorNode) and node.id in ends)
+            if isinstance(node, (DatasetNode, JobNode))
+            or (isinstance(node, OperatorNode) and (node.id in ends or node.id in owners))
         ]
         self.all_boxes = {node.id: node for node in every}
         self.around = around
@@ -279,7 +285,7 @@ class _Scene:
             case JobNode():
                 return node.name
             case OperatorNode():
-                return f"{node.name}#{node.index}"
+                return node.title
             case _:
                 return id_
 
@@ -303,16 +309,17 @@ class _Scene:
         ends = [self._home(edge.source), self._home(edge.target)]
         if not all(ends):
             return []
-        if edge.job in self.all_boxes and edge.job not in ends:
+        # The job makes what the statement gives, and reads through CTEs, views and subqueries.
+        inside = isinstance(self.all_boxes[ends[1]], OperatorNode)
+        if edge.job in self.all_boxes and edge.job not in ends and not inside:
             return [(ends[0], edge.job), (edge.job, ends[1])]
         return [(ends[0], ends[1])]
 
     def _box(self, node: DatasetNode | JobNode | OperatorNode, ends: set[str]) -> _PlacedBox:
         if isinstance(node, JobNode):
             return _PlacedBox(node, shown(node.name.rpartition(".")[2] or node.name, _LONGEST_NAME))
-        label = shown(self.label(node.id), _LONGEST_NAME, end=True)
-        if isinstance(node, OperatorNode):
-            return _PlacedBox(node, label)
+        is_table = isinstance(node, DatasetNode)
+        label = shown(self.label(node.id), _LONGEST_NAME, end=is_table)
         columns = self._columns.get(node.id, [])
         if len(columns) <= self.bounds.rows:
             return _PlacedBox(node, label, tuple(columns))
@@ -423,7 +430,7 @@ class _Drawing:
         return "".join(
             (
                 f'<svg xmlns="http://www.w3.org/2000/svg" {named} {size} viewBox="0 0 {width} {height}">',
-                f"<title>Lineage</title><style>{_STYLE}{_STYLE_OF_CHANGES if used & {*_CHANGES} else ''}</style>",
+                f"<title>Lineage</title><style>{self._style(used)}</style>",
                 f'<rect class="ground" {size} rx="4"/>',
                 f'<g transform="translate({_MARGIN},{_MARGIN})">',
                 *self._lines(),
@@ -438,13 +445,24 @@ class _Drawing:
             )
         )
 
+    def _style(self, used: set[str]) -> str:
+        """Return the style of what the picture has."""
+        has_parts = any(isinstance(box.node, OperatorNode) for box in self._scene.boxes.values())
+        return f"{_STYLE}{_STYLE_OF_CHANGES if used & {*_CHANGES} else ''}{_STYLE_OF_PARTS if has_parts else ''}"
+
     def _summary(self) -> str:
         """Return the sentence that a screen reader says of the picture."""
         boxes = [box.node for box in self._scene.boxes.values()]
         tables = sum(isinstance(node, DatasetNode) for node in boxes)
+        inner = sum(isinstance(node, OperatorNode) for node in boxes)
         jobs = sum(isinstance(node, JobNode) for node in boxes)
         edges = sum(edge.kind not in _FLOWS for edge in self._scene.graph.edges)
-        parts = [_counted(tables, "table"), *([_counted(jobs, "job")] if jobs else []), _counted(edges, "edge")]
+        parts = [
+            _counted(tables, "table"),
+            *([_counted(inner, "CTE, view or subquery", "CTEs, views and subqueries")] if inner else []),
+            *([_counted(jobs, "job")] if jobs else []),
+            _counted(edges, "edge"),
+        ]
         return f"Lineage graph: {', '.join(parts)}"
 
     def _notes(self) -> Iterator[str]:
@@ -475,8 +493,9 @@ class _Drawing:
         x, y = self._layout.places[box.node.id]
         size = self._sizes[box.node.id]
         start = " start" if box.node.id == self._scene.start else ""
-        if isinstance(box.node, DatasetNode):
-            kind, label, inner = "table", self._label_of_table(box), self._rows(box, size)
+        if isinstance(box.node, DatasetNode) or box.rows:
+            kind = "table" if isinstance(box.node, DatasetNode) else "part"
+            label, inner = self._label_of_table(box), self._rows(box, size)
         else:
             kind, label, inner = self._small(box, box.node, size)
         # An inner picture cuts what a font makes wider than was computed, without an id.
@@ -487,7 +506,8 @@ class _Drawing:
 
     def _label_of_table(self, box: _PlacedBox) -> str:
         made = self._made(box.node.id)
-        return f"Table {shown(self._scene.label(box.node.id), _LONGEST_TEXT)}{f', every row: {made}' if made else ''}"
+        what = "Table " if isinstance(box.node, DatasetNode) else ""
+        return f"{what}{shown(self._scene.label(box.node.id), _LONGEST_TEXT)}{f', every row: {made}' if made else ''}"
 
     def _rows(self, box: _PlacedBox, size: Size) -> str:
         paper = f'<rect class="paper" x="1" y="1" width="{size.width - 2}" height="{size.height - 2}" rx="4"/>'
@@ -514,7 +534,10 @@ class _Drawing:
         paper = f'<rect class="paper" x="1" y="1" width="{size.width - 2}" height="{_HEAD - 2}" rx="11"/>'
         name = f'<text x="22" y="16">{_text(box.label)}</text>'
         if isinstance(node, OperatorNode):
-            return "job", f"Operator {shown(self._scene.label(node.id), _LONGEST_TEXT)}", paper + name
+            paper = paper.replace('rx="11"', 'rx="4"')
+            made = self._made(node.id)
+            label = shown(self._scene.label(node.id), _LONGEST_TEXT) + (f", every row: {made}" if made else "")
+            return "part", label, paper + name.replace('x="22"', 'x="9"')
         state, warnings = self._scene.state_of(node), self._scene.warnings_of(node)
         label = f"Job {shown(node.name, _LONGEST_TEXT)}"
         mark = ""
@@ -604,8 +627,8 @@ def _some(texts: list[str], between: str) -> str:
     return between.join([*texts[:_MOST_TOLD], *([f"and {more:,} more"] if more > 0 else [])])
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _counted(count: int, what: str, several: str = "") -> str:
+    return f"{count:,} {what if count == 1 else several or f'{what}s'}"
 
 
 def _text(text: str) -> str:

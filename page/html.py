@@ -24,7 +24,7 @@ _LICENSE = "vendor/dagre-LICENSE.txt"
 _SCRIPTS = ("model.js", "arrange.js", "scene.js", "panel.js", "search.js", "export.js", "main.js")
 
 
-def page_of(graph: Graph, *, before: Graph | None = None, around: str = "") -> str:
+def page_of(graph: Graph, *, before: Graph | None = None, around: str = "", unfold: bool = False) -> str:
     """
     Return the page of a graph, as HTML.
 
@@ -32,6 +32,7 @@ def page_of(graph: Graph, *, before: Graph | None = None, around: str = "") -> s
         graph: the graph.
         before: the graph at an earlier time, to be compared.
         around: the dataset or the column that the page shows first, unless its address names another one.
+        unfold: whether it shows CTEs, views and subqueries first, unless its address says what it shows.
     """
     style, library, script = _read("page.css"), _library(), _script()
     policy = "; ".join(
@@ -49,6 +50,8 @@ def page_of(graph: Graph, *, before: Graph | None = None, around: str = "") -> s
         data += _data("before", before.to_json())
     if around:
         data += _data("around", json.dumps(around))
+    if unfold:
+        data += _data("unfold", "true")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'

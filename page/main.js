@@ -50,7 +50,7 @@ class Page {
       depth: depth === "all" || (!depth && first) ? Infinity : Math.max(1, Number(depth) || 2),
       indirect: said.get("indirect") !== "0",
       uncertain: said.get("uncertain") !== "0",
-      parts: said.get("parts") === "1" || this.isPart(lit),
+      parts: said.get("parts") === "1" || this.isPart(lit) || (location.hash.length < 2 && Boolean(dataOf("unfold"))),
       from: named("from"),
       to: named("to"),
       time: oneOf(said.get("time"), ["changes", "sides", "before", "now"]),

@@ -29,6 +29,7 @@ In a terminal a row is one line, and long texts are cut; in a pipe nothing is cu
 _MOST_PROBLEMS = 3
 
 _GRAPHS = ("json", "mermaid", "dot", "html", "svg")
+_UNFOLD = "show CTEs, views and subqueries, as far as they are known: with --format mermaid, dot, svg, html"
 _FORMAT = "default: table; the others print the graph, with --output what lies around that"
 
 
@@ -44,6 +45,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--column", metavar="NAME", help="only this column; * matches any text")
     parser.add_argument("--json", action="store_true", help="print the table and the runs as JSON")
     parser.add_argument("--format", choices=("table", *_GRAPHS), default="table", help=_FORMAT)
+    parser.add_argument("--unfold", action="store_true", help=_UNFOLD)
     parser.set_defaults(run=run)
 
 
@@ -52,14 +54,14 @@ def run(options: argparse.Namespace) -> int:
     Show the lineage of some files.
 
     Args:
-        options: `files`, `output`, `column` and `json`.
+        options: `files`, `output`, `column`, `json`, `format` and `unfold`.
 
     Returns:
         The exit code: 1 if a file can't be read, a line is not an event, or there is nothing to show.
     """
     from openlineage_pyspark.command.screen import Screen, complain
 
-    if options.format != "table":
+    if options.format != "table" or options.unfold:
         return _draw(options)
     problems: list[str] = []
     try:
@@ -92,19 +94,19 @@ def run(options: argparse.Namespace) -> int:
 def _draw(options: argparse.Namespace) -> int:
     """Print the graph of some files, or what lies around one output or column."""
     from openlineage_pyspark.command.screen import complain
-    from openlineage_pyspark.command.view import file_reason_of, opened_from
+    from openlineage_pyspark.command.view import file_reason_of, opened_from, unfold_refusal
     from openlineage_pyspark.page.formats import text_of_graph
     from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
 
-    refusal = _refusal(options)
-    if refusal is not None:
+    refusal = unfold_refusal(options) or _refusal(options)
+    if refusal:
         complain(refusal)
         return 2
     problems: list[str] = []
     around = ".".join(filter(None, (options.output, options.column)))
     try:
         with opened_from([Path(file) for file in options.files], problems) as store:
-            sys.stdout.write(text_of_graph(store.graph(around), options.format))
+            sys.stdout.write(text_of_graph(store.graph(around), options.format, unfold=options.unfold))
     except NameNotFoundError as problem:
         complain(f"{problem}; `show {' '.join(options.files)}` lists the outputs and their columns")
         return 1
@@ -116,8 +118,8 @@ def _draw(options: argparse.Namespace) -> int:
     return int(bool(problems))
 
 
-def _refusal(options: argparse.Namespace) -> str | None:
-    """Return why a graph can't be printed as the options say, and what to give instead; None if it can."""
+def _refusal(options: argparse.Namespace) -> str:
+    """Return why a graph can't be printed as the options say, and what to give instead; empty if it can."""
     if options.json:
         return f"--json prints the table as JSON, and --format {options.format} the graph: give one of them"
     if options.column is not None and options.output is None:
@@ -127,7 +129,7 @@ def _refusal(options: argparse.Namespace) -> str | None:
         )
     if "*" in f"{options.output}{options.column}":
         return f"--format {options.format} prints what lies around one thing: give its whole name, without *"
-    return None
+    return ""
 
 
 def _states(files: Sequence[str], problems: list[str]) -> Iterator[ReportedState]:

@@ -74,6 +74,28 @@ def test_a_question_that_a_graph_can_not_answer_is_refused_with_what_to_ask(even
         assert said in found[2]
 
 
+def test_a_command_line_on_which_unfold_has_no_effect_is_refused(events, run):
+    words = "--unfold shows CTEs, views and subqueries"
+    formats = f"{words} in mermaid, dot, svg, html;"
+    for arguments, why in (
+        (("lineage", "a.sql"), f"{formats} text has no place for them"),
+        (("lineage", "a.sql", "--format", "json"), f"{formats} json always has them"),
+        (("lineage", "a.sql", "--format", "svg", "--diff", "HEAD"), f"{words} of one state, and --diff compares two"),
+        (("show", events), f"{formats} table has no place for them"),
+        (("view", events, "--format", "json"), f"{formats} json always has them"),
+    ):
+        code, shown, said = run(*arguments, "--unfold")
+        assert (code, shown) == (2, "")
+        assert why in said
+
+
+@pytest.mark.parametrize("format_", ["mermaid", "dot", "svg"])
+def test_events_without_ctes_look_the_same_unfolded(events, run, format_):
+    for command in (("view", events, "-o", "-"), ("show", events)):
+        found = run(*command, "--format", format_)
+        assert found == run(*command, "--format", format_, "--unfold")
+
+
 def test_the_json_of_an_answer_is_the_graph_of_what_it_names(store, run):
     document = json.loads(run("upstream", "guessed.score", "--store", store, "--format", "json")[1])
 

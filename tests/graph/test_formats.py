@@ -41,6 +41,26 @@ def test_the_worked_example_looks_so_in_each_format(
     golden(f"graph/{case}.{ENDINGS[format_]}", readable)
 
 
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("format_", ["mermaid", "dot", "svg"])
+def test_the_worked_example_looks_so_with_its_cte(case: str, format_: str, golden: Callable[[str, str], None]) -> None:
+    golden(f"graph/{case}-unfolded.{ENDINGS[format_]}", asked(case).to_text(format_, unfold=True))
+
+
+def test_the_page_shows_ctes_first_if_it_is_asked_to() -> None:
+    found = asked(CASES[0])
+
+    assert '<script type="application/json" id="unfold">true</script>' in found.to_text("html", unfold=True)
+    assert 'id="unfold"' not in found.to_text("html")
+    assert found.to_text("json").strip() in found.to_text("html", unfold=True).replace("\\u003c", "<")
+
+
+def test_what_always_has_ctes_is_not_unfolded() -> None:
+    why = "unfold shows CTEs, views and subqueries in mermaid, dot, svg, html; json always has them"
+    with pytest.raises(ValueError, match=why):
+        asked(CASES[0]).to_text("json", unfold=True)
+
+
 def test_the_page_holds_the_same_graph() -> None:
     found = asked(CASES[0])
 

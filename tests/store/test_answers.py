@@ -312,7 +312,7 @@ digraph lineage {
     n0 [label="a"];
   }
   subgraph cluster_1 {
-    label="a\\"]; <script>alert(1)</script>  `#&\\\\";
+    label="a\\"]; <script>alert(1)</script>  `#&amp;\\\\";
     n1 [label="x"];
   }
   n0 -> n1 [label="IDENTITY"];
