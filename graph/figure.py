@@ -2,16 +2,21 @@
 Shows a graph in a notebook: its picture, small, with a table beneath it.
 
 It is plain HTML with the SVG inside: Jupyter, VS Code and nbconvert show it without an extension and without a script.
+
+Jupyter removes SVG and styles from the output of notebooks that it does not trust, and would leave the words of the
+picture in a heap. So the picture stands there a second time, as an image, which Jupyter keeps: without the colours of
+the theme, and without texts under the pointer. The style that goes with the SVG shows the one and hides the other.
 """
 
 from __future__ import annotations
 
+import base64
 import html
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.graph.model import Graph
-from openlineage_pyspark.graph.svg import Bounds, shown, svg
+from openlineage_pyspark.graph.svg import Bounds, drawing, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +25,9 @@ _BOUNDS = Bounds(boxes=40, rows=12, lines=600)
 _MOST_ROWS = 500
 _LONGEST_CELL = 2000
 _FRAME = "overflow:auto;max-height:{}px;margin:4px 0"
+# Each in its own output: another cell may be trusted.
+_DRAWN, _IMAGE = "openlineage-drawn", "openlineage-image"
+_STYLE = f".{_DRAWN}:has(svg){{display:block!important}}.{_DRAWN}:has(svg)+.{_IMAGE}{{display:none!important}}"
 # JupyterLab makes all columns of a table equally wide, and names would be cut in their middle.
 _TABLE = "table-layout:auto"
 _CELL = "text-align:left;vertical-align:top"
@@ -59,7 +67,7 @@ def figure(
         remarks: sentences below the tables.
     """
     frame = f'role="region" aria-label="Lineage graph" tabindex="0" style="{_FRAME.format(460)}"'
-    picture = f"<div {frame}>{svg(graph, around=around, bounds=_BOUNDS)}</div>"
+    picture = f"<div {frame}>{_picture(graph, around)}</div>"
     above = _paragraph(title) if title else ""
     return f"<div>{above}{picture}{''.join(map(_table, tables))}{''.join(map(_paragraph, remarks))}</div>"
 
@@ -72,6 +80,15 @@ class ShownGraph(Graph):
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
         return figure(self)
+
+
+def _picture(graph: Graph, around: str) -> str:
+    drawn = drawing(graph, around=around, bounds=_BOUNDS)
+    data = base64.b64encode(drawn.text.encode()).decode()
+    # Jupyter would make a wide image narrower, and its words too small.
+    image = f'class="{_IMAGE}" style="max-width:none" alt="{html.escape(drawn.summary)}"'
+    source = f'src="data:image/svg+xml;base64,{data}"'
+    return f'<style>{_STYLE}</style><div class="{_DRAWN}" style="display:none">{drawn.text}</div><img {image} {source}>'
 
 
 def _table(table: FigureTable) -> str:

@@ -131,6 +131,20 @@ class Bounds:
     lines: int = 1500
 
 
+@attrs.frozen
+class Drawing:
+    """
+    A picture.
+
+    Args:
+        text: the SVG.
+        summary: what a screen reader says of it.
+    """
+
+    text: str
+    summary: str
+
+
 def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None) -> str:
     """
     Return the picture of a graph.
@@ -141,7 +155,20 @@ def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None) -> str:
             boxes have room.
         bounds: how much is shown at most.
     """
-    return _Drawing(_Scene(graph, around, bounds or Bounds())).text()
+    return drawing(graph, around=around, bounds=bounds).text
+
+
+def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None) -> Drawing:
+    """
+    Return the picture of a graph, with what it says in words.
+
+    Args:
+        graph: the graph.
+        around: as for `svg`.
+        bounds: as for `svg`.
+    """
+    drawn = _Drawing(_Scene(graph, around, bounds or Bounds()))
+    return Drawing(drawn.text(), drawn.summary())
 
 
 def shown(text: str, most: int, *, end: bool = False) -> str:
@@ -426,7 +453,7 @@ class _Drawing:
         top = self._layout.height + 2 * _MARGIN
         height = top + (_ROW if looks else 0) + len(notes) * _ROW + (_MARGIN if looks or notes else 0)
         size = f'width="{width}" height="{height}"'
-        named = f'class="{_NAME}" role="group" aria-label="{_attribute(self._summary())}"'
+        named = f'class="{_NAME}" role="group" aria-label="{_attribute(self.summary())}"'
         return "".join(
             (
                 f'<svg xmlns="http://www.w3.org/2000/svg" {named} {size} viewBox="0 0 {width} {height}">',
@@ -450,7 +477,7 @@ class _Drawing:
         has_parts = any(isinstance(box.node, OperatorNode) for box in self._scene.boxes.values())
         return f"{_STYLE}{_STYLE_OF_CHANGES if used & {*_CHANGES} else ''}{_STYLE_OF_PARTS if has_parts else ''}"
 
-    def _summary(self) -> str:
+    def summary(self) -> str:
         """Return the sentence that a screen reader says of the picture."""
         boxes = [box.node for box in self._scene.boxes.values()]
         tables = sum(isinstance(node, DatasetNode) for node in boxes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable
 from xml.etree import ElementTree
@@ -217,6 +218,26 @@ def test_a_figure_has_its_tables_beneath_it_with_all_texts_escaped() -> None:
     assert "script>" not in text.replace("&lt;script&gt;", "").replace("&lt;/script&gt;", "")
 
 
+def test_a_figure_holds_its_picture_as_an_image_too_for_notebooks_that_are_not_trusted() -> None:
+    # Without the picture's own style nothing shows the first, whose words Jupyter would leave in a heap.
+    graph = small(job=True)
+    found = re.search(
+        '<style>(.*?)</style><div class="openlineage-drawn" style="display:none">(<svg.*</svg>)</div>'
+        '<img class="openlineage-image" style="max-width:none" alt="([^"]*)" '
+        'src="data:image/svg[+]xml;base64,([^"]*)">',
+        figure(graph),
+    )
+
+    assert found is not None
+    style, drawn, alternative, image = found.groups()
+    assert style == (
+        ".openlineage-drawn:has(svg){display:block!important}"
+        ".openlineage-drawn:has(svg)+.openlineage-image{display:none!important}"
+    )
+    assert drawn == svg(graph) == base64.b64decode(image).decode()
+    assert alternative == "Lineage graph: 2 tables, 1 job, 3 edges"
+
+
 def test_a_figure_needs_no_script_and_nothing_from_elsewhere() -> None:
     # JupyterLab takes scripts out, and VS Code's policy loads nothing.
     table = FigureTable(("column", "expression"), [["total", "sum(a)"]], "totals")
@@ -224,8 +245,9 @@ def test_a_figure_needs_no_script_and_nothing_from_elsewhere() -> None:
     names = set(re.findall(r"<([a-z]+)", text))
     attributes = set(re.findall(r' ([a-z:-]+)="', text))
 
-    assert names <= {*"svg g rect path text title style div p table caption thead tbody tr th td bdi code".split()}
-    assert attributes & {"src", "href", "xlink:href", "id"} == set()
+    assert names <= {*"svg g rect path text title style div p img table caption thead tbody tr th td bdi code".split()}
+    assert attributes & {"href", "xlink:href", "id"} == set()
+    assert [each[:26] for each in re.findall('src="([^"]*)"', text)] == ["data:image/svg+xml;base64,"]
     assert not [name for name in attributes if name.startswith("on")]
     assert [
         found for found in ("url(", "@import", "@font-face", "http") if found in text.replace(NAMESPACE[1:-1], "")

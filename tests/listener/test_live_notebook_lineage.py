@@ -52,7 +52,7 @@ return [...document.querySelectorAll('svg.openlineage-graph')].map((svg) => ({
     const own = each.getBoundingClientRect(), all = svg.getBoundingClientRect();
     return !(own.width > 0 && own.left >= all.left && own.right <= all.right && own.bottom <= all.bottom);
   }).length,
-  rows: [...svg.parentNode.parentNode.querySelectorAll('tbody tr')].map((row) => row.innerText),
+  rows: [...svg.closest('[role=region]').parentNode.querySelectorAll('tbody tr')].map((row) => row.innerText),
   ground: getComputedStyle(svg.querySelector('.ground')).fill,
 }))
 """
