@@ -69,6 +69,7 @@ class Page {
     if (!asked.indirect) said.set("indirect", "0");
     if (!asked.uncertain) said.set("uncertain", "0");
     if (asked.parts) said.set("parts", "1");
+    else if (dataOf("unfold")) said.set("parts", "0");
     if (this.compared && asked.time !== "changes") said.set("time", asked.time);
     const text = said.toString();
     if (text !== location.hash.slice(1)) history.pushState(null, "", text ? `#${text}` : location.pathname + location.search);

@@ -126,6 +126,16 @@ def test_the_parts_of_a_statement_are_shown_or_folded(seen):
     assert seen.settled().all("#canvas .part") == []
 
 
+def test_a_page_that_was_made_unfolded_begins_so_and_an_address_says_otherwise(seen):
+    seen.open(statement(), unfold=True)
+    assert (seen.all("#canvas .part"), seen.address) == (["CTE x", "View v"], "#parts=1")
+
+    seen.script("document.getElementById('parts').click()")
+    assert (seen.settled().all("#canvas .part"), seen.address) == ([], "#parts=0")
+    seen.open(statement(), "#parts=0", unfold=True)
+    assert seen.all("#canvas .part") == []
+
+
 def test_a_cte_shows_its_columns_and_lines_pass_the_one_through_which_the_value_comes(seen):
     seen.open(statement(), "#parts=1")
     assert seen.script("return [...document.querySelectorAll('#canvas .part .row')].map((e) => e.ariaLabel)") == [
