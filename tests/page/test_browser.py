@@ -345,18 +345,22 @@ def test_the_colours_follow_the_users_choice_and_can_be_read(seen, first, scheme
     assert (brightness[1] < 200 < 600 < brightness[0]) == (scheme == "dark")
 
 
-def test_print_leaves_out_what_is_only_for_the_screen(seen, first):
+def test_print_leaves_out_what_is_only_for_the_screen_and_is_dark_on_white(seen, first):
     seen.open(first)
-    seen.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    seen.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
     try:
+        ink = seen.script("return getComputedStyle(document.body).color")
         shown = seen.script(
             "return ['header', '#map', '.zoom', '#canvas', '#panel'].map((each) => "
             "getComputedStyle(document.querySelector(each)).display !== 'none')"
         )
     finally:
-        seen.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        seen.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
     assert shown == [False, False, False, True, True]
+    # Paper is white, whatever the user likes on the screen.
+    assert ink == "rgb(28, 36, 48)"
 
 
 def test_the_whole_picture_is_saved_as_svg_and_as_png(seen, first):
