@@ -90,7 +90,7 @@ class Panel {
       ...this.changes(),
       el("h3", {}, "Legend"),
       el("p", {}, "A line is a value that arrives; a dashed one decides about rows; a dotted violet one is uncertain."),
-      el("p", {}, el("span", { class: "good" }, "✓"), " complete, ", el("span", { class: "bad" }, "✕"), " failed, ", el("span", { class: "open" }, "…"), " not finished, ", el("span", { class: "doubt" }, "!"), " not all understood"),
+      el("p", {}, el("span", { class: "good" }, "✓"), " complete, ", el("span", { class: "bad" }, "✕"), " failed or aborted, ", el("span", { class: "open" }, "…"), " not finished, ", el("span", { class: "doubt" }, "!"), " not all understood"),
     ];
   }
 

@@ -143,7 +143,8 @@ class Scene {
    */
   drawJob(g, box, job) {
     const state = this.lineage.state(job);
-    const said = state ? `, its last run: ${STATES[state]}` : "";
+    const ended = job.runs[0]?.state === "ABORT" ? "aborted" : state && STATES[state];
+    const said = state ? `, its last run: ${ended}` : "";
     const warned = job.warnings.length ? `, ${job.warnings.length} not understood` : "";
     g.setAttribute("class", this.classes("job", job.id, job.change, state));
     this.nameIt(g, job.id, `Job ${shown(job.name, 200)}${said}${warned}`);
@@ -192,7 +193,7 @@ class Scene {
     g.setAttribute("aria-label", `Table ${shown(dataset.label, 200)}`);
     svg("rect", { class: "paper", width: box.w, height: box.h, rx: 4 }, g);
     const head = svg("g", { class: this.classes("head-row", dataset.id, "") }, g);
-    this.nameIt(head, dataset.id, `Table ${shown(dataset.label, 200)}, ${dataset.columns.length} columns`);
+    this.nameIt(head, dataset.id, `Table ${shown(dataset.label, 200)}, ${count(dataset.columns.length, "column")}`);
     svg("rect", { width: box.w, height: HEAD, rx: 4 }, head);
     const room = box.w - (dataset.columns.length ? 32 : 16);
     svg("text", { class: "name", x: 8, y: 17, "clip-path": this.clip(box.w) }, head, fitted(this.lineage.headOf(dataset.id), room, BOLD, true));

@@ -18,6 +18,7 @@ from openlineage_pyspark.graph.model import (
     GraphEdge,
     JobNode,
     OperatorNode,
+    RunNode,
 )
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -186,6 +187,13 @@ def test_a_job_shows_its_runs_and_its_tables(seen, first):
     assert seen.script("return document.querySelectorAll('#canvas .box.lit').length") == 4
 
 
+def test_a_run_that_was_aborted_did_not_fail(seen):
+    job = JobNode("n", "nightly")
+    seen.open(Graph((job, RunNode("r", job.id, "ABORT")), ()))
+
+    assert seen.all("#canvas .job.bad") == ["Job nightly, its last run: aborted"]
+
+
 def test_failed_and_unfinished_runs_and_uncertain_edges_are_seen_at_once(seen, first):
     seen.open(first)
 
@@ -306,7 +314,7 @@ def test_everything_can_be_done_by_keys(seen, first):
     press(seen, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
     assert seen.script(focused) == "Column guessed.score int"
     press(seen, Keys.ARROW_UP)
-    assert seen.script(focused) == "Table guessed, 1 columns"
+    assert seen.script(focused) == "Table guessed, 1 column"
     press(seen, "c")
     assert seen.address == "#focus=guessed&depth=1"
     press(seen, "f")
