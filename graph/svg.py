@@ -344,7 +344,9 @@ class _Scene:
 
     def _box(self, node: DatasetNode | JobNode | OperatorNode, ends: set[str]) -> _PlacedBox:
         if isinstance(node, JobNode):
-            return _PlacedBox(node, shown(node.name.rpartition(".")[2] or node.name, _LONGEST_NAME))
+            # A statement of a file has no namespace, and its name is that of the file: `daily.sql:5`.
+            short = (node.name.rpartition(".")[2] if node.namespace else "") or node.name
+            return _PlacedBox(node, shown(short, _LONGEST_NAME, end=not node.namespace))
         is_table = isinstance(node, DatasetNode)
         label = shown(self.label(node.id), _LONGEST_NAME, end=is_table)
         columns = self._columns.get(node.id, [])

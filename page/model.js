@@ -279,7 +279,8 @@ class Lineage {
    */
   headOf(id) {
     const job = this.jobs.get(id);
-    if (job) return shown(shortName(job.name), LONGEST_NAME);
+    // A statement of a file has no namespace, and its name is that of the file: `daily.sql:5`.
+    if (job) return job.namespace ? shown(shortName(job.name), LONGEST_NAME) : shownEnd(job.name, LONGEST_NAME);
     const part = this.parts.get(id);
     return part ? shown(`${PARTS[part.role] || ""} ${this.label(id)}`, LONGEST_NAME) : shownEnd(this.label(id), LONGEST_NAME);
   }

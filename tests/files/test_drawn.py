@@ -60,4 +60,5 @@ def test_each_statement_has_its_own_ctes_and_a_job_makes_what_comes_out_of_them(
     labels = re.findall(r'role="group" aria-label="([^"]*)"', picture)
     assert labels[0] == "Lineage graph: 3 tables, 2 CTEs, views and subqueries, 2 jobs, 14 edges"
     assert labels.count("CTE x") == 2
+    assert re.findall(">(a.sql:[0-9])<", picture) == ["a.sql:1", "a.sql:5"]
     assert "ods.orders.ts → CTE x.ts_u64: EXTERNAL toUInt64(orders.ts)" in picture
