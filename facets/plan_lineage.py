@@ -6,6 +6,7 @@ Compute the lineage of a plan: inputs, outputs and the edges between their colum
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Mapping
 
@@ -144,27 +145,120 @@ def lineage_of_plan(
     return analysis.plan_lineage(is_command=is_command)
 
 
+class _Leaves:
+    """What the leaves of a plan read: their relations and datasets, and the columns that earlier plans computed."""
+
+    def __init__(self, plan: Plan, session: Session, memory: EarlierPlans) -> None:
+        self._plan = plan
+        self._session = session
+        self._memory = memory
+        self.datasets: dict[Identifier, Dataset] = {}
+        self.remarks: dict[Gap, None] = {}
+        self.relations: dict[int, Relation] = {}
+        self.unread: set[int] = set()
+        self.remembered: dict[int, SourceKinds] = {}
+        self.remembered_rows: SourceKinds = {}
+        self._remembered_texts: dict[int, str] = {}
+        rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.class_name == LOGICAL_RDD)
+        self._by_rdd: dict[Value, list[int]] = {
+            rdd: ids for rdd, ids in rdds if rdd is not None and self._are_remembered(ids)
+        }
+
+    def relation(self, at: int) -> Relation:
+        """Return what the leaf at an index reads."""
+        known = self.relations.get(at)
+        if known is not None:
+            return known
+        operator = self._plan.operators[at]
+        found = self._from_memory(operator)
+        if found is None:
+            found = resolve.relation(self._plan, operator, self._session)
+            found = None if found is None else found.trimmed(self._session.trimming)
+        if found is None:
+            if operator.output:
+                self.unread.add(at)
+                what = _namesake("a source", SOURCES.namesake(operator.class_name)) or "a source without a resolver"
+                self.remark(operator, f"{what}: what it reads is not known")
+                for name, error in plugins.BROKEN.items():
+                    said = f"an entry point of {plugins.SOURCES_GROUP} that could not be loaded ({error}, see the log)"
+                    self.remarks[Gap(name, f"{said}: what its sources read is not known")] = None
+            found = NO_DATASETS
+        if found.opaque:
+            self.unread.add(at)
+            self.remark(operator, found.opaque)
+        self.relations[at] = found
+        return found
+
+    def add(self, dataset: Dataset) -> None:
+        """Add a dataset that the plan reads, or what else is known of one."""
+        known = self.datasets.get(dataset.identifier)
+        if known is None:
+            self.datasets[dataset.identifier] = dataset
+        elif len(known.fields) < len(dataset.fields):
+            self.datasets[dataset.identifier] = dataset.joined(known)
+        elif known.fields != dataset.fields:
+            names = {f.name for f in known.fields}
+            more = tuple(f for f in dataset.fields if f.name not in names)
+            self.datasets[dataset.identifier] = attrs.evolve(known.joined(dataset), fields=(*known.fields, *more))
+        else:
+            self.datasets[dataset.identifier] = known.joined(dataset)
+
+    def remark(self, operator: Operator, message: str) -> None:
+        """Add a remark about an operator to the event."""
+        self.remarks[Gap(operator.class_name, message)] = None
+
+    def source_name(self, origin: Origin) -> str:
+        """Return the text for a column of a leaf: the name of its table and its own name."""
+        relation = self.relation(origin.operator)
+        if origin.id in self._remembered_texts:
+            return self._remembered_texts[origin.id]
+        columns = relation.columns.get(origin.id, ())
+        if len(columns) != 1 or not columns[0].identity:
+            known = self._plan.attributes.get(origin.id)
+            return quoted_name(known.name) if known is not None else "?"
+        dataset, name = columns[0].dataset, quoted_name(columns[0].name)
+        return f"{self._names[dataset]}.{name}" if dataset in self._names else name
+
+    @functools.cached_property
+    def _names(self) -> dict[Identifier, str]:
+        """The readable names of all datasets that the plan reads; nobody asks for them before all are known."""
+        return readable_names(self.datasets.values())
+
+    def _from_memory(self, operator: Operator) -> Relation | None:
+        """Return the relation of a leaf whose rows an earlier plan computed; None for any other leaf."""
+        ids = self._remembered_ids(operator)
+        if not ids:
+            return None
+        datasets = {d.identifier: d for i in ids for d in self._memory.datasets[i]}
+        for output, id_ in zip(operator.output, ids, strict=True):
+            self.remembered[output.id] = {k: dict(v) for k, v in self._memory.sources.get(id_, {}).items()}
+            if id_ in self._memory.texts:
+                self._remembered_texts[output.id] = self._memory.texts[id_]
+            self.remembered_rows.update((k, dict(v)) for k, v in self._memory.rows.get(id_, {}).items())
+        return Relation(tuple(datasets.values()))
+
+    def _remembered_ids(self, operator: Operator) -> list[int]:
+        """Return the exprIds under which an earlier plan computed an operator's output, in order; none if none did."""
+        if operator.class_name != LOGICAL_RDD:
+            return []
+        own = [column.id for column in operator.output]
+        # If the RDD is joined with itself, Spark gives the second occurrence new exprIds.
+        return own if self._are_remembered(own) else self._by_rdd.get(_rdd_id(operator), [])
+
+    def _are_remembered(self, ids: list[int]) -> bool:
+        return bool(ids) and all(i in self._memory.datasets for i in ids)
+
+
 class _Analysis:
     def __init__(self, plan: Plan, session: Session, memory: EarlierPlans, *, paths: bool, composed: bool) -> None:
         self.plan = plan
         self.paths = paths
         self.session = session
-        self.memory = memory
         self.trace = Trace(plan)
-        self._composer: Composer | None = Composer(self.trace, self._source_name)
+        self.leaves = _Leaves(plan, session, memory)
+        # Nothing that it calls refers to it: in a cycle, the plan would wait for a full collection of the garbage.
+        self._composer = Composer(self.trace, self.leaves.source_name)
         self._is_composed = composed
-        self._names: dict[Identifier, str] | None = None
-        self._remembered_texts: dict[int, str] = {}
-        self.datasets: dict[Identifier, Dataset] = {}
-        self.remarks: dict[Gap, None] = {}
-        self._relations: dict[int, Relation] = {}
-        self._unread_sources: set[int] = set()
-        self._remembered: dict[int, SourceKinds] = {}
-        self._remembered_rows: SourceKinds = {}
-        rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.class_name == LOGICAL_RDD)
-        self._by_rdd: dict[Value, list[int]] = {
-            rdd: ids for rdd, ids in rdds if rdd is not None and self._are_remembered(ids)
-        }
 
     def plan_lineage(self, *, is_command: bool) -> PlanLineage:
         plan = self.plan
@@ -181,9 +275,9 @@ class _Analysis:
         for at, target in zip(sinks, found, strict=True):
             if isinstance(target, UnnamedTarget) and target.target is not None:
                 unknown = True
-                self._remark(plan.operators[at], f"{target.target}: what it writes is not known")
+                self.leaves.remark(plan.operators[at], f"{target.target}: what it writes is not known")
             elif isinstance(target, Write) and target.remark is not None:
-                self._remark(plan.operators[at], target.remark)
+                self.leaves.remark(plan.operators[at], target.remark)
         query = None if sinks else plan.root
         streamed = inserts.streamed_query(plan)
         if streamed is not None:
@@ -200,25 +294,22 @@ class _Analysis:
         self._read(reached)
         outputs = tuple(self._written(write, at) for at, write in written)
         if plan.cut:
-            self.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
+            self.leaves.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
         for broken in plan.broken:
             name, _, problem = broken.partition(": ")
             said = f"could not be read ({problem}): what comes through it is not known"
-            self.remarks[Gap(name, said)] = None
+            self.leaves.remarks[Gap(name, said)] = None
         results = self._results(query if streamed is None else streamed)
         texts = self._texts(query if streamed is None else streamed)
-        # The composer calls this object for the names of sources. In a cycle, the plan would wait for a full collection
-        # of the garbage, and make it slow.
-        self._composer = None
         columns = self._query_lineage(query, results) if query is not None else None
         return PlanLineage(
-            inputs=tuple(self.datasets.values()),
+            inputs=tuple(self.leaves.datasets.values()),
             outputs=outputs,
             scanned=self._scanned(reached),
             results=results,
             texts=texts,
             columns=columns,
-            gaps=tuple(self.remarks),
+            gaps=tuple(self.leaves.remarks),
             operators=len(plan.operators),
             command=registry.job_word(plan.operators[sinks[0]]) if sinks and (writes or not unknown) else None,
             quiet=(bool(sinks) and not tops and not writes and not unknown)
@@ -232,7 +323,7 @@ class _Analysis:
         found: Counter[OpaqueCode] = Counter()
         for at in reached:
             kind = self.trace.lineage_of(at).code
-            if kind is None and at in self._unread_sources:
+            if kind is None and at in self.leaves.unread:
                 kind = (
                     OpaqueCode.RDD
                     if self.plan.operators[at].class_name in (LOGICAL_RDD, EXTERNAL_RDD)
@@ -259,12 +350,12 @@ class _Analysis:
             is_stream = operator.arguments.get("isStreaming") is True or operator.name.startswith("Streaming")
             if is_stream and not operator.children:
                 leaves[at] = None
-        found = (self._relations.get(at, NO_DATASETS) for at in leaves)
+        found = (self.leaves.relations.get(at, NO_DATASETS) for at in leaves)
         return tuple(tuple(dataset.identifier for dataset in relation.datasets) for relation in found)
 
     def _written(self, write: Write, command: int) -> WrittenDataset:
         for source in write.sources:
-            self.datasets.setdefault(source.identifier, source)
+            self.leaves.datasets.setdefault(source.identifier, source)
         if not write.reads:
             return WrittenDataset(write, None)
         columns: list[OutputColumn] = []
@@ -313,7 +404,7 @@ class _Analysis:
         rows: SourceKinds = {}
         for query in queries:
             self._join(rows, self.trace.rows(query))
-        for field, kinds in self._remembered_rows.items():
+        for field, kinds in self.leaves.remembered_rows.items():
             for kind, way in kinds.items():
                 rows.setdefault(field, {}).setdefault(kind, way)
         return rows
@@ -363,36 +454,21 @@ class _Analysis:
 
     def _text(self, kind: Kind, last: Step | None, origin: Origin) -> str | None:
         """Return the composed text of a way; empty for a plain copy, and None if texts are not composed."""
-        if self._composer is None or not self._is_composed:
+        if not self._is_composed:
             return None
         return "" if kind is Kind.IDENTITY else self._composer.step(last, origin)
 
     def _behind(self, column: Assigned, command: int) -> tuple[str, ...]:
         """Return the texts that compute a column that is written, if its name says that it is a secret."""
-        if self._composer is None or not is_secret(column.name):
+        if not is_secret(column.name):
             return ()
-        composer = self._composer
-        found = (composer.behind(part.value, part.scope, command) for part in column.values)
+        found = (self._composer.behind(part.value, part.scope, command) for part in column.values)
         return tuple(dict.fromkeys(text for texts in found for text in texts))
 
     def _texts(self, query: int | None) -> Mapping[int, str]:
-        if query is None or self._composer is None or not self._is_composed:
+        if query is None or not self._is_composed:
             return {}
         return ColumnTexts(self._composer, self.plan, query)
-
-    def _source_name(self, origin: Origin) -> str:
-        """Return the text for a column of a leaf: the name of its table and its own name."""
-        relation = self._relation(origin.operator)
-        if origin.id in self._remembered_texts:
-            return self._remembered_texts[origin.id]
-        columns = relation.columns.get(origin.id, ())
-        if len(columns) != 1 or not columns[0].identity:
-            known = self.plan.attributes.get(origin.id)
-            return quoted_name(known.name) if known is not None else "?"
-        if self._names is None:
-            self._names = readable_names(self.datasets.values())
-        dataset, name = columns[0].dataset, quoted_name(columns[0].name)
-        return f"{self._names[dataset]}.{name}" if dataset in self._names else name
 
     def _read(self, reached: list[int]) -> None:
         broken = {name.partition(": ")[0] for name in self.plan.broken}
@@ -402,84 +478,21 @@ class _Analysis:
             if not here.known and operator.class_name not in broken and not registry.is_command(operator):
                 known = RULES.namesake(operator.class_name)
                 what = _namesake("an operator", known) or "an operator without a rule"
-                self._remark(operator, f"{what}: every column in is taken to be in every column out")
+                self.leaves.remark(operator, f"{what}: every column in is taken to be in every column out")
             view = permanent_view(self.plan, operator, self.session) if self.session.views else None
             if view is not None:
                 # Its columns have no edges: those of the tables behind it are the whole truth already.
-                self._add(view)
+                self.leaves.add(view)
             if not here.passes_through and not here.computes:
-                found = self._relation(at)
+                found = self.leaves.relation(at)
                 for dataset in found.datasets:
-                    self._add(dataset)
-
-    def _add(self, dataset: Dataset) -> None:
-        known = self.datasets.get(dataset.identifier)
-        if known is None:
-            self.datasets[dataset.identifier] = dataset
-        elif len(known.fields) < len(dataset.fields):
-            self.datasets[dataset.identifier] = dataset.joined(known)
-        elif known.fields != dataset.fields:
-            names = {f.name for f in known.fields}
-            more = tuple(f for f in dataset.fields if f.name not in names)
-            self.datasets[dataset.identifier] = attrs.evolve(known.joined(dataset), fields=(*known.fields, *more))
-        else:
-            self.datasets[dataset.identifier] = known.joined(dataset)
-
-    def _relation(self, at: int) -> Relation:
-        known = self._relations.get(at)
-        if known is not None:
-            return known
-        operator = self.plan.operators[at]
-        found = self._from_memory(operator)
-        if found is None:
-            found = resolve.relation(self.plan, operator, self.session)
-            found = None if found is None else found.trimmed(self.session.trimming)
-        if found is None:
-            if operator.output:
-                self._unread_sources.add(at)
-                what = _namesake("a source", SOURCES.namesake(operator.class_name)) or "a source without a resolver"
-                self._remark(operator, f"{what}: what it reads is not known")
-                for name, error in plugins.BROKEN.items():
-                    said = f"an entry point of {plugins.SOURCES_GROUP} that could not be loaded ({error}, see the log)"
-                    self.remarks[Gap(name, f"{said}: what its sources read is not known")] = None
-            found = NO_DATASETS
-        if found.opaque:
-            self._unread_sources.add(at)
-            self._remark(operator, found.opaque)
-        self._relations[at] = found
-        return found
-
-    def _from_memory(self, operator: Operator) -> Relation | None:
-        """Return the relation of a leaf whose rows an earlier plan computed; None for any other leaf."""
-        ids = self._remembered_ids(operator)
-        if not ids:
-            return None
-        datasets = {d.identifier: d for i in ids for d in self.memory.datasets[i]}
-        for output, id_ in zip(operator.output, ids, strict=True):
-            self._remembered[output.id] = {k: dict(v) for k, v in self.memory.sources.get(id_, {}).items()}
-            if id_ in self.memory.texts:
-                self._remembered_texts[output.id] = self.memory.texts[id_]
-            self._remembered_rows.update((k, dict(v)) for k, v in self.memory.rows.get(id_, {}).items())
-        return Relation(tuple(datasets.values()))
-
-    def _remembered_ids(self, operator: Operator) -> list[int]:
-        """Return the exprIds under which an earlier plan computed an operator's output, in order; none if none did."""
-        if operator.class_name != LOGICAL_RDD:
-            return []
-        own = [column.id for column in operator.output]
-        # If the RDD is joined with itself, Spark gives the second occurrence new exprIds.
-        return own if self._are_remembered(own) else self._by_rdd.get(_rdd_id(operator), [])
-
-    def _are_remembered(self, ids: list[int]) -> bool:
-        return bool(ids) and all(i in self.memory.datasets for i in ids)
-
-    def _remark(self, operator: Operator, message: str) -> None:
-        self.remarks[Gap(operator.class_name, message)] = None
+                    self.leaves.add(dataset)
 
     def _join(self, found: SourceKinds, sources: Sources) -> None:
         """Add sources, replacing the leaves' attributes by columns of datasets."""
+        leaves = self.leaves
         for origin, kinds in sources.items():
-            relation = self._relation(origin.operator)
+            relation = leaves.relation(origin.operator)
             for kind, last in kinds.items():
                 certainty = last.least if last is not None else Certainty.EXACT
                 if relation.opaque:
@@ -494,7 +507,7 @@ class _Analysis:
                 )
                 for column in relation.columns.get(origin.id, ()):
                     self._put(found, column, kind, way)
-                for field, earlier in self._remembered.get(origin.id, {}).items():
+                for field, earlier in leaves.remembered.get(origin.id, {}).items():
                     for inner, before in earlier.items():
                         there = found.setdefault(field, {})
                         composed = compose(kind, inner)
@@ -509,7 +522,7 @@ class _Analysis:
     def _scanned(self, reached: list[int]) -> dict[int, Identifier]:
         found: dict[int, Identifier] = {}
         for at in reached:
-            for id_, columns in self._relations.get(at, NO_DATASETS).columns.items():
+            for id_, columns in self.leaves.relations.get(at, NO_DATASETS).columns.items():
                 if len(columns) == 1 or len({column.dataset for column in columns}) == 1:
                     found[id_] = columns[0].dataset
         return found
