@@ -117,12 +117,14 @@ class Computation:
         id: the exprId of the attribute that gets the value; a negative number if none does.
         scope: the indices of the operators whose output the expression reads.
         value: the expression.
+        path: the names of struct fields, outermost first, if only that field of the value is meant.
     """
 
     operator: int
     id: int
     scope: tuple[int, ...]
     value: Value
+    path: tuple[str, ...] = ()
 
 
 @attrs.frozen(eq=False)

@@ -130,10 +130,13 @@ class Mention:
     Args:
         id: its exprId.
         text: how Spark writes it there, with its qualifier: `o.amount`.
+        path: the names of the fields that are taken from it, the outermost first; `[n]` for the value number n of a
+            PIVOT.
     """
 
     id: int
     text: str
+    path: tuple[str, ...] = ()
 
 
 class SubqueryText(str):
@@ -142,8 +145,22 @@ class SubqueryText(str):
     __slots__ = ()
 
 
-Sql = tuple["str | Mention", ...]
-"""The SQL of an expression in parts: texts, subqueries and attributes."""
+@attrs.frozen
+class StructSql:
+    """
+    The SQL of an expression that builds a struct.
+
+    Args:
+        whole: the SQL of all of it.
+        fields: the names of its fields, each with the SQL of the field; those for which there was room.
+    """
+
+    whole: Sql
+    fields: tuple[tuple[str, Sql], ...]
+
+
+Sql = tuple["str | Mention | StructSql", ...]
+"""The SQL of an expression in parts: texts, subqueries and attributes; or one struct alone."""
 
 
 # A plan has hundreds of these and of `Output`: a tuple is made in half of the time.

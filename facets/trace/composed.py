@@ -17,13 +17,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from openlineage_pyspark.facets.model.lineage import Computation, Kind, Step
-from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, ExpressionRef, Mention, Plan, Value
+from openlineage_pyspark.facets.model.plan import (
+    AttributeRef,
+    Expression,
+    ExpressionRef,
+    Mention,
+    Plan,
+    Sql,
+    StructSql,
+    Value,
+)
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.expressions import is_same_type_cast, uses
+from openlineage_pyspark.facets.trace.generators import sql_of
 from openlineage_pyspark.facets.trace.operators import Definition, Passed
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name
-from openlineage_pyspark.facets.trace.texts import CUT, attribute_text, shown_text, without_literals
+from openlineage_pyspark.facets.trace.struct_fields import Path, path_in_branch
+from openlineage_pyspark.facets.trace.texts import CUT, attribute_text, field_text, shown_text, without_literals
 
 LONGEST = 2_000
 MOST_REPLACED = 200_000
@@ -32,7 +43,6 @@ NO_COLUMN = -1
 """Stands for an exprId where a value is no attribute of a plan."""
 _MOST_BEHIND = 20_000
 """The most attributes that are looked at behind all columns of a plan that are called after secrets."""
-_PIVOTED = "__pivot_"
 
 
 class _Hole(NamedTuple):
@@ -44,15 +54,41 @@ class _Hole(NamedTuple):
         operator: the index of the operator whose expression it is in.
         scope: the indices of the operators whose output that expression reads.
         name: its name there.
+        path: the names of the fields that are taken from it, the outermost first.
     """
 
     id: int
     operator: int
     scope: tuple[int, ...]
     name: str
+    path: Path = ()
 
 
 _Parts = tuple["str | _Hole", ...]
+
+
+class _Text(NamedTuple):
+    """
+    The text of an expression.
+
+    Args:
+        parts: the whole text.
+        fields: if it builds a struct, its fields with their texts, as far as they are known.
+    """
+
+    parts: _Parts
+    fields: tuple[tuple[str, _Text], ...] = ()
+
+    def at(self, path: Path) -> tuple[_Text, Path]:
+        """Return the text of a field, as far as the fields on the way to it are known; and the rest of the way."""
+        text = self
+        for depth, name in enumerate(path):
+            found = (field for own, field in text.fields if own.casefold() == name.casefold())
+            field = next(found, None)
+            if field is None:
+                return text, path[depth:]
+            text = field
+        return text, ()
 
 
 class _Draft:
@@ -129,8 +165,8 @@ class Composer:
         self._names: dict[int, str] = {}
         # With None in the place of the origin if they are the same from every origin.
         self._expansions: dict[tuple[_Hole, Origin | None], _Parts] = {}
-        self._definitions: dict[tuple[int, int], dict[_Parts, Definition]] = {}
-        self._branches: dict[tuple[int, int], dict[Origin | int, _Parts]] = {}
+        self._definitions: dict[tuple[int, int], dict[_Text, Definition]] = {}
+        self._branches: dict[tuple[int, int], dict[Origin | int, _Text]] = {}
         self._chosen = False
         self._left = MOST_REPLACED
         self._left_behind = _MOST_BEHIND
@@ -143,7 +179,7 @@ class Composer:
             step: the last step of the way.
             origin: where the way begins. It chooses between the branches of a union.
         """
-        while step is not None and not step.expression:
+        while step is not None and not step.expression and step.computation is None:
             step = step.before
         if step is None or step.computation is None:
             return step.expression if step is not None else ""
@@ -152,8 +188,8 @@ class Composer:
             if key in self._texts:
                 return self._texts[key]
         self._chosen = False
-        parts = self._computed(computation)
-        text = self._text((step.expression,) if parts is None else parts, origin)
+        found = self._computed(computation)
+        text = self._text((step.expression,) if found is None else self._field(found, computation.path), origin)
         self._texts[computation, origin if self._chosen else None] = text
         return text
 
@@ -172,9 +208,9 @@ class Composer:
         """
         texts: dict[str, None] = {}
         seen: set[tuple[int, int]] = set()
-        pending = [self._computed(Computation(operator, NO_COLUMN, scope, value)) or ()]
+        pending = [self._computed(Computation(operator, NO_COLUMN, scope, value)) or _Text(())]
         while pending and self._left_behind > 0:
-            parts = pending.pop()
+            parts = pending.pop().parts
             text = "".join(part if isinstance(part, str) else part.name for part in parts)
             if "'" in text:
                 texts[text] = None
@@ -212,37 +248,46 @@ class Composer:
 
     def _expansion(self, hole: _Hole, origin: Origin | None) -> _Parts:
         """Return what an attribute is computed from; its name if that is not known, or must not be shown."""
-        seen: set[tuple[int, int]] = set()
+        seen: set[tuple[int, int, Path]] = set()
         # Without the qualifier, which may be one that Spark has made.
-        name = self._plain_name(hole.id)
+        name, path = self._plain_name(hole.id) + field_text(hole.path), hole.path
         # The names that it has on its way: that of a secret is shown, and nothing behind it.
-        secret = next(filter(_is_sensitive, (name, hole.name)), "")
+        secret = next(filter(_is_sensitive, (self._plain_name(hole.id), hole.name, *path)), "")
         while True:
             cell = self._trace.read(hole.operator, hole.id, hole.scope)
-            if cell is None or cell in seen:
+            if cell is None or (*cell, path) in seen:
                 return (secret or name,)
-            seen.add(cell)
+            seen.add((*cell, path))
             operator, id_ = cell
             own = self._plain_name(id_)
             secret = secret or (own if _is_sensitive(own) else "")
             if self._trace.is_origin(operator, id_):
-                column = _uncut(self._name_of(Origin(operator, id_)))
+                column = _uncut(self._name_of(Origin(operator, id_)) + field_text(path))
                 # Behind the name of a secret, only the name of another one.
                 is_name = not any(sign in column for sign in "('")
                 return (column if not secret or (is_name and _is_sensitive(column)) else secret,)
-            parts = self._definition(operator, id_, origin)
-            if parts is None:
+            found = self._definition(operator, id_, origin)
+            if found is None:
                 return (secret or name,)
-            if len(parts) == 1 and isinstance(parts[0], _Hole):
-                hole = parts[0]
-                secret = secret or (hole.name if _is_sensitive(hole.name) else "")
+            text, rest = found.at(path)
+            if len(text.parts) == 1 and isinstance(text.parts[0], _Hole):
+                hole = text.parts[0]
+                # The branches of a union match the fields of structs by position.
+                as_it_is = rest == path and not hole.path
+                path = path_in_branch(self._plan, id_, hole.id, path) if as_it_is else (*hole.path, *rest)
+                secret = next(filter(_is_sensitive, (secret, hole.name, *hole.path)), "")
                 continue
             if secret:
                 return (secret,)
-            return (CUT,) if _is_cut(parts) else parts
+            return (CUT,) if _is_cut(text.parts) else _with_field(text.parts, rest)
 
-    def _definition(self, operator: int, id_: int, origin: Origin | None) -> _Parts | None:
-        """Return the parts of the definition of an attribute, of several the one that an origin comes through."""
+    def _field(self, text: _Text, path: Path) -> _Parts:
+        """Return the text of a field of what an expression computes."""
+        found, rest = text.at(path)
+        return found.parts if _is_cut(found.parts) else _with_field(found.parts, rest)
+
+    def _definition(self, operator: int, id_: int, origin: Origin | None) -> _Text | None:
+        """Return the text of the definition of an attribute, of several the one that an origin comes through."""
         found = self._definitions_of(operator, id_)
         if len(found) <= 1:
             return next(iter(found), None)
@@ -251,42 +296,42 @@ class Composer:
             return None
         if (operator, id_) not in self._branches:
             # The first definition that reads an origin, or at least its leaf.
-            by_origin: dict[Origin | int, _Parts] = {}
-            for parts, definition in found.items():
+            by_origin: dict[Origin | int, _Text] = {}
+            for text, definition in found.items():
                 for each in self._origins(operator, definition):
-                    by_origin.setdefault(each, parts)
-                    by_origin.setdefault(each.operator, parts)
+                    by_origin.setdefault(each, text)
+                    by_origin.setdefault(each.operator, text)
             self._branches[operator, id_] = by_origin
         branches = self._branches[operator, id_]
         return branches.get(origin, branches.get(origin.operator))
 
-    def _definitions_of(self, operator: int, id_: int) -> dict[_Parts, Definition]:
+    def _definitions_of(self, operator: int, id_: int) -> dict[_Text, Definition]:
         if (operator, id_) not in self._definitions:
             self._definitions[operator, id_] = self._defined(operator, id_)
         return self._definitions[operator, id_]
 
-    def _defined(self, operator: int, id_: int) -> dict[_Parts, Definition]:
-        """Return the parts of each definition of an attribute; none if it is not computed by expressions alone."""
+    def _defined(self, operator: int, id_: int) -> dict[_Text, Definition]:
+        """Return the text of each definition of an attribute; none if it is not computed by expressions alone."""
         node = self._plan.operators[operator]
-        found: dict[_Parts, Definition] = {}
+        found: dict[_Text, Definition] = {}
         if node.name == "UnionLoopRef":
             return found
         for definition in self._trace.lineage_of(operator).computes.get(id_, ()):
-            parts: _Parts | None = None
+            text: _Text | None = None
             if node.name == "Generate":
                 generator = node.arguments.get("generator")
-                parts = self._computed(Computation(operator, id_, self._trace.scope(operator), generator))
+                text = self._computed(Computation(operator, id_, self._trace.scope(operator), generator))
             elif definition.kind is Kind.CONDITIONAL:
                 continue
             elif definition.kind is not Kind.IDENTITY:
                 return {}
             elif isinstance(definition, Passed):
                 own = self._plain_name(definition.id)
-                parts = (_Hole(definition.id, operator, (definition.operator,), own),)
+                text = _Text((_Hole(definition.id, operator, (definition.operator,), own),))
             else:
-                parts = self._computed(Computation(operator, id_, self._trace.scope(operator), definition.value))
-            if parts is not None:
-                found.setdefault(parts, definition)
+                text = self._computed(Computation(operator, id_, self._trace.scope(operator), definition.value))
+            if text is not None:
+                found.setdefault(text, definition)
         return found
 
     def _origins(self, operator: int, definition: Definition) -> set[Origin]:
@@ -298,18 +343,19 @@ class Composer:
             found.update(self._trace.column(*cell) if cell is not None else ())
         return found
 
-    def _computed(self, computation: Computation) -> _Parts | None:
-        """Return the parts of the text of an expression; None if it has none."""
-        value = self._uncast(self._pivoted(computation.value))
+    def _computed(self, computation: Computation) -> _Text | None:
+        """Return the text of an expression; None if it has none."""
+        value = self._uncast(computation.value)
         if isinstance(value, AttributeRef):
-            return (_Hole(value.id, computation.operator, computation.scope, self._plain_name(value.id)),)
-        expression = self._expression(value)
-        if expression is None or not expression.sql:
+            return _Text((_Hole(value.id, computation.operator, computation.scope, self._plain_name(value.id)),))
+        sql = sql_of(self._plan, self._plan.operators[computation.operator], value)
+        if not sql:
             return None
-        sql = (expression.sql,) if isinstance(expression.sql, str) else expression.sql
-        at, scope = computation.operator, computation.scope
-        parts = tuple([_Hole(p.id, at, scope, p.text) if isinstance(p, Mention) else shown_text(p) for p in sql])
-        return parts if _is_cut(parts) else (*parts, *self._of_generator(computation))
+        parts = (sql,) if isinstance(sql, str) else sql
+        text = _text_of(parts, computation.operator, computation.scope)
+        if _is_cut(text.parts):
+            return text
+        return text._replace(parts=(*text.parts, *self._of_generator(computation)))
 
     def _of_generator(self, computation: Computation) -> list[str]:
         """Return the field of a generator's row that a column is, if the row has several."""
@@ -317,21 +363,6 @@ class Composer:
         made = operator.sequence("generatorOutput") if operator.name == "Generate" else ()
         several = len(made) > 1 and AttributeRef(computation.id) in made
         return [f".{self._plain_name(computation.id)}"] if several else []
-
-    def _pivoted(self, value: Value) -> Value:
-        """Return the user's aggregate in place of the expressions that Spark puts around it for PIVOT."""
-        expression = self._expression(value)
-        if expression is not None and expression.name == "Alias":
-            expression = self._expression(expression.arguments.get("child"))
-        if expression is None:
-            return value
-        if expression.name == "GetArrayItem":
-            array = expression.arguments.get("child")
-            return array if isinstance(array, AttributeRef) and self._name(array.id).startswith(_PIVOTED) else value
-        function = self._expression(expression.arguments.get("aggregateFunction"))
-        return (
-            function.arguments.get("valueColumn") if function is not None and function.name == "PivotFirst" else value
-        )
 
     def _uncast(self, value: Value) -> Value:
         """Return the attribute that is only cast to the type that it has, as views do; any other value as it is."""
@@ -354,6 +385,28 @@ class Composer:
         if known is None:
             known = self._names[id_] = attribute_text(quoted_name(self._name(id_))) or CUT
         return known
+
+
+def _text_of(sql: Sql, operator: int, scope: tuple[int, ...]) -> _Text:
+    """Return the text that the SQL of an expression of an operator is."""
+    if len(sql) == 1 and isinstance(sql[0], StructSql):
+        fields = tuple([(name, _text_of(field, operator, scope)) for name, field in sql[0].fields])
+        return _Text(_text_of(sql[0].whole, operator, scope).parts, fields)
+    return _Text(
+        tuple(
+            [
+                _Hole(part.id, operator, scope, part.text, part.path) if isinstance(part, Mention) else shown_text(part)
+                for part in sql
+                if not isinstance(part, StructSql)
+            ]
+        )
+    )
+
+
+def _with_field(parts: _Parts, path: Path) -> _Parts:
+    """Return the parts of a text with the way to a field behind it."""
+    field = field_text(path)
+    return (*parts, field) if field else parts
 
 
 def _is_cut(parts: _Parts) -> bool:

@@ -24,7 +24,9 @@ from openlineage_pyspark.facets.model.plan import (
 )
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.expressions import ExpressionUse, UseTarget, uses
+from openlineage_pyspark.facets.trace.generators import sql_of
 from openlineage_pyspark.facets.trace.operators import Computed, OperatorLineage, Passed, operator_lineage
+from openlineage_pyspark.facets.trace.pivots import is_of_pivot
 from openlineage_pyspark.facets.trace.struct_fields import path_in_branch
 from openlineage_pyspark.facets.trace.texts import own_text
 
@@ -137,7 +139,7 @@ class Trace:
             kind: how the expression influences the command's output.
             command: the index of the command.
         """
-        text = self._text(value)
+        text = self._text(value, command)
         computation = Computation(command, ROWS, scope, value)
         hops = [
             hop._replace(operator=command)
@@ -322,7 +324,9 @@ class Trace:
         if known is None:
             held = self.plan.operators[operator].references
             made = (r for r in held if isinstance(r, ExpressionRef) and self.plan.expressions[r.index].call_site)
-            known = self._call_sites[operator] = {self._text(r): self.plan.expressions[r.index].call_site for r in made}
+            known = self._call_sites[operator] = {
+                self._text(r, operator): self.plan.expressions[r.index].call_site for r in made
+            }
         return known.get(text, "")
 
     def read(self, operator: int, id_: int, scope: tuple[int, ...]) -> tuple[int, int] | None:
@@ -445,8 +449,8 @@ class Trace:
         node = self.plan.operators[operator]
         shown = node.arguments.get("generator") if node.name == "Generate" else definition.value
         scope = self.scope(operator)
-        computation = Computation(operator, id_, scope, shown)
-        text = self._text(shown)
+        computation = Computation(operator, id_, scope, shown, path)
+        text = self._text(shown, operator)
         for use in uses(self.plan, definition.value, definition.kind, path):
             # Taking a field out of a struct is a step too, and so is taking a value out of a subquery.
             copies = use.kind is Kind.IDENTITY and use.path == path and use.reach is not UseTarget.RESULT
@@ -486,7 +490,7 @@ class Trace:
             here = self.lineage_of(operator)
             for value, kind in here.influences:
                 for item in value if isinstance(value, tuple) else (value,):
-                    text, scope = self._text(item), self.scope(operator)
+                    text, scope = self._text(item, operator), self.scope(operator)
                     computation = Computation(operator, ROWS, scope, item)
                     for use in uses(self.plan, item, kind):
                         made = self._use(operator, use, text, scope, computation)
@@ -515,7 +519,9 @@ class Trace:
             cell, jumps = self._follow((child, use.id, use.path)), ((child, operator),)
         if cell is None:
             return []
-        return [_Hop(cell, use.kind, text, operator, use.certainty, jumps, computation if text else None)]
+        # What Spark has made for a PIVOT has a composed text only.
+        is_told = bool(text) or (use.kind is not Kind.IDENTITY and is_of_pivot(self.plan, computation.value))
+        return [_Hop(cell, use.kind, text, operator, use.certainty, jumps, computation if is_told else None)]
 
     def _outer(self, operator: int, id_: int) -> int | None:
         """Return the operator that an outer reference reads: the nearest operator around the subquery binds it."""
@@ -542,14 +548,15 @@ class Trace:
                         stack.extend(self.plan.operators[below].children)
         return self._holders.get(operator)
 
-    def _text(self, value: Value) -> str:
+    def _text(self, value: Value, operator: int) -> str:
         if not isinstance(value, ExpressionRef):
             return ""
         known = self._texts.get(value.index)
         if known is None:
-            text = own_text(self.plan.expressions[value.index].sql)
             # PIVOT wraps the user's aggregate in expressions of its own.
-            known = self._texts[value.index] = "" if text.startswith(("`__pivot_", "pivotfirst(")) else text
+            pivots = is_of_pivot(self.plan, value)
+            sql = sql_of(self.plan, self.plan.operators[operator], value)
+            known = self._texts[value.index] = "" if pivots else own_text(sql)
         return known
 
 

@@ -21,6 +21,7 @@ from openlineage_pyspark.facets.model.plan import (
 Path = tuple[str, ...]
 
 READINGS = {
+    "org.apache.spark.sql.catalyst.expressions.ArraysZip": {"structType": "dataType"},
     "org.apache.spark.sql.catalyst.expressions.CreateNamedStruct": {"structType": "dataType"},
     # Expanding a struct with `.*` gives no name, so the field's own name is read.
     "org.apache.spark.sql.catalyst.expressions.GetStructField": {"field": "extractFieldName"},
@@ -65,7 +66,7 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
 
     Args:
         plan: the plan.
-        expression: a CreateNamedStruct, an UpdateFields or a cast.
+        expression: a CreateNamedStruct, an ArraysZip, an UpdateFields or a cast.
         path: the name of the field, then of the fields below it.
 
     Returns:
@@ -74,6 +75,9 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
     if expression.name == "CreateNamedStruct":
         chosen = _struct_field(expression, path[0])
         return ((chosen, Kind.IDENTITY, path[1:]),) if chosen is not None else ()
+    if expression.name == "ArraysZip":
+        chosen = _zipped_field(expression, path[0])
+        return ((chosen, Kind.TRANSFORMATION, path[1:]),) if chosen is not None else ()
     if expression.name == "UpdateFields":
         return tuple((value, Kind.IDENTITY, rest) for value, rest in _updated_field(plan, expression, path))
     if expression.name in ("Cast", "AnsiCast"):
@@ -126,6 +130,14 @@ def _struct_field(expression: Expression, field: str) -> Value:
         return None
     names = [name for name, _ in _fields(type_)]
     return children[2 * names.index(field.casefold()) + 1] if field.casefold() in names else None
+
+
+def _zipped_field(expression: Expression, field: str) -> Value:
+    """Return the array whose elements become a field in arrays_zip; None if there is no such field."""
+    children = expression.sequence("children")
+    names = [name for name, _ in _fields(expression.arguments.get("structType"))]
+    at = names.index(field.casefold()) if field.casefold() in names else len(children)
+    return children[at] if at < len(children) else None
 
 
 def _updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[tuple[Value, Path]]:

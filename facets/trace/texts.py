@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from openlineage_pyspark.facets.model.plan import Mention, Sql, SubqueryText
-from openlineage_pyspark.facets.sql_lexer import TokenKind, string_literal, tokens
+from openlineage_pyspark.facets.model.plan import Mention, Sql, StructSql, SubqueryText
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, string_literal, tokens
+from openlineage_pyspark.facets.trace.source_names import quoted_name
 from openlineage_pyspark.facets.urls import REDACTED
 
 CUT = "..."
@@ -18,11 +19,21 @@ def own_text(sql: str | Sql | None) -> str:
 
     Of a text whose end is missing, no literal is shown: the name of a secret that it is compared with may be missing.
     """
-    if sql is None or isinstance(sql, str):
-        text = without_ids(sql or "")
-    else:
-        text = "".join(attribute_text(part.text) if isinstance(part, Mention) else shown_text(part) for part in sql)
+    text = without_ids(sql or "") if sql is None or isinstance(sql, str) else "".join(map(_part_text, sql))
     return without_literals(text) if text.endswith(CUT) else text
+
+
+def _part_text(part: str | Mention | StructSql) -> str:
+    if isinstance(part, str):
+        return shown_text(part)
+    if isinstance(part, StructSql):
+        return "".join(map(_part_text, part.whole))
+    return attribute_text(part.text) + field_text(part.path)
+
+
+def field_text(path: tuple[str, ...]) -> str:
+    """Return how SQL writes the way to a field, behind the text of the struct; nothing of a value of a PIVOT."""
+    return "".join(f".{quoted_name(name)}" for name in path if not name.startswith("["))
 
 
 def attribute_text(name: str) -> str:
@@ -52,18 +63,49 @@ def subquery_text(text: str) -> str:
     Return the text of a subquery on one line, in parentheses: without comments, and without the words before it.
 
     Args:
-        text: what the user wrote, such as `NOT IN (SELECT ...)`: Spark's text around it has such words itself.
+        text: what the user wrote, such as `NOT IN (SELECT ...)`: Spark's text around it has such words itself. Or what
+            holds it, if it is one of EXISTS.
     """
+    every = list(tokens(text))
+    first = _opening(every)
+    if first is None:
+        return "(SELECT ...)"
     found: list[str] = []
-    for token in tokens(text):
+    for token in every[first : _closing(every, first) + 1]:
         if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
-            if found and found[-1] not in (" ", "("):
+            if found[-1] not in (" ", "("):
                 found.append(" ")
-        elif found or token.text == "(":
+        else:
             if token.text == ")" and found[-1] == " ":
                 found.pop()
             found.append(token.text)
-    return "".join(found) or "(SELECT ...)"
+    return "".join(found)
+
+
+def _opening(every: list[Token]) -> int | None:
+    """
+    Return the place of the parenthesis around a subquery.
+
+    Spark says of EXISTS alone that it comes from all that is around it, which may have other parentheses.
+    """
+    places = [at for at, token in enumerate(every) if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
+    words = [every[at].text.upper() for at in places]
+    if words[:1] in (["("], ["NOT"], ["IN"], ["EXISTS"]):
+        return places[words.index("(")] if "(" in words else None
+    opened = [places[n + 1] for n, word in enumerate(words[:-1]) if word == "EXISTS" and words[n + 1] == "("]
+    # What is inside the first one belongs to it; beside another one, it can't be told which is meant.
+    outside = [at for at in opened[1:] if at > _closing(every, opened[0])]
+    return opened[0] if opened and not outside else None
+
+
+def _closing(every: list[Token], opening: int) -> int:
+    """Return the place of the parenthesis that closes one; that of the last token if none does."""
+    depth = 0
+    for at in range(opening, len(every)):
+        depth += {"(": 1, ")": -1}.get(every[at].text, 0)
+        if depth == 0:
+            return at
+    return len(every) - 1
 
 
 def without_ids(text: str) -> str:

@@ -2,6 +2,7 @@ package openlineage.pyspark;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -9,21 +10,28 @@ import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.expressions.Add;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.DropField;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.Exists;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.FrameLessOffsetWindowFunction;
+import org.apache.spark.sql.catalyst.expressions.GetArrayItem;
 import org.apache.spark.sql.catalyst.expressions.GetArrayStructFields;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.InSubquery;
 import org.apache.spark.sql.catalyst.expressions.InheritAnalysisRules;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.KnownNullable;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.MultiLikeBase;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.OuterReference;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
@@ -31,10 +39,18 @@ import org.apache.spark.sql.catalyst.expressions.PreciseTimestampConversion;
 import org.apache.spark.sql.catalyst.expressions.Remainder;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
 import org.apache.spark.sql.catalyst.expressions.UpdateFields;
+import org.apache.spark.sql.catalyst.expressions.WindowExpression;
+import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
 import org.apache.spark.sql.catalyst.expressions.WithField;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.apache.spark.sql.catalyst.expressions.aggregate.PivotFirst;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.trees.Origin;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * The SQL of one expression, in which each attribute can be told from the text around it. Spark writes the SQL of a
@@ -51,6 +67,10 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   private static final String SQL_FUNCTION = "org.apache.spark.sql.catalyst.analysis.SQLScalarFunction";
   private static final String SESSION_VARIABLE = "org.apache.spark.sql.catalyst.expressions.VariableReference";
   private static final String ARROW = " -> "; // of a lambda function
+  // What Spark calls around a CHAR or VARCHAR, which has no meaning of its own.
+  private static final List LENGTH_CHECKS =
+      Arrays.asList(new String[] {"readSidePadding", "charTypeWriteSideCheck", "varcharTypeWriteSideCheck"});
+  private static final String PIVOTED = "__pivot_"; // the beginning of a name that Spark makes
   private static final long DAY = 86400000000L;
   private static final long[] UNITS = {DAY, 3600000000L, 60000000L, 1000000L, 1000L, 1L};
   private static final String[] UNIT_NAMES = {"day", "hour", "minute", "second", "millisecond", "microsecond"};
@@ -60,12 +80,17 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   // What the marks stand for: each has a list of parts.
   private final ArrayList marked = new ArrayList();
   private final HashMap variables = new HashMap();
+  // What decides whether a row counts for a column of a PIVOT, if the expression is an aggregate of one.
+  private EqualNullSafe pivot;
 
   private ExpressionText() {}
 
-  /** Returns the parts of an expression's SQL: an `Attribute`, a text (`StringBuilder`) or a subquery (`String`). */
+  /**
+   * Returns the parts of an expression's SQL: an `Attribute`, a `FieldText`, a text (`StringBuilder`) or a subquery
+   * (`String`); or one `StructText` alone.
+   */
   static List of(Expression expression) {
-    return new ExpressionText().parts(expression);
+    return new ExpressionText().pivoted(expression);
   }
 
   /** Writes the parts, of which texts have at most `longest` characters together: see PROTOCOL.md. */
@@ -75,26 +100,74 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
       return;
     }
     out.writeStartArray();
-    int left = longest;
+    write(out, parts, longest, longest);
+    out.writeEndArray();
+  }
+
+  /** Writes parts, of which texts have at most `left` characters, and the fields of structs at most `more` besides. */
+  private static void write(JsonText out, List parts, int left, int more) throws IOException {
     for (int i = 0; i < parts.size(); i++) {
       Object part = parts.get(i);
-      String text = part instanceof Attribute ? ((Attribute) part).sql() : part.toString();
+      if (part instanceof StructText) {
+        write(out, (StructText) part, left, more);
+        return;
+      }
+      Object named = part instanceof FieldText ? ((FieldText) part).attribute : part;
+      String text = named instanceof Attribute ? ((Attribute) named).sql() : part.toString();
       boolean isText = part instanceof StringBuilder;
       left -= text.length();
       if (left < 0) {
         out.writeString(isText ? JsonText.cut(text, text.length() + left) : "...");
-        break;
+        return;
       }
       if (isText) {
         out.writeString(text);
         continue;
       }
       out.writeStartArray();
-      if (part instanceof Attribute) out.writeNumber(((Attribute) part).exprId().id());
+      if (named instanceof Attribute) out.writeNumber(((Attribute) named).exprId().id());
       out.writeString(text);
+      if (part instanceof FieldText) {
+        List path = ((FieldText) part).path;
+        for (int k = 0; k < path.size(); k++) out.writeString((String) path.get(k));
+      }
+      out.writeEndArray();
+    }
+  }
+
+  /** Writes a struct: a list of its parts, and one of the name and the parts of each field for which there is room. */
+  private static void write(JsonText out, StructText struct, int left, int more) throws IOException {
+    out.writeStartArray();
+    out.writeStartArray();
+    write(out, struct.whole, left, 0);
+    out.writeEndArray();
+    for (int i = 0; i < struct.names.size(); i++) {
+      List value = (List) struct.values.get(i);
+      more -= length(value, more);
+      if (more < 0) break;
+      out.writeStartArray();
+      out.writeString((String) struct.names.get(i));
+      write(out, value, Integer.MAX_VALUE, Integer.MAX_VALUE);
       out.writeEndArray();
     }
     out.writeEndArray();
+  }
+
+  /** Returns how many characters parts have, those of the fields of structs included; or more than `most`. */
+  private static int length(List parts, int most) {
+    int found = 0;
+    for (int i = 0; i < parts.size() && found <= most; i++) {
+      Object part = parts.get(i);
+      if (part instanceof StructText) {
+        found += length(((StructText) part).whole, most);
+        List values = ((StructText) part).values;
+        for (int k = 0; k < values.size() && found <= most; k++) found += length((List) values.get(k), most);
+      } else {
+        Object named = part instanceof FieldText ? ((FieldText) part).attribute : part;
+        found += named instanceof Attribute ? ((Attribute) named).sql().length() : part.toString().length();
+      }
+    }
+    return found;
   }
 
   private List parts(Expression expression) {
@@ -104,8 +177,10 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
 
   /** Returns a text in which marks stand in for some parts as its parts. */
   private List split(String sql) {
-    ArrayList parts = new ArrayList();
     Matcher found = MARKED.matcher(sql);
+    if (found.matches()) return (List) marked.get(Integer.parseInt(found.group(1)));
+    found.reset();
+    ArrayList parts = new ArrayList();
     int at = 0;
     while (found.find()) {
       text(parts, sql.substring(at, found.start()));
@@ -116,10 +191,13 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return parts;
   }
 
+  /** Adds parts; within a text, a struct has no fields. */
   private static void addAll(List parts, List more) {
     for (int i = 0; i < more.size(); i++) {
-      if (more.get(i) instanceof StringBuilder) text(parts, more.get(i).toString());
-      else parts.add(more.get(i));
+      Object part = more.get(i);
+      if (part instanceof StructText) addAll(parts, ((StructText) part).whole);
+      else if (part instanceof StringBuilder) text(parts, part.toString());
+      else parts.add(part);
     }
   }
 
@@ -141,9 +219,38 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     if (node instanceof InSubquery) return mark(node, in((InSubquery) node));
     if (node instanceof NamedLambdaVariable) return mark(node, variable((NamedLambdaVariable) node));
     if (node instanceof LambdaFunction) return mark(node, lambda((LambdaFunction) node));
-    if (node instanceof GetStructField) return mark(node, field(node, ((GetStructField) node).extractFieldName()));
+    if (node instanceof GetStructField) return mark(node, field((GetStructField) node));
     if (node instanceof GetArrayStructFields) {
-      return mark(node, field(node, ((GetArrayStructFields) node).field().name()));
+      List array = parts(((GetArrayStructFields) node).child());
+      return mark(node, field(array, -1, ((GetArrayStructFields) node).field().name()));
+    }
+    if (node instanceof Cast) {
+      List struct = cast((Cast) node);
+      if (struct != null) return mark(node, struct);
+    }
+    if (node instanceof If) {
+      List value = chosen((If) node);
+      if (value != null) return mark(node, value);
+    }
+    if (node instanceof GetArrayItem) {
+      List value = pivot((GetArrayItem) node);
+      if (value != null) return mark(node, value);
+    }
+    if (node instanceof AggregateExpression) {
+      AggregateFunction function = ((AggregateExpression) node).aggregateFunction();
+      if (function instanceof PivotFirst) return mark(node, values((PivotFirst) function));
+    }
+    if (node instanceof MultiLikeBase) return mark(node, likes((MultiLikeBase) node));
+    if (node instanceof PreciseTimestampConversion) {
+      List time = windowTime((PreciseTimestampConversion) node);
+      if (time != null) return mark(node, time);
+    }
+    if (node instanceof WindowExpression) {
+      WindowExpression window = (WindowExpression) node;
+      if (window.windowFunction() instanceof FrameLessOffsetWindowFunction) return mark(node, offset(window));
+    }
+    if (node instanceof StaticInvoke && LENGTH_CHECKS.contains(((StaticInvoke) node).functionName())) {
+      return mark(node, parts((Expression) ((StaticInvoke) node).arguments().head()));
     }
     if (node instanceof UpdateFields) return mark(node, updated((UpdateFields) node));
     if (node.getClass().getName().equals(SQL_FUNCTION)) return mark(node, sqlFunction((Expression) node));
@@ -153,32 +260,246 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     if (replaced) return mark(node, call((InheritAnalysisRules) node));
     List window = node instanceof CreateNamedStruct ? window((CreateNamedStruct) node) : null;
     if (window == null && node instanceof CreateNamedStruct) window = session((CreateNamedStruct) node);
+    if (window == null && node instanceof CreateNamedStruct) window = struct((CreateNamedStruct) node);
     return window == null ? node : mark(node, window);
   }
 
-  private List field(Object access, String name) {
+  private List field(GetStructField access) {
+    return field(parts(access.child()), access.ordinal(), access.extractFieldName());
+  }
+
+  /** Returns a field of a struct: what makes it, if that is known. `ordinal`: its position, or -1 in an array. */
+  private static List field(List struct, int ordinal, String name) {
+    Object only = struct.size() == 1 ? struct.get(0) : null;
+    if (only instanceof StructText && ordinal >= 0 && ordinal < ((StructText) only).values.size()) {
+      return (List) ((StructText) only).values.get(ordinal);
+    }
+    if (only instanceof Attribute || only instanceof FieldText) {
+      return Collections.singletonList(FieldText.of(only, name));
+    }
     ArrayList parts = new ArrayList();
-    addAll(parts, parts((Expression) ((Expression) access).children().head()));
+    addAll(parts, struct);
     text(parts, "." + quoted(name));
     return parts;
   }
 
+  /** Returns the call that builds a struct, with its fields. */
+  private List struct(CreateNamedStruct struct) {
+    String function = struct.prettyName();
+    // It is the one that Spark gives a struct that no function was called for.
+    boolean named = function.equals("named_struct");
+    ArrayList whole = new ArrayList();
+    StructText found = new StructText(whole);
+    StructField[] fields = ((StructType) struct.dataType()).fields();
+    scala.collection.Seq children = struct.children();
+    text(whole, function + "(");
+    for (int i = 0; i < fields.length; i++) {
+      if (i > 0) text(whole, ", ");
+      if (named) text(whole, ((Expression) children.apply(2 * i)).sql() + ", ");
+      Expression value = (Expression) children.apply(2 * i + 1);
+      while (value instanceof Alias) value = ((Alias) value).child();
+      List parts = parts(value);
+      addAll(whole, parts);
+      found.add(fields[i].name(), parts);
+    }
+    text(whole, ")");
+    return Collections.singletonList(found);
+  }
+
+  /** Returns the cast of a struct to another one, which takes fields by their positions; null for any other cast. */
+  private List cast(Cast cast) {
+    DataType to = cast.dataType();
+    if (!(to instanceof StructType) || !(cast.child().dataType() instanceof StructType)) return null;
+    List child = parts(cast.child());
+    StructField[] before = ((StructType) cast.child().dataType()).fields();
+    StructField[] after = ((StructType) to).fields();
+    ArrayList whole = new ArrayList();
+    StructText found = new StructText(whole);
+    text(whole, "CAST(");
+    addAll(whole, child);
+    text(whole, " AS " + to.sql() + ")");
+    for (int i = 0; i < after.length && i < before.length; i++) {
+      List value = field(child, i, before[i].name());
+      if (!before[i].dataType().sql().equals(after[i].dataType().sql())) {
+        ArrayList converted = new ArrayList();
+        text(converted, "CAST(");
+        addAll(converted, value);
+        text(converted, " AS " + after[i].dataType().sql() + ")");
+        value = converted;
+      }
+      found.add(after[i].name(), value);
+    }
+    return Collections.singletonList(found);
+  }
+
+  /**
+   * Returns what a condition that Spark has made chooses: the struct that it takes apart and builds anew to write it,
+   * unless that is null; or the values of a column of a PIVOT. Null for any other condition.
+   */
+  private List chosen(If condition) {
+    Expression test = condition.predicate();
+    if (test instanceof IsNull && condition.falseValue() instanceof CreateNamedStruct) {
+      scala.collection.Seq children = condition.falseValue().children();
+      for (int i = 1; i < children.size(); i += 2) {
+        if (!takesApart((Expression) children.apply(i), ((IsNull) test).child())) return null;
+      }
+      return isNull(condition.trueValue()) ? parts(condition.falseValue()) : null;
+    }
+    // What the user writes has an origin of its own, the condition within it another one.
+    boolean made = test instanceof EqualNullSafe && test.origin().equals(condition.origin());
+    if (!made || !isNull(condition.falseValue())) return null;
+    if (pivot != null && !pivot.semanticEquals(test)) return null;
+    pivot = (EqualNullSafe) test;
+    return parts(condition.trueValue());
+  }
+
+  private static boolean isNull(Expression expression) {
+    while (expression instanceof Cast) expression = ((Cast) expression).child();
+    return expression instanceof Literal && ((Literal) expression).value() == null;
+  }
+
+  /** Returns whether an expression reads a field of a struct. */
+  private static boolean takesApart(Expression expression, Expression struct) {
+    boolean isField = expression instanceof GetStructField;
+    if (isField && ((GetStructField) expression).child().semanticEquals(struct)) return true;
+    scala.collection.Seq children = expression.children();
+    for (int i = 0; i < children.size(); i++) {
+      if (takesApart((Expression) children.apply(i), struct)) return true;
+    }
+    return false;
+  }
+
+  /** Returns the parts of an expression; of an aggregate over the values of a column of a PIVOT, which column. */
+  private List pivoted(Expression expression) {
+    List parts = parts(expression);
+    return pivot == null ? parts : ofPivot(parts, parts(pivot.left()), pivot.right());
+  }
+
+  private static List ofPivot(List aggregate, List column, Expression value) {
+    ArrayList parts = new ArrayList();
+    text(parts, "(");
+    addAll(parts, aggregate);
+    text(parts, " FOR ");
+    while (value instanceof Cast) value = ((Cast) value).child();
+    if (value.dataType() instanceof StructType) {
+      StructField[] fields = ((StructType) value.dataType()).fields();
+      for (int i = 0; i < fields.length; i++) {
+        if (i > 0) text(parts, " AND ");
+        Object one = new GetStructField(value, i, scala.Option.apply(null)).eval(null);
+        equal(parts, field(column, i, fields[i].name()), new Literal(one, fields[i].dataType()));
+      }
+    } else {
+      equal(parts, column, value);
+    }
+    text(parts, ")");
+    return parts;
+  }
+
+  private static void equal(List parts, List column, Expression value) {
+    addAll(parts, column);
+    text(parts, isNull(value) ? " IS NULL" : " = " + value.sql());
+  }
+
+  /** Returns the aggregate of a PIVOT for each value, as the fields of a struct. */
+  private List values(PivotFirst pivot) {
+    StructText found = new StructText(parts(pivot.valueColumn()));
+    scala.collection.Seq values = pivot.pivotColumnValues();
+    for (int i = 0; i < values.size(); i++) {
+      Literal value = new Literal(values.apply(i), pivot.pivotColumn().dataType());
+      found.add("[" + i + "]", ofPivot(parts(pivot.valueColumn()), parts(pivot.pivotColumn()), value));
+    }
+    return Collections.singletonList(found);
+  }
+
+  /** Returns LIKE ANY and the like with their patterns, which Spark leaves out. */
+  private List likes(MultiLikeBase like) {
+    ArrayList parts = new ArrayList();
+    String name = like.getClass().getSimpleName();
+    text(parts, "(");
+    addAll(parts, parts((Expression) like.children().head()));
+    text(parts, (name.startsWith("Not") ? " NOT" : "") + " LIKE " + (name.endsWith("Any") ? "ANY" : "ALL") + " (");
+    scala.collection.Seq patterns = (scala.collection.Seq) Reflection.call(like, "patterns");
+    for (int i = 0; i < patterns.size(); i++) {
+      text(parts, (i == 0 ? "" : ", ") + literal(String.valueOf(patterns.apply(i))));
+    }
+    text(parts, "))");
+    return parts;
+  }
+
+  /** Returns the call of `window_time` that Spark has replaced; null for any other conversion. */
+  private List windowTime(PreciseTimestampConversion conversion) {
+    if (!(conversion.child() instanceof Subtract)) return null;
+    Expression end = conversion(((Subtract) conversion.child()).left());
+    Long less = number(((Subtract) conversion.child()).right());
+    if (!(end instanceof GetStructField) || less == null || less.longValue() != 1) return null;
+    ArrayList parts = new ArrayList();
+    text(parts, "window_time(");
+    addAll(parts, parts(((GetStructField) end).child()));
+    text(parts, ")");
+    return parts;
+  }
+
+  /** Returns LAG or LEAD over its window, without the frame that Spark makes of the offset. */
+  private List offset(WindowExpression window) {
+    ArrayList parts = new ArrayList();
+    WindowSpecDefinition spec = window.windowSpec();
+    addAll(parts, parts(window.windowFunction()));
+    text(parts, " OVER (");
+    list(parts, "PARTITION BY ", spec.partitionSpec());
+    list(parts, spec.partitionSpec().isEmpty() ? "ORDER BY " : " ORDER BY ", spec.orderSpec());
+    text(parts, ")");
+    return parts;
+  }
+
+  private void list(List parts, String words, scala.collection.Seq expressions) {
+    for (int i = 0; i < expressions.size(); i++) {
+      text(parts, i == 0 ? words : ", ");
+      addAll(parts, parts((Expression) expressions.apply(i)));
+    }
+  }
+
+  /** Returns which of the values of a PIVOT an expression takes; null for any other item of an array. */
+  private static List pivot(GetArrayItem item) {
+    Expression array = item.child();
+    Object at = item.ordinal() instanceof Literal ? ((Literal) item.ordinal()).value() : null;
+    if (at == null || !(array instanceof Attribute) || !((Attribute) array).name().startsWith(PIVOTED)) return null;
+    return Collections.singletonList(FieldText.of(array, "[" + at + "]"));
+  }
+
   /** Returns the calls of `withField` and `dropFields` by which a struct is changed; their SQL lacks the names. */
   private List updated(UpdateFields update) {
-    ArrayList parts = new ArrayList();
-    addAll(parts, parts(update.structExpr()));
+    List struct = parts(update.structExpr());
+    ArrayList whole = new ArrayList();
+    addAll(whole, struct);
+    HashMap changed = new HashMap();
     scala.collection.Seq changes = update.fieldOps();
     for (int i = 0; i < changes.size(); i++) {
       Object change = changes.apply(i);
       if (change instanceof WithField) {
-        text(parts, ".withField(" + literal(((WithField) change).name()) + ", ");
-        addAll(parts, parts(((WithField) change).valExpr()));
-        text(parts, ")");
+        List value = parts(((WithField) change).valExpr());
+        changed.put(((WithField) change).name().toLowerCase(), value);
+        text(whole, ".withField(" + literal(((WithField) change).name()) + ", ");
+        addAll(whole, value);
+        text(whole, ")");
       } else if (change instanceof DropField) {
-        text(parts, ".dropFields(" + literal(((DropField) change).name()) + ")");
+        text(whole, ".dropFields(" + literal(((DropField) change).name()) + ")");
       }
     }
-    return parts;
+    return Collections.singletonList(changed(update, struct, whole, changed));
+  }
+
+  /** Returns a struct whose fields are changed; all others are those of the struct that it is made of. */
+  private static StructText changed(UpdateFields update, List struct, List whole, HashMap changed) {
+    StructText found = new StructText(whole);
+    StructType type = (StructType) update.structExpr().dataType();
+    StructField[] fields = ((StructType) update.dataType()).fields();
+    for (int i = 0; i < fields.length; i++) {
+      String name = fields[i].name();
+      List value = (List) changed.get(name.toLowerCase());
+      if (value == null && !type.getFieldIndex(name).isDefined()) break;
+      found.add(name, value == null ? field(struct, type.fieldIndex(name), name) : value);
+    }
+    return found;
   }
 
   private static String literal(String name) {
@@ -269,6 +590,8 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     }
     text(parts, names.size() == 1 ? ARROW : ")" + ARROW);
     addAll(parts, parts(lambda.function()));
+    // Behind the function, its names are free again.
+    for (int i = 0; i < names.size(); i++) variables.remove(((NamedLambdaVariable) names.apply(i)).exprId());
     return parts;
   }
 

@@ -25,6 +25,7 @@ from openlineage_pyspark.facets.model.plan import (
     Output,
     Plan,
     Sql,
+    StructSql,
     SubqueryText,
     Value,
     common_id,
@@ -200,12 +201,21 @@ class _Decoding:
 
 
 def _sql(raw: str | list[Any] | None) -> str | Sql | None:
-    """Return the SQL of an expression: a text; or parts, which are texts, `[text]` and `[exprId, text]`."""
-    if not isinstance(raw, list):
-        return raw
+    """Return the SQL of an expression: a text, or parts."""
+    return _parts(raw) if isinstance(raw, list) else raw
+
+
+def _parts(raw: list[Any]) -> Sql:
+    """Return parts: texts, a subquery as `[text]`, an attribute as `[exprId, text, field...]`, a struct as lists."""
     return tuple(
         [
-            part if isinstance(part, str) else SubqueryText(part[0]) if len(part) == 1 else Mention(part[0], part[1])
+            part
+            if isinstance(part, str)
+            else SubqueryText(part[0])
+            if len(part) == 1 and isinstance(part[0], str)
+            else StructSql(_parts(part[0]), tuple([(name, _parts(field)) for name, *field in part[1:]]))
+            if isinstance(part[0], list)
+            else Mention(part[0], part[1], tuple(part[2:]))
             for part in raw
         ]
     )

@@ -22,6 +22,7 @@ from openlineage_pyspark.facets.model.plan import (
     Output,
     Plan,
     Sql,
+    StructSql,
     SubqueryText,
     Value,
 )
@@ -87,6 +88,40 @@ def test_an_attribute_is_replaced_by_what_computes_it() -> None:
     )
     assert text(plan) == "abs(sum(t.a + t.b))"
     assert {each.description for each in last_column(plan, composed=False)} == {"abs(q.total)"}
+
+
+def test_a_field_of_a_struct_is_what_makes_it() -> None:
+    inner = StructSql(("struct(", Mention(1, "a"), ")"), (("x", (Mention(1, "a"),)),))
+    made = StructSql(
+        ("struct(", Mention(2, "b"), " + 1, struct(", Mention(1, "a"), "))"),
+        (("N", (Mention(2, "b"), " + 1")), ("in", (inner,))),
+    )
+    levels: list[tuple[str, Sql, tuple[int, ...]]] = [("s", (made,), (1, 2)), ("copy", (Mention(3, "s"),), (3,))]
+
+    def read(*path: str) -> str:
+        return text(projections(*levels, ("top", ("f(", Mention(4, "q.copy", path), ")"), (4,))))
+
+    assert read("n") == "f(t.b + 1)"
+    assert read("in", "x") == "f(t.a)"
+    assert read("in") == "f(struct(t.a))"
+    assert read() == "f(struct(t.b + 1, struct(t.a)))"
+    # The probe leaves out the fields for which there is no room.
+    assert read("other", "a b") == "f(struct(t.b + 1, struct(t.a)).other.`a b`)"
+
+
+def test_a_field_of_what_is_no_struct_of_the_statement_is_called_by_its_name() -> None:
+    plan = projections(
+        ("j", ("from_json(", Mention(1, "a", ("x",)), ")"), (1,)),
+        ("top", ("f(", Mention(3, "q.j", ("y", "z")), ")"), (3,)),
+    )
+    assert text(plan) == "f(from_json(t.a.x).y.z)"
+    assert {each.description for each in last_column(plan, composed=False)} == {"f(q.j.y.z)"}
+
+
+def test_a_field_that_is_called_a_secret_keeps_that_name() -> None:
+    made = StructSql(("struct('hunter2')",), (("password", ("'hunter2' || ", Mention(1, "a"))),))
+    plan = projections(("s", (made,), (1,)), ("y", ("f(", Mention(3, "s", ("password",)), ")"), (3,)))
+    assert text(plan) == "f(password)"
 
 
 def test_the_text_of_a_column_that_an_earlier_plan_has_computed_goes_on() -> None:
@@ -293,10 +328,13 @@ def test_an_own_text_has_the_names_that_spark_writes() -> None:
         ("( SELECT  max(a)\n FROM t )", "(SELECT max(a) FROM t)"),
         ("NOT IN (SELECT a -- ids\n FROM t /* all */ WHERE b = ' x  y ')", "(SELECT a FROM t WHERE b = ' x  y ')"),
         ("EXISTS(SELECT 1)", "(SELECT 1)"),
+        ("SELECT f(a) FROM t WHERE exists (SELECT g(1)) AND (b = 1)", "(SELECT g(1))"),
+        ("SELECT (1) WHERE EXISTS (SELECT 1 WHERE EXISTS (SELECT 2))", "(SELECT 1 WHERE EXISTS (SELECT 2))"),
+        ("SELECT EXISTS (SELECT 1), EXISTS (SELECT 2)", "(SELECT ...)"),
         ("t", "(SELECT ...)"),
     ],
 )
-def test_a_subquery_is_on_one_line(given: str, shown: str) -> None:
+def test_a_subquery_is_on_one_line_without_what_is_around_it(given: str, shown: str) -> None:
     assert subquery_text(given) == shown
 
 

@@ -8,7 +8,7 @@ import functools
 import attrs
 import pytest
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.plan import Expression, Mention, Plan
+from openlineage_pyspark.facets.model.plan import Expression, Mention, Plan, StructSql
 from openlineage_pyspark.facets.model.run import Engine, Job, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
@@ -23,9 +23,12 @@ STRING, NUMBER = "c4nary", "48151623"
 def with_canaries(plan: Plan) -> Plan:
     """Return a plan in which each literal of an expression's text is a string or a number that nothing else has."""
 
-    def part(given: str | Mention) -> str | Mention:
+    def part(given: str | Mention | StructSql) -> str | Mention | StructSql:
         if isinstance(given, Mention):
             return given
+        if isinstance(given, StructSql):
+            fields = tuple((name, tuple(map(part, field))) for name, field in given.fields)
+            return StructSql(tuple(map(part, given.whole)), fields)
         replaced = {TokenKind.STRING: f"'{STRING}'", TokenKind.NUMBER: NUMBER}
         return type(given)("".join(replaced.get(token.kind, token.text) for token in tokens(given)))
 

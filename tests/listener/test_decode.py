@@ -12,9 +12,12 @@ from openlineage_pyspark.facets.model.plan import (
     Expression,
     ExpressionRef,
     Keys,
+    Mention,
     Operator,
     OperatorRef,
     Output,
+    StructSql,
+    SubqueryText,
 )
 from openlineage_pyspark.listener.probe.decode import decode_plan
 
@@ -95,6 +98,15 @@ def test_an_expression_has_its_id_name_type_and_text():
     plan = decode_plan(encoding([[0, [[7, "x"]], [[{"r": 1}], {"r": 2}], {}], alias, LEAF]))
     assert plan.expressions == (Expression("Alias", {"child": AttributeRef(1), "name": "x"}, 7, "x", "int", "(a + 1)"),)
     assert plan.top.sequence("projectList") == (ExpressionRef(0),)
+
+
+def test_a_text_may_name_fields_and_one_of_a_struct_has_those_of_its_fields():
+    struct = [["struct(", [1, "t.a", "b", "c"], ", ", ["IN (SELECT 1)"], ")"], ["x", [1, "t.a", "b", "c"]], ["y", "1"]]
+    alias = [3, None, [1, "x"], {"id": 7, "n": "x", "t": 0, "s": [struct]}]
+    plan = decode_plan(encoding([[0, [[7, "x"]], [[{"r": 1}], {"r": 2}], {}], alias, LEAF]))
+    field = Mention(1, "t.a", ("b", "c"))
+    whole = ("struct(", field, ", ", SubqueryText("IN (SELECT 1)"), ")")
+    assert plan.expressions[0].sql == (StructSql(whole, (("x", (field,)), ("y", ("1",)))),)
 
 
 def test_an_output_under_another_name_keeps_that_name():

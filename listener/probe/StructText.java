@@ -1,0 +1,23 @@
+package openlineage.pyspark;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The text of a struct that an expression builds, and those of its fields, each as parts of an `ExpressionText`: who
+ * reads a field does not want the whole struct.
+ */
+final class StructText {
+  final List whole;
+  final ArrayList names = new ArrayList();
+  final ArrayList values = new ArrayList();
+
+  StructText(List whole) {
+    this.whole = whole;
+  }
+
+  void add(String name, List value) {
+    names.add(name);
+    values.add(value);
+  }
+}
