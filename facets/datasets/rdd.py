@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_tables
@@ -9,6 +10,9 @@ from openlineage_pyspark.facets.datasets.kafka import topic_dataset
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Relation, Session, reads, source
 from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.model.plan import Operator, Plan, Value
+
+UNSEEN = "and neither are the tables that its query reads by a broadcast join or a subquery"
+_OF_QUERY = "?SQLExecutionRDD"
 
 
 @source({"org.apache.spark.sql.execution": "LogicalRDD ExternalRDD"})
@@ -21,32 +25,51 @@ def rows_of_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
     if operator.arguments.get("isStreaming") is True:
         # A V1 streaming source, such as Hudi's, gives a micro-batch as an RDD of the files that are new in it.
         sources = tuple(_folder(each) if isinstance(each, str) else each for each in sources)
-    datasets, unknown = rdd_sources(sources)
-    if unknown:
-        return Relation(datasets, opaque=f"the rows come from an RDD ({unknown}) whose inputs are not known")
-    if not datasets:
+    inputs = rdd_inputs(sources)
+    if inputs.unknown:
+        return Relation(
+            inputs.datasets, opaque=f"the rows come from an RDD ({inputs.unknown}) whose inputs are not known"
+        )
+    if inputs.of_query and operator.arguments.get("isStreaming") is not True:
+        return Relation(inputs.datasets, opaque=f"the rows come from an RDD: its columns are not known, {UNSEEN}")
+    if not inputs.datasets:
         return NO_DATASETS
-    return Relation(datasets, opaque="the rows come from an RDD: its inputs are known, its columns are not")
+    return Relation(inputs.datasets, opaque="the rows come from an RDD: its inputs are known, its columns are not")
 
 
-def rdd_sources(sources: tuple[Value, ...]) -> tuple[tuple[Dataset, ...], str]:
+@attrs.frozen
+class RddInputs:
     """
-    Return the datasets that an RDD reads.
+    What an RDD reads.
+
+    Args:
+        datasets: the datasets.
+        unknown: the kinds of RDD with unknown inputs, separated by commas.
+        of_query: whether its rows are those of a query: what that reads through a broadcast join or a subquery is not
+            among the datasets.
+    """
+
+    datasets: tuple[Dataset, ...]
+    unknown: str
+    of_query: bool
+
+
+def rdd_inputs(sources: tuple[Value, ...]) -> RddInputs:
+    """
+    Return what an RDD reads.
 
     Args:
         sources: paths; pairs of a JDBC URL and a table, or of `kafka:` with the servers and a topic; after a `?`, the
             kind of an RDD whose inputs are unknown; and `?...` in place of what was cut.
-
-    Returns:
-        The datasets; and the kinds of RDD with unknown inputs, separated by commas.
     """
     paths = [naming.before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
     pairs = (s for s in sources if isinstance(s, tuple) and len(s) == 2)
     tables = [d for u, t in pairs if isinstance(u, str) and isinstance(t, str) for d in _of_pair(u, t)]
     roots = [naming.parent(p) if p.rpartition("/")[2].startswith("part-") else p for p in paths]
     datasets = {d.identifier: d for d in [*(at_location(path) for path in roots if "/" in path), *tables]}
-    unknown = (p[1:] for p in sources if isinstance(p, str) and p.startswith("?"))
-    return tuple(datasets.values()), ", ".join("more than are looked at" if p == "..." else p for p in unknown)
+    unknown = (p[1:] for p in sources if isinstance(p, str) and p.startswith("?") and p != _OF_QUERY)
+    kinds = ", ".join("more than are looked at" if p == "..." else p for p in unknown)
+    return RddInputs(tuple(datasets.values()), kinds, _OF_QUERY in sources)
 
 
 def _folder(path: str) -> str:

@@ -19,6 +19,8 @@ final class RddSources {
   private static final int MOST_SPLITS = 10000;
   /** A source in place of those that are left out. */
   private static final String REST = "?...";
+  /** Says that the rows are those of a query. */
+  private static final String OF_QUERY = "?SQLExecutionRDD";
   /** The RDDs whose rows come from the driver itself. */
   private static final String LOCAL = "ParallelCollectionRDD EmptyRDD";
   private final ArrayList found = new ArrayList();
@@ -58,6 +60,8 @@ final class RddSources {
     if (!work.isEmpty()) find(REST);
     // Spark has found out that a query has no rows: what it has read for that is not told.
     if (isOfQuery && isEmpty && found.isEmpty()) find("?EmptyRDD");
+    // The RDD does not know the query's plan: what a broadcast join or a subquery has read is a value in its code.
+    if (isOfQuery) find(OF_QUERY);
   }
 
   private void add(Object rdd) {

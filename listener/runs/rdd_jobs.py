@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from openlineage_pyspark.facets.commands.target import Write, path_label
 from openlineage_pyspark.facets.datasets.files import at_location
-from openlineage_pyspark.facets.datasets.rdd import rdd_sources
+from openlineage_pyspark.facets.datasets.rdd import rdd_inputs
 from openlineage_pyspark.facets.datasets.source import Relation
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Gap
@@ -19,6 +19,7 @@ from openlineage_pyspark.facets.trace.expressions import OpaqueCode
 from openlineage_pyspark.listener.probe.records import RddJobStarted
 
 _NO_DIRECTORY = "an output format without a directory: what it writes is not known"
+_OF_QUERY = "the rows come from a query: the tables that it reads by a broadcast join or a subquery are not known"
 _LATE = "the job was over before it was looked at: what it writes is not known, and what it reads only by name"
 
 
@@ -33,12 +34,14 @@ def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> Pla
     Returns:
         Its datasets, without columns. An input file is reported as its directory, as in the Java integration.
     """
-    found, unknown = rdd_sources(record.sources)
-    inputs = Relation(found).trimmed(trimming).datasets
+    found = rdd_inputs(record.sources)
+    inputs = Relation(found.datasets).trimmed(trimming).datasets
     path, format_ = record.path, record.format
     remarks = []
-    if unknown:
-        remarks.append(Gap(f"RDD ({unknown})", "a source without a resolver: what it reads is not known"))
+    if found.unknown:
+        remarks.append(Gap(f"RDD ({found.unknown})", "a source without a resolver: what it reads is not known"))
+    if found.of_query:
+        remarks.append(Gap("RDD (SQLExecutionRDD)", _OF_QUERY))
     if record.writes and path is None:
         remarks.append(Gap(format_ or "RDD", _NO_DIRECTORY if format_ else _LATE))
     outputs: tuple[WrittenDataset, ...] = ()

@@ -77,6 +77,27 @@ def test_rows_that_come_out_of_an_rdd_are_not_taken_for_exact(session):
     assert messages == ["the rows come from an RDD (FileScanRDD) whose inputs are not known"]
 
 
+def test_a_table_that_is_joined_by_a_broadcast_below_an_rdd_is_not_seen_and_that_is_told(session, tmp_path):
+    """Nor is the one of a subquery: the RDD has their rows in its code."""
+    for name in ("left", "right", "most"):
+        session.range(3).write.parquet(str(tmp_path / name))
+        session.read.parquet(str(tmp_path / name)).createOrReplaceTempView(name)
+    joined = session.sql("SELECT /*+ BROADCAST(r) */ l.id FROM left l JOIN right r USING (id)")
+    joined = joined.where("id < (SELECT max(id) FROM most)")
+    found = lineage(session, session.createDataFrame(joined.rdd.map(tuple), "id BIGINT"))
+    assert [Path(dataset.identifier.name).name for dataset in found.inputs] == ["left"]
+    (gap,) = found.gaps
+    assert gap.message.endswith("neither are the tables that its query reads by a broadcast join or a subquery")
+
+
+def test_the_rdd_of_a_query_that_is_known_to_be_empty_says_so(session, tmp_path):
+    """Spark has read what it read before: nothing tells what that was."""
+    session.range(3).write.parquet(str(tmp_path / "some"))
+    rows = session.read.parquet(str(tmp_path / "some")).where("false").rdd.map(tuple)
+    messages = [gap.message for gap in lineage(session, session.createDataFrame(rows, "id BIGINT")).gaps]
+    assert messages == ["the rows come from an RDD (EmptyRDD) whose inputs are not known"]
+
+
 def test_lineage_is_asserted_in_other_tests(session, tmp_path, monkeypatch):
     frame = session.table("emp").where("bonus > 1").selectExpr("id", "upper(name) AS n", "if(id > 1, salary, 0) AS s")
     values = {"id": ["default.emp.id"], "n": ["default.emp.name"], "s": ["default.emp.salary"]}

@@ -189,6 +189,13 @@ def test_an_end_of_a_job_that_is_no_run_gives_nothing() -> None:
             {"sources": ["?KafkaRDD"]},
             ("RDD (KafkaRDD)", "a source without a resolver: what it reads is not known"),
         ),
+        (
+            {"sources": ["file:/in", "?SQLExecutionRDD"]},
+            (
+                "RDD (SQLExecutionRDD)",
+                "the rows come from a query: the tables that it reads by a broadcast join or a subquery are not known",
+            ),
+        ),
     ],
 )
 def test_what_is_not_known_of_a_job_of_rdds_is_named(more: dict[str, Any], remark: tuple[str, str]) -> None:
