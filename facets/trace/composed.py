@@ -34,7 +34,14 @@ from openlineage_pyspark.facets.trace.operators import Definition, Passed
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name
 from openlineage_pyspark.facets.trace.struct_fields import Path, path_in_branch
-from openlineage_pyspark.facets.trace.texts import CUT, attribute_text, field_text, shown_text, without_literals
+from openlineage_pyspark.facets.trace.texts import (
+    CUT,
+    attribute_text,
+    field_text,
+    shown_text,
+    with_subqueries,
+    without_literals,
+)
 
 LONGEST = 2_000
 MOST_REPLACED = 200_000
@@ -396,7 +403,7 @@ def _text_of(sql: Sql, operator: int, scope: tuple[int, ...]) -> _Text:
         tuple(
             [
                 _Hole(part.id, operator, scope, part.text, part.path) if isinstance(part, Mention) else shown_text(part)
-                for part in sql
+                for part in with_subqueries(sql)
                 if not isinstance(part, StructSql)
             ]
         )

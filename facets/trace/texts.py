@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 
 from openlineage_pyspark.facets.model.plan import Mention, Sql, StructSql, SubqueryText
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, string_literal, tokens
@@ -19,7 +20,11 @@ def own_text(sql: str | Sql | None) -> str:
 
     Of a text whose end is missing, no literal is shown: the name of a secret that it is compared with may be missing.
     """
-    text = without_ids(sql or "") if sql is None or isinstance(sql, str) else "".join(map(_part_text, sql))
+    text = (
+        without_ids(sql or "")
+        if sql is None or isinstance(sql, str)
+        else "".join(map(_part_text, with_subqueries(sql)))
+    )
     return without_literals(text) if text.endswith(CUT) else text
 
 
@@ -56,18 +61,36 @@ def shown_text(part: str) -> str:
     return subquery_text(part) if isinstance(part, SubqueryText) else without_ids(part)
 
 
+def with_subqueries(sql: Sql) -> Sql:
+    """Return SQL in which several subqueries of EXISTS that come from one text have each their own, in their order."""
+    often = Counter(part for part in sql if isinstance(part, SubqueryText))
+    if not any(count > 1 for count in often.values()):
+        return sql
+    met: Counter[str] = Counter()
+    found: list[str | Mention | StructSql] = []
+    for part in sql:
+        shown = part
+        if isinstance(part, SubqueryText) and often[part] > 1:
+            shown = SubqueryText(subquery_text(part, met[part], often[part]))
+            met[part] += 1
+        found.append(shown)
+    return tuple(found)
+
+
 # The texts of the columns above it have it too.
 @functools.lru_cache(maxsize=256)
-def subquery_text(text: str) -> str:
+def subquery_text(text: str, which: int = 0, of: int = 1) -> str:
     """
     Return the text of a subquery on one line, in parentheses: without comments, and without the words before it.
 
     Args:
         text: what the user wrote, such as `NOT IN (SELECT ...)`: Spark's text around it has such words itself. Or what
             holds it, if it is one of EXISTS.
+        which: the place of the subquery among all of EXISTS in that text that do not hold each other.
+        of: the number of these that the text should have.
     """
     every = list(tokens(text))
-    first = _opening(every)
+    first = _opening(every, which, of)
     if first is None:
         return "(SELECT ...)"
     found: list[str] = []
@@ -82,20 +105,28 @@ def subquery_text(text: str) -> str:
     return "".join(found)
 
 
-def _opening(every: list[Token]) -> int | None:
+_QUERIES = frozenset(("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"))
+"""The words that a query begins with."""
+
+
+def _opening(every: list[Token], which: int, of: int) -> int | None:
     """
-    Return the place of the parenthesis around a subquery.
+    Return the place of the parenthesis around a subquery; None if it can't be told which is meant.
 
     Spark says of EXISTS alone that it comes from all that is around it, which may have other parentheses.
     """
     places = [at for at, token in enumerate(every) if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
     words = [every[at].text.upper() for at in places]
-    if words[:1] in (["("], ["NOT"], ["IN"], ["EXISTS"]):
+    if words[:1] == ["IN"] or words[:2] == ["NOT", "IN"]:
         return places[words.index("(")] if "(" in words else None
-    opened = [places[n + 1] for n, word in enumerate(words[:-1]) if word == "EXISTS" and words[n + 1] == "("]
-    # What is inside the first one belongs to it; beside another one, it can't be told which is meant.
-    outside = [at for at in opened[1:] if at > _closing(every, opened[0])]
-    return opened[0] if opened and not outside else None
+    if words[:1] == ["("] and next((word for word in words if word != "("), "") in _QUERIES:
+        return places[0]
+    found: list[int] = []
+    for word, after, at in zip(words, words[1:], places[1:], strict=False):
+        # What is inside another one belongs to that.
+        if word == "EXISTS" and after == "(" and (not found or at > _closing(every, found[-1])):
+            found.append(at)
+    return found[which] if len(found) == of else None
 
 
 def _closing(every: list[Token], opening: int) -> int:

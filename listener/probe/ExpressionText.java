@@ -44,6 +44,9 @@ import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
 import org.apache.spark.sql.catalyst.expressions.WithField;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AnyValue;
+import org.apache.spark.sql.catalyst.expressions.aggregate.First;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Last;
 import org.apache.spark.sql.catalyst.expressions.aggregate.PivotFirst;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.trees.Origin;
@@ -70,6 +73,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   // What Spark calls around a CHAR or VARCHAR, which has no meaning of its own.
   private static final List LENGTH_CHECKS =
       Arrays.asList(new String[] {"readSidePadding", "charTypeWriteSideCheck", "varcharTypeWriteSideCheck"});
+  private static final String IGNORE_NULLS = " IGNORE NULLS";
   private static final String PIVOTED = "__pivot_"; // the beginning of a name that Spark makes
   private static final long DAY = 86400000000L;
   private static final long[] UNITS = {DAY, 3600000000L, 60000000L, 1000000L, 1000L, 1L};
@@ -239,6 +243,8 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     if (node instanceof AggregateExpression) {
       AggregateFunction function = ((AggregateExpression) node).aggregateFunction();
       if (function instanceof PivotFirst) return mark(node, values((PivotFirst) function));
+      boolean chooses = function instanceof First || function instanceof Last || function instanceof AnyValue;
+      if (chooses && ignoresNulls(function)) return mark(node, ignoring((AggregateExpression) node));
     }
     if (node instanceof MultiLikeBase) return mark(node, likes((MultiLikeBase) node));
     if (node instanceof PreciseTimestampConversion) {
@@ -439,12 +445,35 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return parts;
   }
 
+  private static boolean ignoresNulls(Expression function) {
+    return Boolean.TRUE.equals(Reflection.call(function, "ignoreNulls"));
+  }
+
+  /** Returns an aggregate that takes no nulls, which Spark leaves out of its SQL. */
+  private List ignoring(AggregateExpression aggregate) {
+    EqualNullSafe before = pivot;
+    AggregateFunction function = aggregate.aggregateFunction();
+    Expression child = (Expression) function.children().head();
+    scala.collection.immutable.List none = (scala.collection.immutable.List) (Object) NONE;
+    scala.collection.immutable.List of = none.$colon$colon(mark(child, parts(child)));
+    ArrayList parts = new ArrayList();
+    addAll(parts, split(((AggregateFunction) function.withNewChildren(of)).sql(aggregate.isDistinct())));
+    if (aggregate.filter().isDefined()) {
+      text(parts, " FILTER (WHERE ");
+      addAll(parts, parts((Expression) aggregate.filter().get()));
+      text(parts, ")");
+    }
+    // Spark itself lets an aggregate of a PIVOT ignore the nulls that stand for other values.
+    if (pivot == before) text(parts, IGNORE_NULLS);
+    return parts;
+  }
+
   /** Returns LAG or LEAD over its window, without the frame that Spark makes of the offset. */
   private List offset(WindowExpression window) {
     ArrayList parts = new ArrayList();
     WindowSpecDefinition spec = window.windowSpec();
     addAll(parts, parts(window.windowFunction()));
-    text(parts, " OVER (");
+    text(parts, (ignoresNulls(window.windowFunction()) ? IGNORE_NULLS : "") + " OVER (");
     list(parts, "PARTITION BY ", spec.partitionSpec());
     list(parts, spec.partitionSpec().isEmpty() ? "ORDER BY " : " ORDER BY ", spec.orderSpec());
     text(parts, ")");

@@ -331,11 +331,22 @@ def test_an_own_text_has_the_names_that_spark_writes() -> None:
         ("SELECT f(a) FROM t WHERE exists (SELECT g(1)) AND (b = 1)", "(SELECT g(1))"),
         ("SELECT (1) WHERE EXISTS (SELECT 1 WHERE EXISTS (SELECT 2))", "(SELECT 1 WHERE EXISTS (SELECT 2))"),
         ("SELECT EXISTS (SELECT 1), EXISTS (SELECT 2)", "(SELECT ...)"),
+        ("NOT (EXISTS (SELECT 1) OR (b))", "(SELECT 1)"),
+        ("(EXISTS (SELECT 1) OR (b))", "(SELECT 1)"),
+        ("((WITH x AS (SELECT 1) SELECT * FROM x))", "((WITH x AS (SELECT 1) SELECT * FROM x))"),
         ("t", "(SELECT ...)"),
     ],
 )
 def test_a_subquery_is_on_one_line_without_what_is_around_it(given: str, shown: str) -> None:
     assert subquery_text(given) == shown
+
+
+def test_subqueries_that_come_from_one_text_have_each_their_own() -> None:
+    both = SubqueryText("f(a) OR EXISTS (SELECT 1 WHERE EXISTS (SELECT 2)) OR EXISTS (SELECT 3)")
+    assert own_text(("(EXISTS ", both, " OR EXISTS ", both, ")")) == (
+        "(EXISTS (SELECT 1 WHERE EXISTS (SELECT 2)) OR EXISTS (SELECT 3))"
+    )
+    assert own_text(("EXISTS ", both, " OR EXISTS ", both, " OR EXISTS ", both)).count("(SELECT ...)") == 3
 
 
 def table(path: str, name: str | None = None, type_: str | None = None, namespace: str = "file") -> Dataset:
