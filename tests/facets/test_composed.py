@@ -118,6 +118,39 @@ def test_a_field_of_what_is_no_struct_of_the_statement_is_called_by_its_name() -
     assert {each.description for each in last_column(plan, composed=False)} == {"f(q.j.y.z)"}
 
 
+def generated(name: str, sql: Sql, *, outer: bool) -> Plan:
+    """Return the plan of a generator that makes a column `x` of `a`, above a leaf as that of `projections`."""
+    plan = projections()
+    call = Expression(name, {"children": (AttributeRef(1),)}, sql=sql)
+    arguments: dict[str, Value] = {
+        "generator": ExpressionRef(0),
+        "outer": outer,
+        "generatorOutput": (AttributeRef(3),),
+        "child": OperatorRef(0),
+    }
+    top = Operator("Generate", f"{LOGICAL}Generate", arguments, (Output(1, "a"), Output(3, "x")))
+    attributes = {**plan.attributes, 3: Attribute("x", "int")}
+    return Plan((plan.operators[0], top), (call,), attributes, root=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "shown"),
+    [
+        ("Explode", "explode", "explode_outer"),
+        ("PosExplode", "posexplode", "posexplode_outer"),
+        ("Inline", "inline", "inline_outer"),
+        ("VariantExplode", "variant_explode", "variant_explode_outer"),
+        ("JsonTuple", "json_tuple", "OUTER json_tuple"),
+    ],
+)
+def test_a_generator_that_keeps_rows_without_elements_says_so(name: str, function: str, shown: str) -> None:
+    sql = (f"{function}(", Mention(1, "x.a"), ")")
+    for outer, called in ((False, function), (True, shown)):
+        plan = generated(name, sql, outer=outer)
+        assert text(plan) == f"{called}(t.a)"
+        assert {each.description for each in last_column(plan, composed=False)} == {f"{called}(x.a)"}
+
+
 def test_a_field_that_is_called_a_secret_keeps_that_name() -> None:
     made = StructSql(("struct('hunter2')",), (("password", ("'hunter2' || ", Mention(1, "a"))),))
     plan = projections(("s", (made,), (1,)), ("y", ("f(", Mention(3, "s", ("password",)), ")"), (3,)))
