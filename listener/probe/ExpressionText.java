@@ -304,12 +304,19 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
       if (named) text(whole, ((Expression) children.apply(2 * i)).sql() + ", ");
       Expression value = (Expression) children.apply(2 * i + 1);
       while (value instanceof Alias) value = ((Alias) value).child();
-      List parts = parts(value);
-      addAll(whole, parts);
-      found.add(fields[i].name(), parts);
+      addAll(whole, parts(value));
+      // To write a struct, Spark 3.5 casts each field, also to the type that it has.
+      found.add(fields[i].name(), parts(withoutCast(value)));
     }
     text(whole, ")");
     return Collections.singletonList(found);
+  }
+
+  /** Returns what a cast casts to the type that it has already, else the expression itself. */
+  private static Expression withoutCast(Expression expression) {
+    if (!(expression instanceof Cast)) return expression;
+    Expression child = ((Cast) expression).child();
+    return child.dataType().sql().equals(expression.dataType().sql()) ? child : expression;
   }
 
   /** Returns the cast of a struct to another one, which takes fields by their positions; null for any other cast. */

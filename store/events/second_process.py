@@ -20,7 +20,8 @@ from openlineage_pyspark.store.events.rows import Description, TimeSpan
 if TYPE_CHECKING:
     from types import TracebackType
 
-_LOGGER = logging.getLogger(__name__)
+# What the package logs under this name shows no secret.
+_LOGGER = logging.getLogger("openlineage_pyspark")
 # It has this one's modules, and neither its environment's settings of Python nor its `__main__`.
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from {} import serve; serve()"
 _LENGTH_BYTES = 8

@@ -83,7 +83,7 @@ def prepare_executors(session: SparkSession) -> None:
     context.addPyFile(str(archive))
 
 
-def rows_of(data: DataFrame) -> list[Row]:
+def answered_rows(data: DataFrame) -> list[Row]:
     """
     Return the rows of a query that is not used again, and let the JVM forget it.
 

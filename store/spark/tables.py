@@ -16,7 +16,7 @@ from openlineage_pyspark.store.spark import functions as spark_functions
 from openlineage_pyspark.store.spark import sql as spark_sql
 from openlineage_pyspark.store.spark import views as spark_views
 from openlineage_pyspark.store.spark.rows import coded_rows
-from openlineage_pyspark.store.spark.session import at_once, keep_on_disk, prepare_executors, rows_of, told
+from openlineage_pyspark.store.spark.session import answered_rows, at_once, keep_on_disk, prepare_executors, told
 from openlineage_pyspark.store.spark.sql import Format
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.tables.identity import dataset_ids
@@ -120,7 +120,7 @@ class SparkTables:
         values = {f"p{number}": value for number, value in enumerate(parameters)}
         self._see(_WORD.findall(sql))
         with told(f"{self.schema_name} can't be asked"):
-            found = rows_of(self.session.sql(spark_sql.translated(sql, self.schema_name), args=values))
+            found = answered_rows(self.session.sql(spark_sql.translated(sql, self.schema_name), args=values))
         return [tuple(row) for row in found]
 
     def take(self, lines: DataFrame) -> Ingested:
@@ -220,7 +220,7 @@ class SparkTables:
                     self.session.sql(spark_sql.mark_version(self.schema_name, table))
                 else:
                     self.session.sql(spark_sql.create_view(self.schema_name, table, self._rows[table.name]))
-            return int(rows_of(self.session.sql(f"SELECT count(*) FROM {event}"))[0][0])
+            return int(answered_rows(self.session.sql(f"SELECT count(*) FROM {event}"))[0][0])
 
     def shrink(self) -> bool:
         """Return False: files of earlier snapshots are the catalog's to remove."""
@@ -265,7 +265,7 @@ class SparkTables:
     def _take(self, session: SparkSession, view: str) -> Ingested:
         counts = dict(
             tuple(row)
-            for row in rows_of(
+            for row in answered_rows(
                 session.sql(f"SELECT table_name, count(*) FROM {spark_sql.identifier(view)} GROUP BY table_name")
             )
         )
@@ -286,7 +286,7 @@ class SparkTables:
                 f"SELECT texts[2], texts[1] FROM {spark_sql.identifier(view)} "
                 f"WHERE table_name = {spark_sql.literal(schema.REJECTED.name)} LIMIT {_SHOWN}"
             )
-            taken.reasons += [f"{source}: {reason}" for source, reason in rows_of(reasons)]
+            taken.reasons += [f"{source}: {reason}" for source, reason in answered_rows(reasons)]
         return taken
 
     def _look_again(self) -> None:
@@ -384,7 +384,7 @@ class SparkTables:
         found = session.sql(
             f"SELECT p.*, i.dataset_id FROM ({sides}) AS p LEFT JOIN {identity} AS i ON i.name_id = p.name_id"
         )
-        return rows_of(found)
+        return answered_rows(found)
 
     def _all_pointers(self) -> dict[int, int | None]:
         return dict(self.query("SELECT name_id, same_as FROM dataset"))
@@ -467,7 +467,7 @@ class SparkTables:
         self._rows[table.name] = new
         # Also those of a compaction that was ended in the middle.
         rows_of_it = re.compile(rf"{table.name}_rows(_\d+)?")
-        for row in rows_of(self.session.sql(f"SHOW TABLES IN {_database(self.schema_name)}")):
+        for row in answered_rows(self.session.sql(f"SHOW TABLES IN {_database(self.schema_name)}")):
             if rows_of_it.fullmatch(row.tableName) and row.tableName != new:
                 self.session.sql(f"DROP TABLE {spark_sql.table_identifier(self.schema_name, row.tableName)}")
 
@@ -567,7 +567,7 @@ def _own_properties(
 
 
 def _properties(session: SparkSession, schema_name: str, table: str) -> dict[str, str]:
-    rows = rows_of(session.sql(f"SHOW TBLPROPERTIES {spark_sql.table_identifier(schema_name, table)}"))
+    rows = answered_rows(session.sql(f"SHOW TBLPROPERTIES {spark_sql.table_identifier(schema_name, table)}"))
     return {row[0]: row[1] for row in rows}
 
 

@@ -199,4 +199,4 @@ def test_the_alias_of_a_pivoted_aggregate_is_no_part_of_its_text(session):
         PIVOT (sum(amount) AS total, max(amount) AS most FOR quarter IN ('q1', 'q2'))
     """
     found = {edge.subtype: edge.expression for edge in lineage(session, query).edges if edge.column == "q1_total"}
-    assert found["AGGREGATION"] == "sum(sale.amount)"
+    assert found["AGGREGATION"] == "(sum(sale.amount) FOR sale.quarter = 'q1')"

@@ -18,11 +18,11 @@ from openlineage_pyspark.graph.model import (
     GraphEdge,
     JobNode,
     OperatorNode,
-    RunNode,
 )
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from support.large_graph import large_graph
+from support.lineage_events import dataset, run_event
 from support.page_speed import ACTIONS, frames, opened
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -187,9 +187,8 @@ def test_a_job_shows_its_runs_and_its_tables(seen, first):
     assert seen.script("return document.querySelectorAll('#canvas .box.lit').length") == 4
 
 
-def test_a_run_that_was_aborted_did_not_fail(seen):
-    job = JobNode("n", "nightly")
-    seen.open(Graph((job, RunNode("r", job.id, "ABORT")), ()))
+def test_a_run_that_was_aborted_did_not_fail(seen, of_events):
+    seen.open(of_events([run_event("nightly", "ABORT", 1, inputs=(dataset("a"),), outputs=(dataset("b"),))]))
 
     assert seen.all("#canvas .job.bad") == ["Job nightly, its last run: aborted"]
 
