@@ -82,21 +82,18 @@ def create_table(schema_name: str, table: StoredTable, format_: Format, name: st
     return f"CREATE TABLE IF NOT EXISTS {table_identifier(schema_name, name)} ({columns}) {_kept(table, format_)}"
 
 
-def replace_table(schema_name: str, table: StoredTable, format_: Format, query: str) -> str:
+def replace_table(schema_name: str, table: StoredTable, format_: Format) -> str:
     """
-    Return the statement that makes a table anew, with the rows of a query, in a format that replaces one at once.
+    Return the statement that makes a table anew without rows, in a format that can change rows.
 
     Args:
         schema_name: the schema, with its catalog.
         table: the table.
-        format_: its format: one that can change rows.
-        query: gives the rows, each key once.
+        format_: its format.
     """
-    names = ", ".join(identifier(name) for name, _ in columns_with_types(table, format_))
-    return (
-        f"CREATE OR REPLACE TABLE {table_identifier(schema_name, table.name)} {_kept(table, format_)} "
-        f"AS SELECT {names} FROM ({query})"
-    )
+    # With the rows in one statement, Delta Lake 3.3 fails on Spark 3.5.9.
+    columns = ", ".join(f"{identifier(column)} {type_}" for column, type_ in columns_with_types(table, format_))
+    return f"CREATE OR REPLACE TABLE {table_identifier(schema_name, table.name)} ({columns}) {_kept(table, format_)}"
 
 
 def mark_version(schema_name: str, table: StoredTable) -> str:

@@ -445,7 +445,8 @@ class SparkTables:
     def _remake(self, table: StoredTable, query: str) -> None:
         """Make a table anew, with the rows of a query. It may be missing, or have other columns."""
         if self.format.merges:
-            self.session.sql(spark_sql.replace_table(self.schema_name, table, self.format, query))
+            self.session.sql(spark_sql.replace_table(self.schema_name, table, self.format))
+            self._replace(table, query)
         else:
             self._write_rows(table, query)
 

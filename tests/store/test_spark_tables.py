@@ -443,10 +443,12 @@ def test_what_is_old_leaves_the_tables_as_it_leaves_sqlite(
 def make_old(session: SparkSession, name: str, format_: str) -> None:
     """Make of a store one of an older version: a table has other columns, and one is missing."""
     kind = "VIEW" if format_ == "parquet" else "TABLE"
-    how = "TBLPROPERTIES ('openlineage_pyspark.rows' = 'run_rows')" if kind == "VIEW" else f"USING {format_}"
+    other = f"TABLE {name}.run (run_id INT) USING {format_}"
+    if kind == "VIEW":
+        other = f"VIEW {name}.run TBLPROPERTIES ('openlineage_pyspark.rows' = 'run_rows') AS SELECT 1 AS run_id"
     # The version of a store is that of its events.
     session.sql(f"ALTER {kind} {name}.event SET TBLPROPERTIES ('openlineage_pyspark.version' = '1')")
-    session.sql(f"CREATE OR REPLACE {kind} {name}.run {how} AS SELECT 1 AS run_id")
+    session.sql(f"CREATE OR REPLACE {other}")
     session.sql(f"DROP {kind} {name}.column_lineage")
 
 
