@@ -78,8 +78,7 @@ def create_table(schema_name: str, table: StoredTable, format_: Format, name: st
         format_: its format.
         name: the name that it gets: the table's own, or that of a table of rows.
     """
-    columns = ", ".join(f"{identifier(column)} {type_}" for column, type_ in columns_with_types(table, format_))
-    return f"CREATE TABLE IF NOT EXISTS {table_identifier(schema_name, name)} ({columns}) {_kept(table, format_)}"
+    return f"CREATE TABLE IF NOT EXISTS {table_identifier(schema_name, name)} {_definition(table, format_)}"
 
 
 def replace_table(schema_name: str, table: StoredTable, format_: Format) -> str:
@@ -92,8 +91,7 @@ def replace_table(schema_name: str, table: StoredTable, format_: Format) -> str:
         format_: its format.
     """
     # With the rows in one statement, Delta Lake 3.3 fails on Spark 3.5.9.
-    columns = ", ".join(f"{identifier(column)} {type_}" for column, type_ in columns_with_types(table, format_))
-    return f"CREATE OR REPLACE TABLE {table_identifier(schema_name, table.name)} ({columns}) {_kept(table, format_)}"
+    return f"CREATE OR REPLACE TABLE {table_identifier(schema_name, table.name)} {_definition(table, format_)}"
 
 
 def mark_version(schema_name: str, table: StoredTable) -> str:
@@ -267,15 +265,17 @@ def translated(sql: str, schema_name: str) -> str:
     return tree.sql("spark")
 
 
-def _kept(table: StoredTable, format_: Format) -> str:
-    """Return the part of a CREATE TABLE that says how the table is kept."""
+def _definition(table: StoredTable, format_: Format) -> str:
+    """Return the part of a CREATE TABLE behind the table's name: its columns, and how it is kept."""
+    columns = ", ".join(f"{identifier(column)} {type_}" for column, type_ in columns_with_types(table, format_))
     partition = f" PARTITIONED BY ({_DAY})" if table is schema.EVENT else ""
     properties = {PROPERTY_VERSION: str(schema.VERSION), PROPERTY_FORMAT: format_.value}
     if format_ is Format.ICEBERG:
         # A MERGE then writes what changes, and no file anew of which it is only a part.
         properties |= {"format-version": "2", "write.merge.mode": "merge-on-read"}
     meaning = literal(table.meaning)
-    return f"USING {format_.value}{partition} COMMENT {meaning} TBLPROPERTIES ({_properties(properties)})"
+    kept = f"USING {format_.value}{partition} COMMENT {meaning} TBLPROPERTIES ({_properties(properties)})"
+    return f"({columns}) {kept}"
 
 
 def _stored(table: StoredTable, format_: Format) -> tuple[StoredColumn, ...]:
