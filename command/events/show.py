@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.events.lines import EventFileError, read_lines
 from openlineage_pyspark.command.events.runs import latest_outputs, names_of, reported_state_of, runs_of
+from openlineage_pyspark.command.view import add_unfold
 from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ In a terminal a row is one line, and long texts are cut; in a pipe nothing is cu
 _MOST_PROBLEMS = 3
 
 _GRAPHS = ("json", "mermaid", "dot", "html", "svg")
-_UNFOLD = "show CTEs, views and subqueries, as far as they are known: with --format mermaid, dot, svg, html"
 _FORMAT = "default: table; the others print the graph, with --output what lies around that"
 
 
@@ -45,7 +45,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--column", metavar="NAME", help="only this column; * matches any text")
     parser.add_argument("--json", action="store_true", help="print the table and the runs as JSON")
     parser.add_argument("--format", choices=("table", *_GRAPHS), default="table", help=_FORMAT)
-    parser.add_argument("--unfold", action="store_true", help=_UNFOLD)
+    add_unfold(parser)
     parser.set_defaults(run=run)
 
 
