@@ -53,14 +53,20 @@ def _rows(found: Iterator[portions_module.Portion]) -> list[Rows]:
     return [portion.all_rows() for portion in found]
 
 
+def _state(process: int) -> tuple[str, int]:
+    """Return the state of a process, and its parent."""
+    state, parent = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[:2]
+    return state, int(parent)
+
+
 def _children(parent: int = 0) -> list[int]:
     """Return the ids of the second processes of a process, by default of this one, that have not ended."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            state, above = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            state, above = _state(int(folder.name))
             is_second = b"second_process" in (folder / "cmdline").read_bytes()
-            if is_second and int(above) == (parent or os.getpid()) and state != "Z":
+            if is_second and above == (parent or os.getpid()) and state != "Z":
                 found.append(int(folder.name))
     return found
 
@@ -69,7 +75,7 @@ def _has_ended(process: int) -> bool:
     """Return whether a process has ended, or does within some seconds."""
     for _ in range(200):
         try:
-            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+            state, _ = _state(process)
         except OSError:
             return True
         if state == "Z":
