@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import functools
+from collections.abc import Sequence
 
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.tables.schema import Merge, StoredColumn, StoredTable, Type
@@ -23,8 +24,11 @@ PROPERTY_FORMAT = "openlineage_pyspark.format"
 PROPERTY_ROWS = "openlineage_pyspark.rows"
 """The property of a view that names the table with its rows."""
 
-ROWS_COLUMNS = "table_name STRING, texts ARRAY<STRING>, numbers ARRAY<BIGINT>"
-"""The columns of a batch: a row's table, its texts and its numbers, both in the order of `StoredTable.stored`."""
+ROWS_COLUMNS = "table_name STRING, row_count BIGINT, texts ARRAY<ARRAY<STRING>>, numbers ARRAY<ARRAY<BIGINT>>"
+"""
+The columns of a batch. Each of its rows holds many rows of one table: how many, and their values, by columns: those of
+texts and those of numbers, both in the order of `StoredTable.stored`.
+"""
 
 _DAY_MICROSECONDS = 86_400_000_000
 _DAY = "day"
@@ -133,17 +137,31 @@ def batch(table: StoredTable, view: str) -> str:
         table: the table.
         view: the name of the view of the batch, with ROWS_COLUMNS.
     """
-    places = {Type.TEXT: 0, Type.INTEGER: 0}
-    selected = []
-    for column in table.stored:
-        array = "texts" if column.type is Type.TEXT else "numbers"
-        selected.append(f"{array}[{places[column.type]}] AS {identifier(column.name)}")
-        places[column.type] += 1
-    chosen = f"SELECT {', '.join(selected)} FROM {identifier(view)} WHERE table_name = {literal(table.name)}"
+    chosen = batch_rows(table, view, [column.name for column in table.stored])
     if table is schema.EVENT:
         day = f"CAST((`time` - pmod(`time`, {_DAY_MICROSECONDS})) div {_DAY_MICROSECONDS} AS INT)"
         chosen = f"SELECT *, date_add(DATE'1970-01-01', {day}) AS {_DAY} FROM ({chosen})"
     return _merged_select(table, table.stored, f"({chosen})")
+
+
+def batch_rows(table: StoredTable, view: str, names: Sequence[str]) -> str:
+    """
+    Return the query of a table's rows of a batch, as they are: a key may be there several times.
+
+    Args:
+        table: the table.
+        view: the name of the view of the batch, with ROWS_COLUMNS.
+        names: the columns that are wanted.
+    """
+    places: dict[str, str] = {}
+    for type_, array in ((Type.TEXT, "texts"), (Type.INTEGER, "numbers")):
+        of_type = [column.name for column in table.stored if column.type is type_]
+        places |= {name: f"{array}[{place}]" for place, name in enumerate(of_type)}
+    arrays = ", ".join(places[name] for name in names)
+    return (
+        f"SELECT inline(arrays_zip({arrays})) AS ({', '.join(map(identifier, names))}) FROM {identifier(view)} "
+        f"WHERE table_name = {literal(table.name)}"
+    )
 
 
 def merge_into(schema_name: str, table: StoredTable, query: str) -> str:

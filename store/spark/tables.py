@@ -266,7 +266,7 @@ class SparkTables:
         counts = dict(
             tuple(row)
             for row in answered_rows(
-                session.sql(f"SELECT table_name, count(*) FROM {spark_sql.identifier(view)} GROUP BY table_name")
+                session.sql(f"SELECT table_name, sum(row_count) FROM {spark_sql.identifier(view)} GROUP BY table_name")
             )
         )
         # Most of the time goes into planning and committing, whatever the number of rows.
@@ -282,10 +282,8 @@ class SparkTables:
             self._identify(session, view)
         taken = Ingested(counts.get(schema.EVENT.name, 0), counts.get(schema.REJECTED.name, 0))
         if taken.rejected:
-            reasons = session.sql(
-                f"SELECT texts[2], texts[1] FROM {spark_sql.identifier(view)} "
-                f"WHERE table_name = {spark_sql.literal(schema.REJECTED.name)} LIMIT {_SHOWN}"
-            )
+            rejected = spark_sql.batch_rows(schema.REJECTED, view, ("source", "reason"))
+            reasons = session.sql(f"{rejected} LIMIT {_SHOWN}")
             taken.reasons += [f"{source}: {reason}" for source, reason in answered_rows(reasons)]
         return taken
 
@@ -348,10 +346,8 @@ class SparkTables:
 
         What is unchanged is looked at too, because a batch may have been written in part before.
         """
-        names = (
-            f"SELECT DISTINCT numbers[0] AS id FROM {spark_sql.identifier(view)} "
-            f"WHERE table_name = {spark_sql.literal(schema.DATASET.name)}"
-        )
+        named = spark_sql.batch_rows(schema.DATASET, view, ("name_id",))
+        names = f"SELECT DISTINCT name_id AS id FROM ({named})"
         found = self._pointers(session, names)
         asked = {row.id for row in found}
         while unknown := {*(row.name_id for row in found), *(row.same_as for row in found)} - asked - {None}:

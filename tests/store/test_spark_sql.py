@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -76,10 +77,30 @@ def test_executors_make_rows_with_nothing_but_the_package_that_is_shipped(tmp_pa
     assert (done.stdout, done.stderr) == ("['run', 'event', 'rejected', 'job']\n", "")
 
 
-def test_the_numbers_and_the_texts_of_a_row_stand_in_the_order_of_its_columns() -> None:
-    (row,) = [row for row in coded_rows([("nothing", "there")]) if row[0] == "rejected"]
-    assert row[1][1:] == ["not JSON: Expecting value: line 1 column 1 (char 0)", "there", "nothing"]
-    assert row[2] == []
+def test_the_numbers_and_the_texts_of_rows_stand_in_the_order_of_their_columns() -> None:
+    (found,) = [each for each in coded_rows([("nothing", "there"), ("[]", "here")]) if each[0] == "rejected"]
+    _, count, texts, numbers = found
+    assert (count, numbers) == (2, [])
+    assert texts[1:] == [
+        ("not JSON: Expecting value: line 1 column 1 (char 0)", "not a JSON object"),
+        ("there", "here"),
+        ("nothing", "[]"),
+    ]
+
+
+def test_many_rows_of_a_table_come_by_a_few_hundred() -> None:
+    lines = [(f"nothing {number}", "there") for number in range(450)]
+    found = list(coded_rows(lines))
+    assert [(table, count) for table, count, _, _ in found] == [("rejected", 200), ("rejected", 200), ("rejected", 50)]
+    assert [text for _, _, texts, _ in found for text in texts[3]] == [text for text, _ in lines]
+
+
+def test_the_search_for_cycles_is_on_again_once_all_rows_are_made() -> None:
+    made = coded_rows([("nothing", "there")])
+    next(made)
+    during = gc.isenabled()
+    assert list(made) == []
+    assert (during, gc.isenabled()) == (False, True)
 
 
 @pytest.mark.parametrize(
