@@ -31,6 +31,7 @@ from typing import Any
 
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.events.ingest import lines_of, take, without_cycle_collection
+from openlineage_pyspark.store.events.portions import Portion
 from openlineage_pyspark.store.sqlite import Database
 
 _COLUMNS = 10
@@ -200,6 +201,25 @@ def _summed_up(times: list[float], what: str) -> dict[str, float]:
     return {f"median {what}": times[len(times) // 2], f"95 % {what}": times[len(times) * 95 // 100]}
 
 
+class _CountingSink:
+    """
+    Counts the rows on their way into a database.
+
+    Attributes:
+        rows: how many there were.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.rows = 0
+
+    def add(self, portion: Portion) -> None:
+        """Merge the rows of a portion, and count them."""
+        self.rows += sum(map(len, portion.rows.values()))
+        self.rows += sum(len(each.columns) + len(each.edges) for each in portion.descriptions)
+        self._database.add(portion)
+
+
 def measured(count: int, folder: Path) -> dict[str, float]:
     """
     Fill a store and ask it.
@@ -215,13 +235,15 @@ def measured(count: int, folder: Path) -> dict[str, float]:
     path, file = folder / f"{count}.db", folder / f"{count}.ndjson"
     write_events(count, file)
     with Database(path) as database, database.many(), without_cycle_collection():
+        sink = _CountingSink(database)
         begin, cpu = time.perf_counter(), _cpu_seconds()
-        taken = take(database, lines_of(file), is_beside=True)
+        taken = take(sink, lines_of(file), is_beside=True)
     seconds, cpu_seconds = time.perf_counter() - begin, _cpu_seconds() - cpu
     if taken.events != count:
         raise RuntimeError(f"{count - taken.events} of {count} made-up events were refused: {taken.reasons}")
     found: dict[str, float] = {
         "events": count,
+        "rows": sink.rows,
         "seconds": seconds,
         "cpu": cpu_seconds,
         "bytes": path.stat().st_size,
@@ -270,6 +292,7 @@ def _print(result: dict[str, float], what: str = "", *, is_first: bool = False) 
         "events": f"{what}{result['events']:,.0f}",
         "column edges": f"{result['edges']:,.0f}" if "edges" in result else "",
         "events/s": f"{result['events'] / result['seconds']:,.0f}",
+        "rows/event": f"{result['rows'] / result['events']:.1f}" if "rows" in result else "",
         "events/CPU s": f"{result['events'] / result['cpu']:,.0f}" if "cpu" in result else "",
         "baseline": f"{result['ratio']:.1f}x" if "ratio" in result else "",
         "bytes/event": f"{result['bytes'] / result['events']:,.0f}" if "bytes" in result else "",
@@ -306,9 +329,10 @@ def main() -> None:
             _print(results[-1], is_first=len(results) == 1 and not options.marquez)
     if len(results) > 1:
         first, last = results[0], results[-1]
-        for key, what in (("seconds", "time"), ("cpu", "CPU time")):
-            slope = math.log(last[key] / first[key]) / math.log(last["events"] / first["events"])
-            print(f"\nexponent of ingest, by {what}: {slope:.2f}")
+        for unit in ("events", "rows"):
+            for key, what in (("seconds", "time"), ("cpu", "CPU time")):
+                slope = math.log(last[key] / first[key]) / math.log(last[unit] / first[unit])
+                print(f"\nexponent of ingest, by {what}, for {unit}: {slope:.2f}")
 
 
 if __name__ == "__main__":
