@@ -2,6 +2,9 @@
  * The page: what is asked for, in its address and its controls, and what the keyboard and the pointer do.
  */
 
+// A smaller scale leaves names that nobody can read.
+const UNREADABLE = 0.35;
+
 class Page {
   constructor() {
     const now = /** @type {GraphJson} */ (dataOf("graph"));
@@ -12,7 +15,12 @@ class Page {
     /** @type {Asked & {lit: string, time: string}} */
     this.asked = this.fromAddress();
     this.waiting = 0;
-    this.drag = { id: -1, x: 0, y: 0, moved: false };
+    /** Where the window stands after its size has changed; null once the user has moved it. @type {(() => void) | null} */
+    this.place = null;
+    this.printing = false;
+    /** The fingers on the picture, or the mouse while it is pressed. @type {Map<number, {x: number, y: number}>} */
+    this.pointers = new Map();
+    this.moved = false;
     /** @type {Picture} */
     this.picture = { boxes: new Map(), bends: new Map(), routes: [], flows: [], width: 0, height: 0, hidden: 0 };
     /** @type {Lit} */
@@ -29,7 +37,7 @@ class Page {
     byId("times").hidden = !this.compared;
     byId("parts").closest("label")?.toggleAttribute("hidden", !this.lineage.parts.size);
     this.ask();
-    this.fit();
+    this.begin();
   }
 
   // --- what is asked for ---------------------------------------------------------------------------------------
@@ -99,7 +107,7 @@ class Page {
     this.scene.current = id;
     const before = this.scene.placeOf(id);
     this.ask(Boolean(needed));
-    if (needed) this.fit();
+    if (needed) this.begin();
     else this.anchor(id, before);
   }
 
@@ -115,7 +123,8 @@ class Page {
    */
   anchor(id, before) {
     const after = this.scene.placeOf(id);
-    if (before && after) {
+    if (before && after && (before.x !== after.x || before.y !== after.y)) {
+      this.place = null;
       this.view.x += (before.x - after.x) * this.view.scale;
       this.view.y += (before.y - after.y) * this.view.scale;
     }
@@ -144,10 +153,15 @@ class Page {
 
   show() {
     const sides = this.compared && this.asked.time === "sides";
-    byId("left").toggleAttribute("hidden", !sides);
-    for (const scene of [this.scene, ...(sides ? [this.past] : [])]) scene.show(this.picture, this.lit);
+    byId("past").hidden = byId("now").hidden = !sides;
+    for (const scene of this.scenes()) scene.show(this.picture, this.lit);
     this.draw();
     this.drawMap();
+  }
+
+  /** Return what is on the screen: the picture, or both if two times stand side by side. */
+  scenes() {
+    return byId("past").hidden ? [this.scene] : [this.scene, this.past];
   }
 
   /** @param {string} id @returns {Lit} */
@@ -205,7 +219,7 @@ class Page {
   leavePath() {
     Object.assign(this.asked, { from: "", to: "" });
     this.ask();
-    this.fit();
+    this.begin();
   }
 
   // --- the view ------------------------------------------------------------------------------------------------
@@ -215,20 +229,61 @@ class Page {
     if (this.waiting) return;
     this.waiting = requestAnimationFrame(() => {
       this.waiting = 0;
-      this.scene.draw(this.view);
-      if (!byId("left").hasAttribute("hidden")) this.past.draw(this.view);
+      if (this.printing) return;
+      for (const scene of this.scenes()) scene.draw(this.view);
       this.drawView();
     });
   }
 
+  /** Show all of it, or, if it is too large to be read as a whole, what lies around what was asked for. */
+  begin() {
+    this.fit();
+    this.place = () => this.begin();
+    const { asked, picture } = this;
+    const { scale } = this.view;
+    const start = this.scene.placeOf(asked.lit || asked.focus || (picture.hidden || scale < UNREADABLE ? this.lineage.busiest() : ""));
+    if (scale >= 0.5 || !start) return;
+    const { width, height } = byId("canvas").getBoundingClientRect();
+    this.view = { x: width / 2 - start.x * 0.8, y: height / 2 - start.y * 0.8, scale: 0.8 };
+  }
+
+  /** Let two times stand beside or above each other, so that they are as large as can be. */
+  share() {
+    const { width, height } = byId("panes").getBoundingClientRect();
+    const { picture } = this;
+    const beside = Math.min(width / 2 / picture.width, height / picture.height);
+    const above = Math.min(width / picture.width, height / 2 / picture.height);
+    byId("panes").classList.toggle("stacked", above > beside);
+  }
+
+  /** Show all of it. */
   fit() {
+    this.share();
     const { width, height } = byId("canvas").getBoundingClientRect();
     const picture = this.picture;
     const scale = Math.min(1.2, width / Math.max(picture.width, 1), height / Math.max(picture.height, 1));
-    const start = this.scene.placeOf(this.asked.lit || this.asked.focus || (picture.hidden ? this.lineage.busiest() : ""));
-    // What is too large to be read as a whole begins around what was asked for.
-    if (scale < 0.5 && start) this.view = { x: width / 2 - start.x * 0.8, y: height / 2 - start.y * 0.8, scale: 0.8 };
-    else this.view = { x: (width - picture.width * scale) / 2, y: (height - picture.height * scale) / 2, scale };
+    this.view = { x: (width - picture.width * scale) / 2, y: (height - picture.height * scale) / 2, scale };
+    this.place = () => this.fit();
+    this.draw();
+  }
+
+  /** Draw all of it, so that paper of any size shows it: the browser tells nobody how large that is. */
+  beforePrint() {
+    this.printing = true;
+    const { width, height } = extent(this.picture);
+    for (const scene of this.scenes()) {
+      scene.canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      scene.canvas.style.maxWidth = `${width}px`;
+      scene.draw({ x: 0, y: 0, scale: 1 }, true);
+    }
+  }
+
+  afterPrint() {
+    this.printing = false;
+    for (const scene of this.scenes()) {
+      scene.canvas.removeAttribute("viewBox");
+      scene.canvas.style.maxWidth = "";
+    }
     this.draw();
   }
 
@@ -239,6 +294,7 @@ class Page {
     const scale = Math.max(0.02, Math.min(4, this.view.scale * factor));
     const real = scale / this.view.scale;
     this.view = { x: px - (px - this.view.x) * real, y: py - (py - this.view.y) * real, scale };
+    this.place = null;
     this.draw();
   }
 
@@ -252,7 +308,8 @@ class Page {
     const margin = Math.min(120, width / 4, height / 4);
     view.x += Math.max(margin - x, 0) + Math.min(width - margin - x, 0);
     view.y += Math.max(margin - y, 0) + Math.min(height - margin - y, 0);
-    this.scene.draw(view);
+    this.place = null;
+    for (const scene of this.scenes()) scene.draw(view);
     this.drawView();
   }
 
@@ -267,25 +324,42 @@ class Page {
       this.zoom(Math.exp(-Math.max(-200, Math.min(200, amount)) / 400), event.clientX - left, event.clientY - top);
     }, { passive: false });
     pane.addEventListener("pointerdown", (event) => {
-      if (event.button === 0) this.drag = { id: event.pointerId, x: event.clientX, y: event.clientY, moved: false };
+      if (event.button !== 0) return;
+      if (event.isPrimary) this.pointers.clear();
+      this.moved = this.pointers.size > 0;
+      this.pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
     });
-    pane.addEventListener("pointermove", (event) => {
-      if (event.pointerId !== this.drag.id) return;
-      const [dx, dy] = [event.clientX - this.drag.x, event.clientY - this.drag.y];
-      if (!this.drag.moved && Math.abs(dx) + Math.abs(dy) < 4) return;
-      if (!this.drag.moved) pane.setPointerCapture(event.pointerId);
-      this.drag = { id: event.pointerId, x: event.clientX, y: event.clientY, moved: true };
-      this.view = { ...this.view, x: this.view.x + dx, y: this.view.y + dy };
-      this.draw();
-    });
-    for (const end of ["pointerup", "pointercancel"]) pane.addEventListener(end, () => { this.drag.id = -1; });
+    pane.addEventListener("pointermove", (event) => this.drag(pane, event));
+    for (const end of /** @type {const} */ (["pointerup", "pointercancel"])) pane.addEventListener(end, (event) => this.pointers.delete(event.pointerId));
     pane.addEventListener("click", (event) => this.click(event));
+  }
+
+  /**
+   * Move the picture with the pointer, and enlarge it as two fingers part.
+   * @param {SVGSVGElement} pane
+   * @param {PointerEvent} event
+   */
+  drag(pane, event) {
+    const { pointers } = this;
+    const last = pointers.get(event.pointerId);
+    // What was let go outside the window may not have been heard of.
+    if (!event.buttons) pointers.delete(event.pointerId);
+    if (!last || !event.buttons) return;
+    if (!this.moved && Math.abs(event.clientX - last.x) + Math.abs(event.clientY - last.y) < 4) return;
+    this.moved = true;
+    if (!pane.hasPointerCapture(event.pointerId)) pane.setPointerCapture(event.pointerId);
+    const before = gripOf(pointers);
+    pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    const after = gripOf(pointers);
+    const { left, top } = pane.getBoundingClientRect();
+    this.view = { ...this.view, x: this.view.x + after.x - before.x, y: this.view.y + after.y - before.y };
+    this.zoom(before.spread && after.spread ? after.spread / before.spread : 1, after.x - left, after.y - top);
   }
 
   /** @param {MouseEvent} event */
   click(event) {
-    if (this.drag.moved) {
-      this.drag.moved = false;
+    if (this.moved) {
+      this.moved = false;
       return;
     }
     const target = /** @type {Element} */ (event.target);
@@ -306,7 +380,7 @@ class Page {
     const down = lineage.around(ends[0], true, Infinity).has(ends[1]);
     Object.assign(asked, down ? { from: asked.lit, to: id } : { from: id, to: asked.lit });
     this.ask();
-    this.fit();
+    this.begin();
   }
 
   /** @param {Set<string>} set @param {string} id */
@@ -351,8 +425,8 @@ class Page {
   }
 
   escape() {
-    byId("keys").hidden = true;
-    if (this.asked.lit) this.go(this.asked.lit);
+    if (!byId("keys").hidden) this.toggleKeys();
+    else if (this.asked.lit) this.go(this.asked.lit);
     else if (this.asked.from || this.asked.to) this.leavePath();
   }
 
@@ -416,6 +490,10 @@ class Page {
     const { width, height } = byId("canvas").getBoundingClientRect();
     const { x, y, scale } = this.view;
     for (const [name, value] of Object.entries({ x: -x / scale, y: -y / scale, width: width / scale, height: height / scale })) frame?.setAttribute(name, String(value));
+    // Where all of it can be seen, the map would only cover some of it.
+    const { picture } = this;
+    const isWhole = x > -1 && y > -1 && x + picture.width * scale < width + 1 && y + picture.height * scale < height + 1;
+    byId("map").toggleAttribute("hidden", isWhole);
   }
 
   listenToMap() {
@@ -425,6 +503,7 @@ class Page {
       const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(map.getScreenCTM()?.inverse());
       const { width, height } = byId("canvas").getBoundingClientRect();
       this.view = { ...this.view, x: width / 2 - point.x * this.view.scale, y: height / 2 - point.y * this.view.scale };
+      this.place = null;
       this.draw();
     };
     map.addEventListener("pointerdown", move);
@@ -439,7 +518,7 @@ class Page {
       byId(id).addEventListener("change", () => {
         take(select(id).value);
         this.ask();
-        this.fit();
+        this.begin();
       });
     changed("level", (value) => Object.assign(this.asked, { level: value }));
     changed("direction", (value) => Object.assign(this.asked, { direction: value }));
@@ -457,21 +536,31 @@ class Page {
     pressed("all", () => {
       Object.assign(this.asked, { focus: "", lit: "", from: "", to: "" });
       this.ask();
-      this.fit();
+      this.begin();
     });
     document.addEventListener("keydown", (event) => this.key(event));
-    window.addEventListener("resize", () => this.draw());
+    window.addEventListener("resize", () => (this.place ? this.place() : this.draw()));
     window.addEventListener("popstate", () => {
       this.asked = { ...this.fromAddress(), folded: asked.folded, opened: asked.opened };
       this.ask();
-      this.fit();
+      this.begin();
     });
-    for (const time of ["beforeprint", "afterprint"]) window.addEventListener(time, () => { this.fit(); this.scene.draw(this.view); });
+    window.addEventListener("beforeprint", () => this.beforePrint());
+    window.addEventListener("afterprint", () => this.afterPrint());
   }
 
   exported() {
     return svgText(this.lineage, this.picture, this.lit, (change) => this.isShown(change));
   }
+}
+
+/**
+ * Return the middle of one or two pointers, and how far they are from each other.
+ * @param {Map<number, {x: number, y: number}>} pointers
+ */
+function gripOf(pointers) {
+  const [first, second = first] = [...pointers.values()];
+  return { x: (first.x + second.x) / 2, y: (first.y + second.y) / 2, spread: Math.hypot(first.x - second.x, first.y - second.y) };
 }
 
 /** @param {string} id */

@@ -51,7 +51,7 @@ function shownEnd(text, most) {
  * @param {number} most
  */
 function shownLines(text, most) {
-  return text.slice(0, most).split(/\r?\n/).map((line) => shown(line, most)).join("\n") + (text.length > most ? "…" : "");
+  return text.slice(0, most).replaceAll("\t", "    ").split(/\r?\n/).map((line) => shown(line, most)).join("\n") + (text.length > most ? "…" : "");
 }
 
 /**

@@ -2,6 +2,8 @@
 
 const MOST_EDGES = 60;
 const MOST_LISTED = 40;
+const LONG_CODE = 400;
+const MANY_LINES = 11;
 const HOW = {
   DIRECT: "as it is",
   DERIVED: "computed from it",
@@ -30,6 +32,17 @@ function el(tag, attributes, ...children) {
   return made;
 }
 
+/**
+ * Return a text as code. A long one scrolls, so the keyboard must get there.
+ * @param {string} text
+ * @param {string} [tone]
+ * @param {string} [tag]
+ */
+function code(text, tone = "", tag = "code") {
+  const isLong = text.length > LONG_CODE || text.split("\n").length > MANY_LINES;
+  return el(tag, { class: tone, ...(isLong ? { tabindex: "0" } : {}) }, text);
+}
+
 class Panel {
   /**
    * @param {HTMLElement} place
@@ -51,11 +64,14 @@ class Panel {
   show(id, indirect, direction) {
     const { lineage } = this;
     const job = lineage.jobs.get(id);
+    const wasInside = this.place.querySelector(":focus-visible");
     this.place.scrollTop = 0;
     if (job) this.place.replaceChildren(...this.ofJob(job));
     else if (lineage.parts.has(id) || lineage.partColumns.has(id)) this.place.replaceChildren(...this.ofPart(id, indirect, direction));
     else if (lineage.datasetOf(id)) this.place.replaceChildren(...this.ofData(id, indirect, direction));
     else this.place.replaceChildren(...this.ofAll());
+    // Who came here by the keyboard stays here.
+    if (wasInside) this.place.focus({ preventScroll: true });
   }
 
   /** @param {string} id @param {string} [text] */
@@ -114,7 +130,7 @@ class Panel {
     const line = el("span", { class: `run ${state}` }, `${MARKS[state]} ${shown(run.state, 20)} ${timeOf(run.ended || run.started)}`);
     const lasted = run.started && run.ended ? ` (${duration(run)})` : "";
     const site = run.callSite ? [" ", el("small", {}, shown(run.callSite, 300))] : [];
-    return el("span", {}, line, lasted, ...site, ...(run.error ? [el("code", {}, shownLines(run.error, 600))] : []));
+    return el("span", {}, line, lasted, ...site, ...(run.error ? [code(shownLines(run.error, 600))] : []));
   }
 
   /** @param {Warning[]} warnings */
@@ -156,7 +172,7 @@ class Panel {
       ...this.warnings(job.warnings),
       ...this.listed("Reads", [...job.reads], (id) => el("li", {}, this.link(id))),
       ...this.listed("Writes", [...job.writes], (id) => el("li", {}, this.link(id))),
-      ...(job.sql ? [el("h3", {}, "Statement"), el("pre", {}, shownLines(job.sql, 20000))] : []),
+      ...(job.sql ? [el("h3", {}, "Statement"), code(shownLines(job.sql, 20000), "", "pre")] : []),
     ];
   }
 
@@ -265,8 +281,8 @@ class Panel {
     const own = [edge.openlineage?.type, edge.openlineage?.subtype].filter(Boolean).join(" ");
     line.append(el("small", {}, shown(own, 60) + (edge.masking ? ", masked" : "")));
     const lines = [line];
-    if (edge.was) lines.push(el("code", { class: "went" }, shownLines(edge.was, 4000)));
-    if (edge.expression) lines.push(el("code", {}, shownLines(edge.expression, 4000)));
+    if (edge.was) lines.push(code(shownLines(edge.was, 4000), "went"));
+    if (edge.expression) lines.push(code(shownLines(edge.expression, 4000)));
     const passed = this.lineage.passagesOf(edge).slice(0, MOST_LISTED);
     if (passed.length) lines.push(el("div", { class: "through" }, el("small", {}, "through "), ...passed.flatMap((id, place) => [place ? ", " : "", this.link(id)])));
     const sure = `confidence ${edge.confidence}: ${shown(edge.reason, 500)}`;
@@ -286,7 +302,7 @@ class Panel {
       const item = el("li", {}, el("span", { class: step.certainty ? "doubt" : "" }, shown(step.operator, 100)));
       if (step.certainty) item.append(el("span", { class: "tag doubt" }, shown(step.certainty, 20)));
       if (step.callSite) item.append(el("small", {}, ` ${shown(step.callSite, 300)}`));
-      if (step.expression) item.append(el("code", {}, shownLines(step.expression, 4000)));
+      if (step.expression) item.append(code(shownLines(step.expression, 4000)));
       return item;
     });
     const list = steps.length ? [el("ol", {}, ...steps)] : [];

@@ -10,6 +10,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const FAR = 0.4;
 const MARKS = { good: "✓", bad: "✕", open: "…" };
 const PARTS = { CTE: "CTE", VIEW: "View", SUBQUERY: "Subquery" };
+const SIGNS = { came: "+", went: "−", changed: "~" };
 const STATES = { good: "complete", bad: "failed", open: "not finished" };
 
 /**
@@ -42,7 +43,7 @@ class Scene {
     /** @type {Set<number>} */
     this.clips = new Set();
     this.root = svg("g", { class: "scene" }, canvas);
-    this.lines = svg("g", {}, this.root);
+    this.lines = svg("g", { class: "lines" }, this.root);
     this.litLines = svg("g", {}, this.root);
     this.boxes = svg("g", {}, this.root);
     /** @type {Map<string, Drawn>} */
@@ -147,7 +148,7 @@ class Scene {
     const said = state ? `, its last run: ${ended}` : "";
     const warned = job.warnings.length ? `, ${job.warnings.length} not understood` : "";
     g.setAttribute("class", this.classes("job", job.id, job.change, state));
-    this.nameIt(g, job.id, `Job ${shown(job.name, 200)}${said}${warned}`);
+    this.nameIt(g, job.id, `Job ${shown(job.name, 200)}${said}${warned}${ofChange(job.change)}`);
     svg("rect", { width: box.w, height: HEAD, rx: 13 }, g);
     if (state) svg("text", { x: 9, y: 17, class: `mark ${state}` }, g, MARKS[state]);
     const room = box.w - (job.warnings.length ? 46 : 32);
@@ -193,7 +194,7 @@ class Scene {
     g.setAttribute("aria-label", `Table ${shown(dataset.label, 200)}`);
     svg("rect", { class: "paper", width: box.w, height: box.h, rx: 4 }, g);
     const head = svg("g", { class: this.classes("head-row", dataset.id, "") }, g);
-    this.nameIt(head, dataset.id, `Table ${shown(dataset.label, 200)}, ${count(dataset.columns.length, "column")}`);
+    this.nameIt(head, dataset.id, `Table ${shown(dataset.label, 200)}, ${count(dataset.columns.length, "column")}${ofChange(dataset.change)}`);
     svg("rect", { width: box.w, height: HEAD, rx: 4 }, head);
     const room = box.w - (dataset.columns.length ? 32 : 16);
     svg("text", { class: "name", x: 8, y: 17, "clip-path": this.clip(box.w) }, head, fitted(this.lineage.headOf(dataset.id), room, BOLD, true));
@@ -230,8 +231,11 @@ class Scene {
   drawRow(g, box, column, y) {
     if (!this.isShown(column.change)) return;
     const row = svg("g", { class: this.classes("row", column.id, column.change), transform: `translate(0,${y})` }, g);
-    this.nameIt(row, column.id, `Column ${shown(this.lineage.label(column.id), 200)} ${shown(column.dataType, 60)}`);
+    const label = `Column ${shown(this.lineage.label(column.id), 200)} ${shown(column.dataType, 60)}`.trim();
+    this.nameIt(row, column.id, label + ofChange(column.change));
     svg("rect", { x: 1, width: box.w - 2, height: ROW }, row);
+    // A colour alone says nothing to those who do not see it.
+    if (column.change) svg("text", { x: 4, y: 13 }, row, SIGNS[column.change]);
     const type = shown(column.dataType, LONGEST_TYPE);
     const name = fitted(shown(column.name, LONGEST_NAME), box.w - 14 - 8 - (type ? widthOf(type, SMALL) + 10 : 0), BOLD);
     svg("text", { x: 14, y: 13, "clip-path": this.clip(box.w) }, row, name);
@@ -249,7 +253,7 @@ class Scene {
     element.setAttribute("data-id", id);
     element.setAttribute("role", "button");
     element.setAttribute("tabindex", this.current === id ? "0" : "-1");
-    element.setAttribute("aria-label", label.trim());
+    element.setAttribute("aria-label", label);
     element.setAttribute("aria-pressed", String(this.lit.start === id));
   }
 
@@ -275,7 +279,8 @@ class Scene {
     const bare = new Set(routes.map(({ edge }) => edge.job));
     for (const flow of flows) {
       const hasRoutes = byColumns && (flow.told || flow.ends.some((end) => bare.has(end)));
-      this.drawPath(flow, !hasRoutes && (all || crosses(flow.curve, frame)), () => this.flowClasses(flow), this.lines);
+      const lit = this.isLit(flow);
+      this.drawPath(flow, !hasRoutes && (all || crosses(flow.curve, frame)), () => this.flowClasses(flow, lit), lit ? this.litLines : this.lines);
     }
     for (const route of routes) {
       const lit = this.lit.edges.has(route.edge);
@@ -285,9 +290,16 @@ class Scene {
   }
 
   /** @param {Flow} flow */
-  flowClasses(flow) {
+  isLit(flow) {
+    return Boolean(this.lit.start) && flow.ends.every((id) => this.lit.ids.has(id) || this.lit.start === id);
+  }
+
+  /**
+   * @param {Flow} flow
+   * @param {boolean} lit
+   */
+  flowClasses(flow, lit) {
     if (!this.isShown(flow.change)) return "";
-    const lit = this.lit.start && flow.ends.every((id) => this.lit.ids.has(id) || this.lit.start === id);
     return ["flow", flow.change, lit ? "lit" : ""].filter(Boolean).join(" ");
   }
 
@@ -337,6 +349,11 @@ class Scene {
     const row = box.rows.findIndex((column) => column.id === id);
     return { x: box.x + box.w / 2, y: box.y + (row < 0 ? HEAD / 2 : HEAD + (row + 0.5) * ROW), box, row };
   }
+}
+
+/** @param {Change} change */
+function ofChange(change) {
+  return change ? `, ${change}` : "";
 }
 
 /**

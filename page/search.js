@@ -26,13 +26,16 @@ class Search {
     input.addEventListener("focus", () => this.look());
     input.addEventListener("blur", () => this.close());
     input.addEventListener("keydown", (event) => this.key(event));
+    // The list stays while it is used: a finger moves it, a mouse takes its scroll bar.
+    list.addEventListener("mousedown", (event) => event.preventDefault());
   }
 
   /** @param {string} text */
   found(text) {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    if (!words.length) return [];
+    /** @type {{thing: {id: string, what: string, name: string}, rank: number}[]} */
     const hits = [];
+    if (!words.length) return hits;
     for (const thing of this.things) {
       if (!words.every((word) => thing.lower.includes(word))) continue;
       const [word] = words;
@@ -41,30 +44,38 @@ class Search {
       hits.push({ thing, rank: (thing.lower.endsWith(text.toLowerCase()) ? 0 : 2) + (begins ? 0 : 1) });
     }
     hits.sort((a, b) => a.rank - b.rank || a.thing.name.length - b.thing.name.length);
-    return hits.slice(0, MOST_FOUND).map((hit) => hit.thing);
+    return hits;
   }
 
   look() {
-    const found = this.found(this.input.value);
+    const hits = this.found(this.input.value);
+    const found = hits.slice(0, MOST_FOUND);
+    const isAsked = Boolean(this.input.value.trim());
+    const more = hits.length - found.length;
+    const rest = more ? `… ${more} more` : isAsked && !found.length ? "nothing found" : "";
     this.place = 0;
     this.list.replaceChildren(
-      ...found.map((thing, place) => {
+      ...found.map(({ thing }, place) => {
         const item = el("li", { role: "option", id: `found-${place}`, "data-go": thing.id }, el("bdi", {}, shown(thing.name, 120)), " ", el("small", {}, thing.what));
-        item.addEventListener("pointerdown", (event) => {
-          event.preventDefault();
-          this.take(thing.id);
-        });
+        item.addEventListener("click", () => this.take(thing.id));
         return item;
       }),
+      ...(rest ? [el("li", { role: "option", "aria-disabled": "true" }, el("small", {}, rest))] : []),
     );
-    this.list.hidden = !found.length;
-    this.input.setAttribute("aria-expanded", String(Boolean(found.length)));
+    this.list.hidden = !isAsked;
+    this.input.setAttribute("aria-expanded", String(isAsked));
     this.mark();
   }
 
+  /** Return what can be chosen. */
+  items() {
+    return [...this.list.children].filter((item) => item.hasAttribute("data-go"));
+  }
+
   mark() {
-    [...this.list.children].forEach((item, place) => item.setAttribute("aria-selected", String(place === this.place)));
-    const item = this.list.children[this.place];
+    const items = this.items();
+    items.forEach((item, place) => item.setAttribute("aria-selected", String(place === this.place)));
+    const item = items[this.place];
     if (item) this.input.setAttribute("aria-activedescendant", item.id);
     else this.input.removeAttribute("aria-activedescendant");
     item?.scrollIntoView({ block: "nearest" });
@@ -74,11 +85,11 @@ class Search {
   key(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) {
-      this.place = Math.max(0, Math.min(this.list.children.length - 1, this.place + step));
+      this.place = Math.max(0, Math.min(this.items().length - 1, this.place + step));
       this.mark();
       event.preventDefault();
     } else if (event.key === "Enter") {
-      const id = this.list.children[this.place]?.getAttribute("data-go");
+      const id = this.items()[this.place]?.getAttribute("data-go");
       if (id) this.take(id);
     } else if (event.key === "Escape") this.input.blur();
     event.stopPropagation();
