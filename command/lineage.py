@@ -57,9 +57,7 @@ _PICTURES = ("mermaid", "dot", "html", "svg")
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser(
-        "lineage", help="the lineage of files of SQL, without running them", description=_DESCRIPTION, epilog=_ENDS
-    )
+    parser = commands.add_parser("lineage", description=_DESCRIPTION, epilog=_ENDS)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.sql", help=_FILES)
     parser.add_argument("--ddl", action="append", default=[], type=Path, metavar="DDL.sql", help=_DDL)
     parser.add_argument("--catalog", action="append", default=[], type=Path, metavar="STORE|EVENTS", help=_CATALOG)

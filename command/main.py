@@ -6,14 +6,8 @@ import argparse
 import os
 import sys
 from difflib import get_close_matches
-from importlib import metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from openlineage_pyspark.command import lineage, view
-from openlineage_pyspark.command.delivery import replay, send, spool
-from openlineage_pyspark.command.doctor import doctor
-from openlineage_pyspark.command.events import show, validate
-from openlineage_pyspark.command.store import ask, catalog, checkpoint, diff, ingest, recover, sql, store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,24 +15,31 @@ if TYPE_CHECKING:
 PROGRAM = "openlineage-pyspark"
 """The name of the command and of the distribution that it comes with."""
 
-_COMMANDS = (
-    doctor,
-    show,
-    validate,
-    send,
-    replay,
-    spool,
-    ingest,
-    store,
-    ask,
-    catalog,
-    sql,
-    recover,
-    checkpoint,
-    view,
-    diff,
-    lineage,
-)
+_COMMANDS = {
+    "doctor": ("doctor.doctor", "find out why there is no lineage"),
+    "show": ("events.show", "print the lineage in event files"),
+    "validate": ("events.validate", "check event files"),
+    "send": ("delivery.send", "send event files to a receiver"),
+    "replay": ("delivery.replay", "send what was left in the spool"),
+    "spool": ("delivery.spool", "list or delete events that wait on disk"),
+    "ingest": ("store.ingest", "take events into a lineage store"),
+    "store": ("store.store", "look after a lineage store"),
+    "upstream": ("store.ask", "where a dataset or a column comes from"),
+    "downstream": ("store.ask", "what is made from a dataset or a column"),
+    "between": ("store.ask", "the ways from one thing to another"),
+    "datasets": ("store.catalog", "the datasets of a store"),
+    "jobs": ("store.catalog", "the jobs of a store"),
+    "runs": ("store.catalog", "the runs of a store"),
+    "history": ("store.catalog", "the versions of a dataset"),
+    "sql": ("store.sql", "ask a store by a query of your own"),
+    "recover": ("store.recover", "plan the recovery from a wrong version"),
+    "checkpoint": ("store.checkpoint", "set a streaming query's checkpoint back"),
+    "view": ("view", "write lineage as a page for the browser"),
+    "diff": ("store.diff", "what changed in the lineage"),
+    "lineage": ("lineage", "the lineage of files of SQL, without running them"),
+}
+"""Each command with the module below `command` that adds it, and with its line in the help."""
+
 _INTERRUPTED = 130
 
 
@@ -52,12 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 if all is well, 1 if the command found a problem, 2 for a wrong command line, 130 for Ctrl-C.
     """
-    parser = _Parser(prog=PROGRAM, description="Inspect, check and send the lineage of PySpark jobs.")
-    parser.add_argument("--version", action="version", version=f"{PROGRAM} {metadata.version(PROGRAM)}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_to(commands)
-    options = parser.parse_args(arguments)
+    options = _parsed(sys.argv[1:] if arguments is None else arguments)
     # Names in events may have characters that the terminal's encoding lacks.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -72,6 +68,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line. Of all commands, only the one that is called is imported."""
+    named = next((at for at, text in enumerate(arguments) if not text.startswith("-")), len(arguments))
+    command: str = _list_of_commands().parse_args(arguments[: named + 1]).command
+    parser = _Parser(prog=PROGRAM)
+    import_module(f"openlineage_pyspark.command.{_COMMANDS[command][0]}").add_to(parser.add_subparsers())
+    return parser.parse_args(arguments[named:])
+
+
+def _list_of_commands() -> argparse.ArgumentParser:
+    """Return the parser of what stands before a command's own options."""
+    parser = _Parser(prog=PROGRAM, description="Inspect, check and send the lineage of PySpark jobs.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
+    for name, (_, help_) in _COMMANDS.items():
+        commands.add_parser(name, help=help_, add_help=False)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up if it is asked for: the module that does takes longer to import than the others together."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib import metadata
+
+        sys.stdout.write(f"{PROGRAM} {metadata.version(PROGRAM)}\n")
+        parser.exit()
 
 
 class _Parser(argparse.ArgumentParser):

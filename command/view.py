@@ -45,7 +45,7 @@ _ENDINGS = {"html": "html", "json": "json", "mermaid": "mmd", "dot": "dot", "svg
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("view", help="write lineage as a page for the browser", description=_DESCRIPTION)
+    parser = commands.add_parser("view", description=_DESCRIPTION)
     parser.add_argument("paths", nargs="*", type=Path, metavar="EVENTS|STORE", help=_PATHS)
     parser.add_argument("-o", "--output", metavar="FILE", help=_OUTPUT)
     parser.add_argument("--open", action="store_true", help="open the page in the browser")

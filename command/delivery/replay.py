@@ -33,7 +33,7 @@ _TICK_SECONDS = 0.1
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("replay", help="send what was left in the spool", description=_DESCRIPTION)
+    parser = commands.add_parser("replay", description=_DESCRIPTION)
     add_spool_option(parser)
     parser.add_argument(
         "--to",

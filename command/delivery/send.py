@@ -34,7 +34,7 @@ _MOST_PROBLEMS = 10
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("send", help="send event files to a receiver", description=_DESCRIPTION)
+    parser = commands.add_parser("send", description=_DESCRIPTION)
     parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
     parser.add_argument(
         "--to",

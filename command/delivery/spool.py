@@ -41,7 +41,7 @@ _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("spool", help="list or delete events that wait on disk", description=_DESCRIPTION)
+    parser = commands.add_parser("spool", description=_DESCRIPTION)
     below = parser.add_subparsers(metavar="COMMAND", required=True)
     ls = below.add_parser("ls", help="list them", description=_LS)
     add_spool_option(ls)

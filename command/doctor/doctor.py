@@ -29,7 +29,7 @@ may be secret are not shown. The exit code is 1 if a problem prevents lineage.""
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("doctor", help="find out why there is no lineage", description=_DESCRIPTION)
+    parser = commands.add_parser("doctor", description=_DESCRIPTION)
     add_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)

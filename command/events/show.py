@@ -35,7 +35,7 @@ _FORMAT = "default: table; the others print the graph, with --output what lies a
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("show", help="print the lineage in event files", description=_DESCRIPTION)
+    parser = commands.add_parser("show", description=_DESCRIPTION)
     parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
     parser.add_argument(
         "--output",

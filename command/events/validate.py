@@ -36,7 +36,7 @@ is no finding. The exit code is 1 if there is a finding. Needs the package jsons
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("validate", help="check event files", description=_DESCRIPTION)
+    parser = commands.add_parser("validate", description=_DESCRIPTION)
     parser.add_argument("files", nargs="+", metavar="FILE", help="one event per line; gzip works; - is standard input")
     parser.add_argument(
         "--spec",

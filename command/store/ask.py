@@ -31,17 +31,14 @@ _FORMATS = ("table", "json", *ANSWER_FORMATS, "html", "svg")
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the commands to the command line."""
-    for name, help_, description in (
-        ("upstream", "where a dataset or a column comes from", _UPSTREAM),
-        ("downstream", "what is made from a dataset or a column", _DOWNSTREAM),
-    ):
-        parser = commands.add_parser(name, help=help_, description=description)
+    for name, description in (("upstream", _UPSTREAM), ("downstream", _DOWNSTREAM)):
+        parser = commands.add_parser(name, description=description)
         parser.add_argument("thing", metavar="THING", help=_THING)
         parser.add_argument("--depth", type=count_of_one_or_more, metavar="N", help="pass at most N jobs")
         parser.add_argument("--by", choices=[grain.value for grain in Grain], default="", help=_BY)
         _add_options(parser)
         parser.set_defaults(run=asking(_reached), question=name)
-    parser = commands.add_parser("between", help="the ways from one thing to another", description=_BETWEEN)
+    parser = commands.add_parser("between", description=_BETWEEN)
     parser.add_argument("source", metavar="FROM", help=_PLACE)
     parser.add_argument("target", metavar="TO", help="the same")
     _add_options(parser)

@@ -32,15 +32,15 @@ _HISTORY = "Lists the versions of a dataset with the runs that wrote them, the l
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the commands to the command line."""
-    datasets = commands.add_parser("datasets", help="the datasets of a store", description="Lists datasets.")
+    datasets = commands.add_parser("datasets", description="Lists datasets.")
     datasets.add_argument("text", nargs="?", default="", metavar="TEXT", help="only those with this text in a name")
     datasets.set_defaults(run=asking(_datasets))
-    jobs = commands.add_parser("jobs", help="the jobs of a store", description="Lists jobs with their last runs.")
+    jobs = commands.add_parser("jobs", description="Lists jobs with their last runs.")
     jobs.add_argument("text", nargs="?", default="", metavar="TEXT", help="only those with this text in their names")
     jobs.add_argument("--failed", action="store_true", help="only those whose last run failed or was stopped")
     jobs.add_argument("--late", action="store_true", help=_LATE_JOBS)
     jobs.set_defaults(run=asking(_jobs))
-    runs = commands.add_parser("runs", help="the runs of a store", description="Lists runs, the latest first.")
+    runs = commands.add_parser("runs", description="Lists runs, the latest first.")
     runs.add_argument("text", nargs="?", default="", metavar="JOB", help="only those of jobs with this text in a name")
     runs.add_argument("--state", action="append", choices=_STATES, default=[], help="only those in this state")
     runs.add_argument("--failed", action="store_true", help="only those that failed or were stopped: FAIL and ABORT")
@@ -51,7 +51,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--limit", type=count_of_one_or_more, default=_RUNS, metavar="N", help=f"at most N; default: {_RUNS}"
     )
     runs.set_defaults(run=asking(_runs))
-    history = commands.add_parser("history", help="the versions of a dataset", description=_HISTORY)
+    history = commands.add_parser("history", description=_HISTORY)
     history.add_argument("thing", metavar="DATASET", help="its name, or the end of it")
     history.set_defaults(run=asking(_history))
     for parser in (datasets, jobs, runs, history):

@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("checkpoint", help="set a streaming query's checkpoint back", description=_DESCRIPTION)
+    parser = commands.add_parser("checkpoint", description=_DESCRIPTION)
     parser.add_argument("path", type=Path, metavar="PATH", help="the checkpoint's folder, on this machine")
     parser.add_argument("--back-to", type=int, required=True, metavar="N", help="the last micro-batch that stays")
     parser.add_argument(

@@ -33,7 +33,7 @@ _SIDE = "an event file or a folder of them; a time, an age such as 2d, or `now`;
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("diff", help="what changed in the lineage", description=_DESCRIPTION)
+    parser = commands.add_parser("diff", description=_DESCRIPTION)
     parser.add_argument("before", metavar="A", help=_SIDE)
     parser.add_argument("after", metavar="B", help="the same")
     parser.add_argument("--format", choices=(*_TEXTS, *_GRAPHS), default="text", help=_FORMAT)

@@ -37,7 +37,7 @@ _PATHS = "event files, also gzipped; folders of them; a spool, whose events stay
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("ingest", help="take events into a lineage store", description=_DESCRIPTION)
+    parser = commands.add_parser("ingest", description=_DESCRIPTION)
     parser.add_argument("paths", nargs="*", type=Path, metavar="FILE", help=_PATHS)
     add_store(parser)
     add_ingest_options(parser)

@@ -26,7 +26,7 @@ hold its data, what is rolled back, which jobs run again, in which order, and on
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("recover", help="plan the recovery from a wrong version", description=_DESCRIPTION)
+    parser = commands.add_parser("recover", description=_DESCRIPTION)
     parser.add_argument(
         "thing",
         metavar="DATASET[@VERSION]",

@@ -22,7 +22,7 @@ Asks the store's tables and views with a query of your own. The query is written
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("sql", help="ask a store by a query of your own", description=_DESCRIPTION)
+    parser = commands.add_parser("sql", description=_DESCRIPTION)
     parser.add_argument("query", metavar="QUERY", help="a SELECT; - is standard input")
     parser.add_argument("--dialect", default="spark", help="the dialect of the query; default: spark")
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table", help="default: table")

@@ -38,7 +38,7 @@ _OLDER = "a time such as 2026-01-31, or an age such as 90d"
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the commands to the command line."""
-    parser = commands.add_parser("store", help="look after a lineage store", description="Looks after a lineage store.")
+    parser = commands.add_parser("store", description="Looks after a lineage store.")
     below = parser.add_subparsers(metavar="COMMAND", required=True)
     rebuild = below.add_parser("rebuild", help="rebuild all tables from the events", description=_REBUILD)
     add_store(rebuild)
