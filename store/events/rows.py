@@ -323,7 +323,7 @@ def read_event(event: dict[str, Any]) -> EventRows:
             for role, where in ((Role.INPUT, "inputs"), (Role.OUTPUT, "outputs"))
         }
     mentions: list[JobMention | DatasetMention] = [] if job is None else [job]
-    has_batches = _micro_batches(event, said, rows)
+    has_batches = _micro_batches(event, said, sides.get("inputs"), rows)
     for side in sides.values():
         mentions += side.mentions
         if not has_batches and (side.role is Role.ALONE or said.type in _DONE):
@@ -516,7 +516,7 @@ def _versions(dataset: dict[str, Any]) -> list[str]:
     return [each for each in listed if isinstance(each, str) and each]
 
 
-def _micro_batches(event: dict[str, Any], said: _EventHead, rows: Rows) -> bool:
+def _micro_batches(event: dict[str, Any], said: _EventHead, inputs: _SideOfEvent | None, rows: Rows) -> bool:
     """
     Add what each micro-batch read and made.
 
@@ -527,6 +527,7 @@ def _micro_batches(event: dict[str, Any], said: _EventHead, rows: Rows) -> bool:
     facet = _facets(run).get("pyspark_micro_batches") if isinstance(run, dict) else None
     if not isinstance(facet, dict):
         return False
+    beside = _beside_sources(inputs, facet)
     for batch in _list(facet, "batches"):
         number = _number(batch, "batchId") if isinstance(batch, dict) else None
         if number is None:
@@ -536,11 +537,30 @@ def _micro_batches(event: dict[str, Any], said: _EventHead, rows: Rows) -> bool:
             at = (said.run_id, number, _identity("dataset", source["namespace"], source["name"]))
             place = (_text(source, "from"), _text(source, "to"), _number(source, "rows"), None)
             _add(rows, "source_snapshot_lineage", (*at, _text(source, "version") or "", said.job_id, time, *place))
+        for name_id, version in beside.items():
+            what = (said.run_id, number, name_id, version, said.job_id, time)
+            _add(rows, "source_snapshot_lineage", (*what, None, None, None, None))
         for sink in filter(_is_named, _list(batch, "sinks")):
             at = (said.run_id, number, _identity("dataset", sink["namespace"], sink["name"]))
             made = (_text(sink, "parent"), _text(sink, "change") or "", _number(sink, "rows"), None)
             _add(rows, "sink_snapshot_lineage", (*at, _text(sink, "version") or "", said.job_id, time, *made))
     return True
+
+
+def _beside_sources(inputs: _SideOfEvent | None, facet: dict[str, Any]) -> dict[int, str]:
+    """
+    Return what a streaming query reads beside its sources, such as a table that it joins, with its version.
+
+    Each micro-batch reads it. Where the run has read several versions, it is not known which batch read which: then, as
+    where the event tells none, it is that which was current at the time of the batch.
+    """
+    read: dict[int, list[str]] = {}
+    for _, name_id, version, _ in inputs.versions if inputs is not None else ():
+        read.setdefault(name_id, []).append(version)
+    for batch in _list(facet, "batches"):
+        for source in filter(_is_named, _list(batch, "sources") if isinstance(batch, dict) else ()):
+            read.pop(_identity("dataset", source["namespace"], source["name"]), None)
+    return {name_id: versions[0] if len(versions) == 1 else "" for name_id, versions in read.items()}
 
 
 def _batch_time(batch: dict[str, Any], otherwise: int) -> int:

@@ -130,6 +130,8 @@ class ReadFacts:
         version: the version; empty if none is known that was there then.
         inferred: whether the event does not name it: it is the one that was current then.
         offset_from: where a micro-batch began to read, as JSON; empty if it is not told.
+        is_source: whether it is a source of a streaming query, whose place is in the checkpoint; a table that each
+            micro-batch joins is none.
     """
 
     dataset: int
@@ -138,6 +140,7 @@ class ReadFacts:
     version: str
     inferred: bool = False
     offset_from: str = ""
+    is_source: bool = False
 
 
 @attrs.frozen

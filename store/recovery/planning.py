@@ -176,7 +176,7 @@ class _Planning:
     def _begins_empty(self, placed: PlacedRead, needed: Collection[HistoryPlace]) -> bool:
         """Return whether a stream's source is made again as a whole, so that the stream must read it from the start."""
         dataset = placed.read.dataset
-        if placed.key not in needed or dataset not in self._again_from:
+        if not placed.read.is_source or placed.key not in needed or dataset not in self._again_from:
             return False
         base = self._base(dataset, self._again_from[dataset])
         return not base.version and not base.replaced
@@ -457,12 +457,14 @@ class _Planning:
         return self._flow.batches[query][0] == units[0]
 
     def _restored(self, units: Sequence[Unit]) -> list[DatasetFacts]:
-        """Return the tables that a query reads and that are rolled back or emptied."""
+        """Return the sources of a query that are rolled back or emptied."""
         found: dict[int, DatasetFacts] = {}
         for unit in units:
             for placed in self._flow.reads.get(unit, ()):
                 dataset = self._facts.datasets[placed.read.dataset]
                 base = self._bases.get(dataset.id)
+                if not placed.read.is_source:
+                    continue
                 if dataset.has_versions and base is not None and not base.replaced and dataset.location:
                     found[dataset.id] = dataset
         return list(found.values())

@@ -161,7 +161,7 @@ class _FactsReader:
         touched = self._downstream(root, begin)
         parts = {part for each in touched for version in self.versions.of(each) for part in version.parts}
         reads = [
-            ReadFacts(read.version[0], *read.part, *self._met(read), read.offset_from)
+            ReadFacts(read.version[0], *read.part, *self._met(read), read.offset_from, bool(read.offset_to))
             for found in self.versions.read_by(parts).values()
             for read in found
             # Of what no recorded run wrote, what was read before is not bad.

@@ -366,6 +366,35 @@ def test_each_micro_batch_has_its_own_versions_and_the_event_that_sums_them_up_h
     assert _query(tmp_path, "SELECT query_id, checkpoint FROM run") == [("q", "file:/c")]
 
 
+def test_each_micro_batch_has_read_what_its_query_reads_beside_its_sources(tmp_path: Path) -> None:
+    """A table that a stream joins is no source: the facet of the micro-batches does not list it."""
+    source = {"namespace": "n", "name": "a", "from": None, "to": "1", "version": "s"}
+    batches = [{"batchId": number, "time": f"2026-01-01T00:0{number}:00Z", "sources": [source]} for number in (0, 1)]
+    read = (
+        dataset("a", namespace="n", version={"datasetVersion": "later"}),
+        dataset("plain", namespace="n", inputFacets={"inputStatistics": {"rowCount": 9}}),
+        dataset("told", namespace="n", version={"datasetVersion": "4"}),
+        dataset("moving", namespace="n", pyspark_snapshot={"versions": ["6", "7"]}),
+    )
+    facet = {"queryId": "q", "batches": batches}
+    taken(tmp_path / "s.db", [run_event("stream", "COMPLETE", 5, inputs=read, pyspark_micro_batches=facet)])
+
+    assert _query(
+        tmp_path,
+        "SELECT batch_id, name, snapshot, time, offset_from, offset_to, row_count FROM source_snapshot_lineage "
+        "JOIN dataset USING (name_id) ORDER BY 1, 2",
+    ) == [
+        row
+        for number, time in ((0, "2026-01-01T00:00:00Z"), (1, "2026-01-01T00:01:00Z"))
+        for row in (
+            (number, "a", "s", microseconds(time), None, "1", None),
+            (number, "moving", "", microseconds(time), None, None, None),
+            (number, "plain", "", microseconds(time), None, None, None),
+            (number, "told", "4", microseconds(time), None, None, None),
+        )
+    ]
+
+
 def test_several_versions_of_a_dataset_in_one_run_follow_each_other(tmp_path: Path) -> None:
     read = dataset("a", version={"datasetVersion": "2"}, pyspark_snapshot={"versions": ["1", "2"]})
     made = dataset("b", version={"datasetVersion": "9"}, pyspark_snapshot={"versions": ["8", "9"], "parent": "7"})

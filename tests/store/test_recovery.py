@@ -269,6 +269,41 @@ def test_a_stream_from_delta_goes_on_after_the_restore_of_its_source(filled: Fil
     ]
 
 
+@pytest.mark.parametrize("lake", ["iceberg", "delta"])
+def test_a_wrong_version_of_a_table_that_a_stream_joins_is_in_the_micro_batches_since(filled: Fill, lake: str) -> None:
+    """The table has no place in the checkpoint, which goes back all the same."""
+    raw, clean, rates = table("raw", lake=lake), table("clean", lake=lake), table("rates", lake=lake)
+
+    def each(number: int, minute: float) -> dict[str, Any]:
+        sink = table("clean", f"{number + 50}", parent=f"{number + 49}", lake=lake)
+        return batch(number - 1, minute, table("raw", str(number), lake=lake), sink, *_offsets(lake, number))
+
+    found = filled(
+        *application("app", 0.5, "python", "app.py"),
+        *statement("rate", 1, "", (), table("rates", "71", lake=lake)),
+        *stream("s", 2, raw, clean, each(1, 2), parent="app", joined=(rates,)),
+        *statement("rate", 3, "", (), table("rates", "72", parent="71", lake=lake)),
+        *stream("s", 4, raw, clean, each(2, 4), parent="app", joined=(rates,)),
+        *statement("sum", 6, "INSERT INTO db.total SELECT 1", (clean,), table("total", "9", lake=lake)),
+    ).recover("db.rates", version="72")
+
+    assert [(each.dataset, each.bad) for each in found.datasets] == [
+        ("db.rates", ("72",)),
+        ("db.clean", ("52",)),
+        ("db.total", ("9",)),
+    ]
+    assert [code for code in code_of(found) if "checkpoint" in code or "app.py" in code] == [
+        "openlineage-pyspark checkpoint /state/s --back-to 0",
+        "python app.py",
+    ]
+    (step,) = [step for step in found.steps if step.title == "Start app again."]
+    assert [(pin.dataset, pin.affected) for pin in step.inputs] == [("db.raw", False), ("db.rates", True)]
+    assert step.notes[:2] == (
+        "s goes on after micro-batch 0.",
+        f"It reads db.raw again after {_offsets(lake, 2)[0]}.",
+    )
+
+
 def test_a_full_plan_starts_a_stream_with_an_empty_checkpoint(filled: Fill) -> None:
     found = filled(*streams()).recover("db.raw", version="2", mode="full")
 

@@ -80,9 +80,16 @@ def batch(number: int, minute: float, source: Event, sink: Event, begin: str = "
 
 
 def stream(
-    job: str, minute: float, source: Event, sink: Event, *batches: Event, parent: str = "", ends: bool = True
+    job: str,
+    minute: float,
+    source: Event,
+    sink: Event,
+    *batches: Event,
+    parent: str = "",
+    ends: bool = True,
+    joined: tuple[Event, ...] = (),
 ) -> list[Event]:
-    """Return the events of a streaming query's run."""
+    """Return the events of a streaming query's run; `joined` is what it reads beside its source."""
     run = f"{job}-{minute:g}"
 
     def event(type_: str, when: float, found: tuple[Event, ...]) -> Event:
@@ -90,7 +97,7 @@ def stream(
         facets: dict[str, Any] = {"pyspark_micro_batches": facet}
         if parent:
             facets["parent"] = {"run": {"runId": parent}, "job": {"namespace": "jobs", "name": parent}}
-        inputs, outputs = (source,), (sink,)
+        inputs, outputs = (source, *joined), (sink,)
         return run_event(job, type_, when, run=run, inputs=inputs, outputs=outputs, **facets)
 
     found = [event("START", minute, ()), event("RUNNING", minute + 0.9, batches)]
