@@ -39,6 +39,7 @@ class TableColumn:
         right: whether it is right-aligned.
         wrap: whether a long cell goes on in the next line; otherwise it is cut.
         cut_end: whether it is cut at its end, not in the middle.
+        cut_start: whether it is cut at its start: the end of a dataset's name tells the most, and can be asked for.
     """
 
     title: str
@@ -46,6 +47,7 @@ class TableColumn:
     right: bool = False
     wrap: bool = False
     cut_end: bool = False
+    cut_start: bool = False
 
 
 class Screen:
@@ -164,7 +166,8 @@ def _cell(text: str, column: TableColumn, width: int) -> Text:
     style = _STYLES.get(text, "")
     if column.wrap:
         return Text("\n".join(wrapped(text, width)), style=style, overflow="fold")
-    return Text(text if column.cut_end else shorten(text, width), style=style, no_wrap=True, overflow="ellipsis")
+    fitting = text if column.cut_end else shorten(text, width, start=column.cut_start)
+    return Text(fitting, style=style, no_wrap=True, overflow="ellipsis")
 
 
 def printable(text: str) -> str:
@@ -194,11 +197,11 @@ def _pieces(word: str, width: int) -> list[str]:
     return [part[at : at + width] for part in parts for at in range(0, len(part), width)]
 
 
-def shorten(text: str, width: int) -> str:
-    """Cut a text to a width in characters, with an ellipsis in the middle: both ends of a name tell the most."""
+def shorten(text: str, width: int, *, start: bool = False) -> str:
+    """Cut a text to a width in characters, with an ellipsis at its start or in the middle, so that its end stays."""
     if len(text) <= width or width < 3:
         return text
-    tail = (width - 1) // 2
+    tail = width - 1 if start else (width - 1) // 2
     return f"{text[: width - 1 - tail]}…{text[-tail:]}"
 
 

@@ -7,7 +7,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import complain, printable
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
+from openlineage_pyspark.store.events.files import is_store_file
 from openlineage_pyspark.store.spark.session import active_or_new_session
 from openlineage_pyspark.store.spark.tables import is_in_session_catalog, is_schema_name
 
@@ -25,7 +25,6 @@ VARIABLE = "OPENLINEAGE_PYSPARK_STORE"
 """The environment variable that stands in for `--store`."""
 
 _WRONG = 2
-_SQLITE = b"SQLite format 3\0"
 _FILE_NAME = re.compile(r".*[/\\].*|.*\.(?:ndjson|jsonl|json|gz|db|sqlite)", re.DOTALL)
 
 
@@ -152,16 +151,6 @@ def schema_of(options: argparse.Namespace, what: str) -> str:
     if Path(name).exists() or not (options.spark or is_schema_name(name)):
         raise StoreError(f"`{what}` works on a store in Spark's tables, and not on a file such as {name}")
     return name
-
-
-def is_store_file(path: Path) -> bool:
-    """Return whether a path is that of a store in a file."""
-    if not path.is_file():
-        return False
-    # Who reads one that can't be read says so.
-    with suppress(OSError), path.open("rb") as opened:
-        return opened.read(len(_SQLITE)) == _SQLITE
-    return False
 
 
 def refuse_stores(paths: Iterable[Path]) -> None:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain, counted
-from openlineage_pyspark.command.store_option import VARIABLE, is_store_file, refuse_missing_file, refuse_stores
+from openlineage_pyspark.command.store_option import VARIABLE, refuse_missing_file, refuse_stores
 from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, JobNode
 from openlineage_pyspark.page.formats import UNFOLDED_FORMATS, text_of_graph, why_not_unfolded
 from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.events.files import is_store_file
 from openlineage_pyspark.store.events.ingest import files_of, lines_of, take
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.times import time_of

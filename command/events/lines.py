@@ -5,15 +5,18 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
-from openlineage_pyspark.store.events.files import numbered_lines
+from openlineage_pyspark.store.events.files import STANDARD_INPUT, is_store_file, numbered_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 EventJson = dict[str, Any]
+
+_STORE_COMMANDS = "ask it by `upstream`, `downstream`, `datasets`, `runs` and `view`"
 
 
 class EventFileError(Exception):
@@ -69,6 +72,8 @@ def read_lines(files: Sequence[str]) -> Iterator[FileLine]:
 
 
 def _read(file: str) -> Iterator[FileLine]:
+    if file != STANDARD_INPUT and is_store_file(Path(file)):
+        raise EventFileError(f"{file} is a lineage store, and no event file: {_STORE_COMMANDS}")
     number = 0
     try:
         for number, text in numbered_lines(file):

@@ -102,9 +102,11 @@ def _print_table(screen: Screen, answer: Answer) -> None:
         (str(link.depth), *(_label(node, kinds) for node in (link.source, link.target)), *how(link), link.job)
         for link in answer.links
     ]
-    columns = [TableColumn("depth", right=True), TableColumn("from", 20), TableColumn("to", 20), TableColumn("job", 12)]
+    # Of a version, both the dataset and the id are needed.
+    names = [TableColumn(title, 28, cut_start="version" not in kinds) for title in ("from", "to")]
+    columns = [TableColumn("depth", right=True), *names, TableColumn("job", 12)]
     if how is not _HOWS["dataset"]:
-        columns.insert(3, TableColumn("how", 20, cut_end=True))
+        columns.insert(3, TableColumn("how", 12, cut_end=True))
     screen.table(columns, rows)
 
 

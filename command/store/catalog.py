@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _STATES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")
 _RUNS = 50
+# The width of a time.
+_TIME = 19
 _FAILED, _OPEN = ("FAIL", "ABORT"), ("START", "RUNNING", "OTHER")
 _LATE_RUNS = (
     """only those that took, or take already, more than three times as long as the runs of the job usually do"""
@@ -68,7 +70,7 @@ def _datasets(store: Store, options: argparse.Namespace) -> int:
         rows.append((each.label, f"{each.readers:,}", f"{each.writers:,}", _time(each.last_written), own))
     columns = (
         *(TableColumn("dataset"), TableColumn("readers", right=True), TableColumn("writers", right=True)),
-        *(TableColumn("last written"), TableColumn("own name")),
+        *(TableColumn("last written", _TIME), TableColumn("own name")),
     )
     return _print(options, found, columns, rows)
 
@@ -82,7 +84,7 @@ def _jobs(store: Store, options: argparse.Namespace) -> int:
     rows = [(each.namespace, f"{each.runs:,}", each.last_state, _time(each.last_started), each.name) for each in found]
     columns = (
         *(TableColumn("namespace"), TableColumn("runs", right=True), TableColumn("last")),
-        *(TableColumn("began"), TableColumn("job")),
+        *(TableColumn("began", _TIME), TableColumn("job")),
     )
     return _print(options, found, columns, rows)
 
@@ -97,8 +99,8 @@ def _runs(store: Store, options: argparse.Namespace) -> int:
         if each.error:
             rows.append(("", "", "", "", each.error.splitlines()[0]))
     columns = (
-        *(TableColumn("began"), TableColumn("state"), TableColumn("took", right=True)),
-        *(TableColumn("run"), TableColumn("job", wrap=True)),
+        *(TableColumn("began", _TIME), TableColumn("state"), TableColumn("took", right=True)),
+        *(TableColumn("run", 13), TableColumn("job", 24, wrap=True)),
     )
     return _print(options, found, columns, rows)
 
@@ -117,8 +119,9 @@ def _history(store: Store, options: argparse.Namespace) -> int:
         count = "" if each.rows is None else f"{each.rows:,}"
         rows.append((_time(each.time), each.version, each.change, count, " ".join(schema), job))
     columns = (
-        *(TableColumn("time"), TableColumn("version"), TableColumn("change"), TableColumn("rows", right=True)),
-        *(TableColumn("columns"), TableColumn("job, and what it read", wrap=True)),
+        *(TableColumn("time", _TIME), TableColumn("version", 9), TableColumn("change")),
+        *(TableColumn("rows", right=True), TableColumn("columns")),
+        TableColumn("job, and what it read", 24, wrap=True),
     )
     return _print(options, found, columns, rows)
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.store_option import add_store, is_store_file, opened, refuse_missing_file
+from openlineage_pyspark.command.store_option import add_store, opened, refuse_missing_file
 from openlineage_pyspark.command.view import file_reason_of, opened_from
 from openlineage_pyspark.graph.difference import difference
 from openlineage_pyspark.page.formats import text_of_graph
 from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.diff import diff_of_files, markdown_of_diff, text_of_diff
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.events.files import is_store_file
 
 if TYPE_CHECKING:
     import argparse

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ STANDARD_INPUT = "-"
 
 _LINES_BETWEEN = 100
 _GZIP_MAGIC = b"\x1f\x8b"
+_SQLITE = b"SQLite format 3\0"
 
 
 def numbered_lines(file: str, read: Callable[[int], None] = lambda _: None) -> Iterator[tuple[int, bytes]]:
@@ -48,3 +50,13 @@ def numbered_lines(file: str, read: Callable[[int], None] = lambda _: None) -> I
 def _numbered(opened: io.BufferedReader | Any) -> Iterator[tuple[int, bytes]]:
     packed = opened.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
     return enumerate(gzip.GzipFile(fileobj=opened) if packed else opened, 1)
+
+
+def is_store_file(path: Path) -> bool:
+    """Return whether a path is that of a store in a file."""
+    if not path.is_file():
+        return False
+    # Who reads one that can't be read says so.
+    with suppress(OSError), path.open("rb") as opened:
+        return opened.read(len(_SQLITE)) == _SQLITE
+    return False

@@ -106,3 +106,14 @@ def test_an_unknown_option_shows_the_usage_of_its_command(capsys, run, arguments
     assert ended.value.code == 2
     assert errors.startswith(f"usage: openlineage-pyspark {usage} [-h]")
     assert errors.endswith(f"openlineage-pyspark {usage}: error: {said}\n")
+
+
+@pytest.mark.parametrize("command", [("show",), ("validate",), ("send", "--to", "http://127.0.0.1:9")])
+def test_a_store_in_place_of_an_event_file_is_named(run, store, command) -> None:
+    code, _, errors = run(*command, store)
+
+    assert code != 0
+    assert (
+        f"openlineage-pyspark: {store} is a lineage store, and no event file: ask it by `upstream`, `downstream`, "
+        "`datasets`, `runs` and `view`\n"
+    ) in errors

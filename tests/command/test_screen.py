@@ -26,6 +26,11 @@ def test_a_name_loses_its_middle(width: int, text: str) -> None:
     assert shorten("carrier_1", width) == text
 
 
+@pytest.mark.parametrize(("width", "text"), [(9, "carrier_1"), (8, "…rrier_1"), (3, "…_1"), (1, "carrier_1")])
+def test_a_name_that_is_asked_for_by_its_end_loses_its_start(width: int, text: str) -> None:
+    assert shorten("carrier_1", width, start=True) == text
+
+
 def test_one_is_no_plural() -> None:
     assert [counted(number, "row") for number in (0, 1, 1095)] == ["0 rows", "1 row", "1,095 rows"]
 

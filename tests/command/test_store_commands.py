@@ -322,3 +322,61 @@ def test_a_bar_is_shown_on_a_terminal_alone(tmp_path, run, monkeypatch):
     size = (tmp_path / "events.ndjson.gz").stat().st_size
     shown = run("ingest", str(tmp_path / "events.ndjson.gz"), "--store", path)[2]
     assert f"{size / 1000:.1f}/{size / 1000:.1f} kB" in re.sub(r"\x1b\[[0-9;]*m", "", shown)
+
+
+@pytest.fixture
+def names_of_spark(tmp_path, run, monkeypatch):
+    """Give a store with names and ids as a job of Spark gives them, and a terminal of 80 columns."""
+    job = "shop_report.execute_create_data_source_table_as_select_command.default_"
+    ids = [f"01a206b6-42e5-7{number}2b-9761-cea437118cd{number}" for number in (1, 2)]
+    read = dataset("default.customers", columns=("country",))
+    edges = lineage(country=[("default.customers", "country", "IDENTITY")])
+    made = dataset("default.revenue_by_country", columns=("country",), columnLineage=edges)
+    events = [
+        *(run_event(f"{job}customers", type_, minute, run=ids[0], outputs=(read,)) for type_, minute in ENDS),
+        *(
+            run_event(f"{job}revenue", type_, minute + 2, run=ids[1], inputs=(read,), outputs=(made,))
+            for type_, minute in ENDS
+        ),
+    ]
+    (tmp_path / "events.ndjson").write_text(text_of_events(events))
+    path = str(tmp_path / "lineage.db")
+    assert run("ingest", str(tmp_path / "events.ndjson"), "--store", path)[0] == 0
+    monkeypatch.setenv("COLUMNS", "80")
+    return path
+
+
+ENDS = (("START", 1), ("COMPLETE", 2))
+
+
+def test_at_80_columns_an_answer_keeps_the_ends_of_names(names_of_spark, run):
+    assert run("downstream", "customers.country", "--store", names_of_spark)[1] == (
+        """\
+  depth  from                  to                     how           job
+      1  …t.customers.country  …e_by_country.country  IDENTITY ID…  shop_r…venue
+"""
+    )
+
+
+def test_at_80_columns_runs_and_versions_leave_room_for_the_job(names_of_spark, run):
+    assert run("runs", "revenue", "--store", names_of_spark)[1] == (
+        """\
+  began                state       took  run            job
+  2026-01-01 00:03:00  COMPLETE  60.0 s  01a206…118cd2  shop_report.execute_
+                                                        create_data_source_
+                                                        table_as_select_command.
+                                                        default_revenue
+"""
+    )
+    assert run("history", "revenue_by_country", "--store", names_of_spark)[1] == (
+        """\
+  time                 version                          job, and what it read
+  2026-01-01 00:04:00  01a206b6-42e5-7…61-cea437118cd2  shop_report.execute_
+                                                        create_data_source_
+                                                        table_as_select_command.
+                                                        default_revenue <-
+                                                        default.
+                                                        customers@01a206b6-42e5-
+                                                        712b-9761-cea437118cd1?
+"""
+    )
