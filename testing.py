@@ -32,9 +32,9 @@ REGOLD = "OPENLINEAGE_PYSPARK_REGOLD"
 
 _DIRECT = "DIRECT"
 _PLACE = "paths are relative to "
-_KIND = re.compile(
-    r" (?:IDENTITY|TRANSFORMATION|AGGREGATION|CONDITIONAL|WINDOW|FILTER|JOIN|GROUP_BY|SORT)(?: \(masked\))?$"
-)
+_KINDS = "IDENTITY|TRANSFORMATION|AGGREGATION|CONDITIONAL|WINDOW|FILTER|JOIN|GROUP_BY|SORT"
+_KIND = re.compile(rf" (?:{_KINDS})(?: \(masked\))?$")
+_LIKE_KIND = re.compile(r" ([A-Z_]+)(?: \(masked\))?$")
 
 
 def assert_lineage(
@@ -84,7 +84,7 @@ def assert_lineage(
     problems = [gap.message for gap in found.gaps]
     if expected != actual or problems:
         difference = difflib.unified_diff(expected, actual, "expected", "found", lineterm="", n=len(expected) + 3)
-        parts = ["the lineage is not as expected", *difference, *problems, "", str(found)]
+        parts = ["the lineage is not as expected", *difference, *_unknown_kinds(expected), *problems, "", str(found)]
         raise AssertionError("\n".join(parts))
 
 
@@ -156,6 +156,12 @@ def _wanted(sources: Iterable[str]) -> list[str]:
 
 def _have_kinds(sources: Iterable[str]) -> bool:
     return any(_KIND.search(source) for source in sources)
+
+
+def _unknown_kinds(expected: Iterable[str]) -> list[str]:
+    """Return what may be a mistyped kind in lines that a test expects: it may be the end of a column's name too."""
+    last = {found[1] for line in expected if not _KIND.search(line) and (found := _LIKE_KIND.search(line))}
+    return [f"{word} is no kind; the kinds are {_KINDS.replace('|', ', ')}" for word in sorted(last)]
 
 
 def _lines(column: str, sources: list[str]) -> list[str]:

@@ -75,7 +75,7 @@ class Database:
         self._patience = patience
         self._is_old = False
         self._copying: _Copying | None = None
-        if (read_only or not create) and not path.is_file():
+        if (read_only or not create) and not path.exists():
             raise StoreError(f"there is no store at {path}. `openlineage-pyspark ingest FILE --store {path}` makes one")
         try:
             self._connection = sqlite3.connect(
@@ -86,7 +86,7 @@ class Database:
                 check_same_thread=False,
             )
         except sqlite3.Error as problem:
-            raise StoreError(f"{path} can't be opened as a store: {problem}") from None
+            raise StoreError(f"{path} can't be opened as a store: {_why_not_opened(path, problem)}") from None
         self._repeats = Repeats(self._connection)
         try:
             self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
@@ -95,7 +95,7 @@ class Database:
                 self.rebuild(only_if_old=True)
         except sqlite3.Error as problem:
             self.close()
-            raise StoreError(f"{path} can't be opened as a store: {problem}") from None
+            raise StoreError(f"{path} can't be opened as a store: {_why_not_opened(path, problem)}") from None
         except StoreError:
             self.close()
             raise
@@ -572,3 +572,15 @@ _OPTIONAL = {
     )
     for table in schema.TABLES
 }
+
+
+def _why_not_opened(path: Path, problem: sqlite3.Error) -> str:
+    """Return why a file is no store: of a wrong path, SQLite says only that it is unable to open it."""
+    folder = path.absolute().parent
+    if path.is_dir():
+        return "it is a folder"
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    if "not a database" in str(problem):
+        return f"it is none. `openlineage-pyspark ingest {path} --store lineage.db` makes one, if it has events"
+    return str(problem)

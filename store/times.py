@@ -66,7 +66,7 @@ def time_of(text: str, now: datetime) -> int:
         return microseconds(text)
     except (ValueError, OverflowError):
         raise StoreError(
-            f"{text!r} is not a time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d"
+            f"{text!r} is not a time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d or 15min"
         ) from None
 
 

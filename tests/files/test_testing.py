@@ -55,6 +55,16 @@ def test_a_wrong_one_shows_what_is_different(columns: dict[str, list[str]], line
     assert message[-len(str(FOUND).splitlines()) :] == str(FOUND).splitlines()
 
 
+def test_a_mistyped_kind_is_named_beside_the_difference() -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_lineage(FOUND, {"net": ["default.orders.amount AGGREGATON"], "one": []})
+
+    assert (
+        "AGGREGATON is no kind; the kinds are IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW, FILTER, "
+        "JOIN, GROUP_BY, SORT"
+    ) in str(caught.value).splitlines()
+
+
 def test_all_columns_of_one_name_are_compared() -> None:
     twice = ColumnLineage(
         (OutputColumn("id", (edge("id", "IDENTITY"),)), OutputColumn("id", (edge("key", "IDENTITY"),)))

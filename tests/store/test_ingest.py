@@ -403,6 +403,23 @@ def test_several_versions_of_a_dataset_in_one_run_follow_each_other(tmp_path: Pa
     assert _query(tmp_path, "SELECT snapshot, parent FROM sink_snapshot_lineage ORDER BY 1") == [("8", "7"), ("9", "8")]
 
 
+def test_a_wrong_path_is_refused_with_what_is_wrong_with_it(tmp_path: Path) -> None:
+    text = tmp_path / "events.ndjson"
+    text.write_text('{"eventType": "START"}\n')
+    lost = tmp_path / "no" / "such.db"
+    opened = "can't be opened as a store"
+    for path, reason in (
+        (tmp_path, "it is a folder"),
+        (lost, f"there is no folder {lost.parent}"),
+        (text, f"it is none. `openlineage-pyspark ingest {text} --store lineage.db` makes one, if it has events"),
+    ):
+        with pytest.raises(StoreError) as caught:
+            Database(path)
+        assert str(caught.value) == f"{path} {opened}: {reason}"
+    with pytest.raises(StoreError, match="it is a folder"):
+        Store.open(tmp_path)
+
+
 def test_a_chain_of_names_follows_its_end(tmp_path: Path) -> None:
     def named(name: str, other: str, minute: int) -> dict[str, Any]:
         made = dataset(name, symlinks=symlink(other, namespace="lake"))
