@@ -224,7 +224,8 @@ def test_diff_ends_with_1_if_something_changed(tmp_path, store, run):
     code, shown, _ = run("diff", "2026-01-01", "now", "--store", store, "--format", "json")
     assert (code, json.loads(shown)["changes"][0]["sign"]) == (1, "added")
     wrong = (
-        "openlineage-pyspark: 'yesterday' is not a time: write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d or 15min\n"
+        "openlineage-pyspark: 'yesterday' is not a time: "
+        "write 2026-01-31T12:00:00Z, 2026-01-31, or an age such as 2d or 15min\n"
     )
     assert run("diff", "yesterday", "now", "--store", store) == (2, "", wrong)
     assert run("diff", "2d", "now")[0] == 2
