@@ -40,6 +40,8 @@ _COMMANDS = {
 }
 """Each command with the module below `command` that adds it, and with its line in the help."""
 
+# Some commands have a choice of formats, others nothing but JSON beside the table.
+_SAME = {"--json": "--format", "--format": "--json"}
 _INTERRUPTED = 130
 
 
@@ -122,6 +124,8 @@ class _Parser(argparse.ArgumentParser):
 
     @staticmethod
     def _near(name: str, known: Sequence[str]) -> list[str]:
+        if _SAME.get(name) in known:
+            return [f"{_SAME[name]} json" if name == "--json" else _SAME[name]]
         longer = [each for each in known if each.startswith(name)]
         return longer[:1] or get_close_matches(name, known, n=1)
 

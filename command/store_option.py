@@ -72,7 +72,8 @@ def asking(answer: Callable[[Store, argparse.Namespace], int]) -> Callable[[argp
             sys.stderr.writelines(f"{printable(line)}\n" for line in candidates)
         except NameNotFoundError as problem:
             complain(str(problem))
-            complain(f"`openlineage-pyspark datasets` lists what the store {options.store} holds")
+            if problem.listing:
+                complain(f"`openlineage-pyspark {problem.listing}` lists what the store {options.store} holds")
         except StoreError as problem:
             complain(str(problem))
         return _WRONG

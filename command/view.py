@@ -48,6 +48,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the command to the command line."""
     parser = commands.add_parser("view", description=_DESCRIPTION)
     parser.add_argument("paths", nargs="*", type=Path, metavar="EVENTS|STORE", help=_PATHS)
+    parser.add_argument("--store", type=Path, metavar="STORE", help="the same as STORE, as other commands take it")
     parser.add_argument("-o", "--output", metavar="FILE", help=_OUTPUT)
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument(
@@ -93,6 +94,11 @@ def run(options: argparse.Namespace) -> int:
     if refusal:
         complain(refusal)
         return _WRONG
+    if options.store is not None:
+        if options.paths:
+            complain("--store names what is shown: leave out the other files")
+            return _WRONG
+        options.paths = [options.store]
     problems: list[str] = []
     output = options.output or f"lineage.{_ENDINGS[options.format]}"
     try:

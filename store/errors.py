@@ -8,7 +8,17 @@ class StoreError(Exception):
 
 
 class NameNotFoundError(StoreError):
-    """Nothing in the store has the name. The message lists what comes near."""
+    """
+    Nothing in the store has the name. The message lists what comes near.
+
+    Args:
+        message: says so.
+        listing: the command that lists all that there is, if the message does not.
+    """
+
+    def __init__(self, message: str, *, listing: str = "") -> None:
+        super().__init__(message)
+        self.listing = listing
 
 
 class AmbiguousNameError(NameNotFoundError):

@@ -118,7 +118,7 @@ def find(tables: QueriedTables, text: str) -> Thing:
             dataset = _only(table, named)
             columns = ", ".join(columns_of_dataset(tables, dataset.id)) or "none that an event tells"
             raise NameNotFoundError(f"{dataset.label} has no column {column!r}; its columns: {columns}")
-    raise NameNotFoundError(f"nothing is called {text!r}{_near(tables, text)}")
+    raise NameNotFoundError(f"nothing is called {text!r}{_near(tables, text)}", listing="datasets")
 
 
 def columns_of_dataset(tables: QueriedTables, dataset_id: int) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.store.questions.names import find
-from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST
+from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.store.times import FOREVER, time_of, time_of_micros
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def find_job(tables: QueriedTables, name: str) -> JobThing:
             "SELECT DISTINCT name FROM job WHERE instr(lower(name), lower(?)) > 0 ORDER BY name LIMIT 5", (name,)
         )
         raise NameNotFoundError(
-            f"no job is called {name!r}{'; near it: ' if near else ''}{_listed([n for (n,) in near])}"
+            f"no job is called {name!r}{'; near it: ' if near else ''}{_listed([n for (n,) in near])}", listing="jobs"
         )
     if len(rows) > 1:
         listed = "".join(f"\n  job:{namespace}/{each}" for _, namespace, each in rows[:_SHOWN])
@@ -216,7 +216,7 @@ def find_run(tables: QueriedTables, id_: str) -> RunThing:
             (begin, end),
         )
     if not rows:
-        raise NameNotFoundError(f"no run has the id {id_!r}, or one that begins or ends so")
+        raise NameNotFoundError(f"no run has the id {id_!r}, or one that begins or ends so", listing="runs")
     if len(rows) > 1:
         raise NameNotFoundError(f"{id_!r} may mean any of these runs: {_listed([row[0] for row in rows])}")
     return RunThing(rows[0][0], JobThing(*rows[0][1:]))
@@ -233,6 +233,23 @@ def runs_within(tables: QueriedTables, run_id: str) -> list[str]:
             marks = ", ".join("?" * len(some))
             rows = tables.query(f"SELECT run_id FROM run WHERE parent_run_id IN ({marks}) ORDER BY run_id", some)  # noqa: S608
             following += [row[0] for row in rows if row[0] not in found]
+        frontier = list(dict.fromkeys(following))
+        found |= dict.fromkeys(frontier)
+    return list(found)
+
+
+def jobs_within(tables: QueriedTables, job_id: int) -> list[int]:
+    """Return a job and those whose runs its runs started, such as the statements of an application, and so on."""
+    found = {job_id: None}
+    frontier = [job_id]
+    while frontier:
+        following: list[int] = []
+        for listed in id_lists(frontier):
+            rows = tables.query(
+                "SELECT DISTINCT c.job_id FROM run p JOIN run c ON c.parent_run_id = p.run_id "  # noqa: S608 (numbers)
+                f"WHERE p.job_id IN ({listed}) ORDER BY c.job_id"
+            )
+            following += [each for (each,) in rows if each not in found]
         frontier = list(dict.fromkeys(following))
         found |= dict.fromkeys(frontier)
     return list(found)

@@ -24,6 +24,7 @@ from openlineage_pyspark.store.questions.things import (
     VersionThing,
     find_asked,
     find_version,
+    jobs_within,
     runs_within,
 )
 from openlineage_pyspark.store.questions.versions import StoredVersions, VersionEdge, reach_places, reach_versions
@@ -133,14 +134,20 @@ class _Maker:
 
     def of_job(self, job: JobThing, limits: Limits) -> Answer:
         start = AnswerNode("", "", job.namespace, job.name, 0, kind="job")
-        first = datasets_of_job(self.tables, job.job_id, self.direction, limits)
+        within = {
+            each: datasets_of_job(self.tables, each, self.direction, limits)
+            for each in jobs_within(self.tables, job.job_id)
+        }
+        first = sorted({place for places in within.values() for place in places})
         further = attrs.evolve(limits, depth=None if limits.depth is None else limits.depth - 1)
         depths, _, edges = reach_all(self.tables, first, self.direction, further, by_columns=False)
         shown = self._places({place: depth + 1 for place, depth in depths.items()})
         links = [*self._links(edges, shown)]
-        for place in first:
-            ends = (start, shown[place]) if self.direction is Direction.DOWNSTREAM else (shown[place], start)
-            links.append(AnswerLink(*ends, job.name, job.namespace, (), (), ""))
+        named = self._jobs(within)
+        for each, places in within.items():
+            for place in places:
+                ends = (start, shown[place]) if self.direction is Direction.DOWNSTREAM else (shown[place], start)
+                links.append(AnswerLink(*ends, *named[each], (), (), ""))
         return self._answer(start, shown.values(), links)
 
     def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing, limits: Limits) -> Answer:

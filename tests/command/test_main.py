@@ -101,6 +101,8 @@ def test_a_command_imports_no_other_command(imported) -> None:
         (("upstrem", "x"), "argument COMMAND: invalid choice: 'upstrem'"),
         (("--stor", "upstream", "x"), "unrecognized arguments: --stor"),
         (("upstream", "x", "--stor", "y"), "unrecognized arguments: --stor y; did you mean --store?"),
+        (("upstream", "x", "--json"), "unrecognized arguments: --json; did you mean --format json?"),
+        (("doctor", "--format", "json"), "unrecognized arguments: --format json; did you mean --json?"),
     ],
 )
 def test_a_wrong_command_line_is_refused(ended, arguments, said) -> None:

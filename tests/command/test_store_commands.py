@@ -381,3 +381,23 @@ def test_at_80_columns_runs_and_versions_leave_room_for_the_job(names_of_spark, 
                                                         712b-9761-cea437118cd1?
 """
     )
+
+
+def test_view_takes_the_store_as_the_other_commands_do(store, run):
+    named = run("view", "--store", store, "--format", "json", "-o", "-")
+
+    assert named == run("view", store, "--format", "json", "-o", "-")
+    assert run("view", store, "--store", store) == (
+        2,
+        "",
+        "openlineage-pyspark: --store names what is shown: leave out the other files\n",
+    )
+
+
+def test_what_is_not_found_is_listed_by_the_command_for_its_kind(store, run):
+    hint = "openlineage-pyspark: `openlineage-pyspark {}` lists what the store"
+
+    assert hint.format("datasets") in run("upstream", "nothing", "--store", store)[2]
+    assert hint.format("jobs") in run("upstream", "job:nothing", "--store", store)[2]
+    assert hint.format("runs") in run("upstream", "run:nothing", "--store", store)[2]
+    assert "lists what the store" not in run("upstream", "daily.nothing", "--store", store)[2]

@@ -92,6 +92,33 @@ def test_a_job_is_followed_by_what_it_makes(filled: Fill) -> None:
         store.downstream("job:cle")
 
 
+def test_an_application_stands_for_its_statements(filled: Fill) -> None:
+    """Its own job reads and writes nothing; neither does that of a task that has started it."""
+
+    def within(parent: str) -> dict[str, Any]:
+        return {"parent": {"run": {"runId": parent}, "job": {"namespace": "jobs", "name": "its name"}}}
+
+    raw, mid, out = dataset("raw"), dataset("mid"), dataset("out")
+    store = filled(
+        run_event("task", "COMPLETE", 9, run="t"),
+        run_event("app", "COMPLETE", 8, run="a", **within("t")),
+        run_event("app.mid", "COMPLETE", 2, run="a1", inputs=(raw,), outputs=(mid,), **within("a")),
+        run_event("app.out", "COMPLETE", 3, run="a2", inputs=(mid,), outputs=(out,), **within("a")),
+        run_event("other", "COMPLETE", 4, run="o", inputs=(out,), outputs=(dataset("far"),)),
+    )
+
+    for name in ("task", "app"):
+        start = f"job:{name}"
+        assert nodes_of(store.downstream(start)) == {"mid": 1, "out": 1, "far": 2}
+        answer = store.upstream(start)
+        assert nodes_of(answer) == {"mid": 1, "raw": 1}
+        assert {(link.source.label, link.target.label, link.job) for link in answer.links} == {
+            ("mid", start, "app.out"),
+            ("raw", start, "app.mid"),
+            ("raw", "mid", "app.mid"),
+        }
+
+
 def test_jobs_of_one_name_are_listed_with_their_namespaces(filled: Fill) -> None:
     other = run_event("clean", "COMPLETE", 1)
     other["job"]["namespace"] = "elsewhere"
