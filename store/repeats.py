@@ -27,7 +27,7 @@ _MOST = 20_000
 _MOVE_COLUMNS = (
     "UPDATE dataset_column SET first_time = min(first_time, ?), last_time = max(last_time, ?) WHERE name_id = ?"
 )
-_COUNT_COLUMNS = "SELECT name_id, count(*) FROM dataset_column WHERE name_id IN ({}) GROUP BY name_id"
+_COLUMNS_OF = "SELECT name_id, column_name, type, position FROM dataset_column WHERE name_id IN ({})"
 _MOVE_EDGES = "UPDATE column_lineage SET last_time = ?, last_run = ? WHERE rowid BETWEEN ? AND ?"
 _LAST_PLACE = "SELECT coalesce(max(rowid), 0) FROM column_lineage"
 _NEW_EDGES = (
@@ -144,13 +144,15 @@ class Repeats:
         self._learn_new_edges()
 
     def _learn_columns(self, columns: dict[int, set[tuple[Row, ...]]]) -> None:
-        for name_id in columns:
-            self._columns.pop(name_id, None)
         for listed in id_lists(columns):
-            for name_id, count in self._connection.execute(_COUNT_COLUMNS.format(listed)):
-                # All columns that were told are there. If there are as many, there are no others.
+            stored: dict[int, set[Row]] = {}
+            for row in self._connection.execute(_COLUMNS_OF.format(listed)):
+                stored.setdefault(row[0], set()).add(row)
+            for name_id, rows in stored.items():
+                self._columns.pop(name_id, None)
+                # Another one may have told further columns, or other places of them since.
                 for told in columns[name_id]:
-                    if len(told) == count:
+                    if set(told) == rows:
                         self._columns[name_id] = told
 
     def _learn_new_edges(self) -> None:

@@ -215,7 +215,7 @@ DATASET_COLUMN = StoredTable(
         _id("name_id", "The dataset."),
         _text("column_name", "The column; `a.b` for the field b of the struct a.", Merge.KEY),
         _text("type", "Its type.", Merge.KEY),
-        _number("position", "Its place in the schema, from 0."),
+        StoredColumn("position", "Its place in the schema, from 0.", Merge.LATEST, Type.INTEGER, order="last_time"),
         *_SPAN,
     ),
 )

@@ -420,6 +420,22 @@ def test_a_wrong_path_is_refused_with_what_is_wrong_with_it(tmp_path: Path) -> N
         Store.open(tmp_path)
 
 
+def test_a_column_has_the_place_that_was_told_last(tmp_path: Path) -> None:
+    """A CTAS tells the order of its query, and what reads the table tells that of the table; columns go and come."""
+
+    def told(minute: float, *columns: str) -> dict[str, Any]:
+        return run_event("job", "COMPLETE", minute, inputs=(dataset("t", columns=columns),))
+
+    events = [told(1, "id", "country", "hash"), told(2, "id", "hash", "country"), told(3, "hash", "new", "country")]
+    for order in (events, events[::-1], [events[1], events[2], events[0]]):
+        with Database(tmp_path / "s.db") as database:
+            for event in order:
+                take(database, [EventLine("test", text_of_events([event]))])
+            rows = database.query("SELECT column_name, position FROM dataset_column ORDER BY last_time, position")
+        (tmp_path / "s.db").unlink()
+        assert rows == [("id", 0), ("hash", 0), ("new", 1), ("country", 2)]
+
+
 def test_a_chain_of_names_follows_its_end(tmp_path: Path) -> None:
     def named(name: str, other: str, minute: int) -> dict[str, Any]:
         made = dataset(name, symlinks=symlink(other, namespace="lake"))

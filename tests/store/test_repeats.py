@@ -21,10 +21,15 @@ _COLUMNS = ("a", "b", "c")
 
 
 def statement(job: int, number: int, text: str = "") -> dict[str, Any]:
-    """Return what a job writes with one of its statements: all share an edge; a text changes its expression."""
+    """
+    Return what a job writes with one of its statements: all share an edge; a text changes its expression.
+
+    The first and the third statement have the same columns in another order.
+    """
     edges = lineage(a=[("s", "a", "IDENTITY"), (f"s{number}", "b", "AGGREGATION")], b=[("s", "b", "FILTER")])
     edges["fields"]["a"]["inputFields"][0]["transformations"][0]["description"] += text
-    return dataset(f"t{job}", columns=_COLUMNS[: 2 + number % 2], columnLineage=edges)
+    columns = _COLUMNS[: 2 + number % 2]
+    return dataset(f"t{job}", columns=columns[::-1] if number == 2 else columns, columnLineage=edges)
 
 
 def run(job: int, minute: float, output: dict[str, Any], type_: str = "COMPLETE", name: str = "") -> dict[str, Any]:
