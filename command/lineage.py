@@ -83,9 +83,7 @@ def run(options: argparse.Namespace) -> int:
         The exit code: 1 if a statement can't be analyzed, 2 if there is nothing to read, 3 if something downstream of
         a change is touched.
     """
-    refusal = unfold_refusal(options)
-    if options.unfold and options.diff is not None:
-        refusal = refusal or "--unfold shows CTEs, views and subqueries of one state, and --diff compares two"
+    refusal = _refusal(options)
     if refusal:
         complain(refusal)
         return _WRONG
@@ -103,7 +101,18 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(_drawn(found, options.format, unfold=options.unfold))
     else:
         sys.stdout.write(_WRITERS[options.format](found))
+        if not found and options.format == "text":
+            complain(f"no statement in {', '.join(map(str, options.files))} reads or writes a table")
     return _told(found)
+
+
+def _refusal(options: argparse.Namespace) -> str:
+    """Return why options mean nothing together; empty if they do mean something."""
+    if options.store is not None and options.diff is None:
+        return "--store needs --diff: it is searched for what lies downstream of a change"
+    if options.unfold and options.diff is not None:
+        return "--unfold shows CTEs, views and subqueries of one state, and --diff compares two"
+    return unfold_refusal(options)
 
 
 def _base(options: argparse.Namespace) -> list[Script]:

@@ -43,7 +43,8 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
-        raise FilesError(f"{file} can't be read: {problem}") from problem
+        reason = problem.strerror if isinstance(problem, OSError) else problem
+        raise FilesError(f"{file} can't be read: {reason}") from problem
 
 
 def scripts_at(revision: str, paths: Sequence[Path], *, is_ddl: bool = False) -> list[Script]:

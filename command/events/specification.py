@@ -194,9 +194,13 @@ class Schemas:
             }
             self._definitions = _Definitions(documents)
         except (OSError, ValueError, TypeError, KeyError) as problem:
+            why = (
+                f"there is no {problem.filename}"
+                if isinstance(problem, FileNotFoundError)
+                else f"{type(problem).__name__}: {problem}"
+            )
             raise SchemaError(
-                f"{folder} holds no OpenLineage schemas ({type(problem).__name__}: {problem}): "
-                f"name the folder that has {_CORE_FILE} and facets/"
+                f"{folder} holds no OpenLineage schemas ({why}): name the folder that has {_CORE_FILE} and facets/"
             ) from problem
         self.checked = f"{len(documents)} JSON Schemas of {folder}"
         self._references = {_without_version(reference) for reference in self.by_facet.values()}

@@ -117,3 +117,27 @@ def test_a_store_in_place_of_an_event_file_is_named(run, store, command) -> None
         f"openlineage-pyspark: {store} is a lineage store, and no event file: ask it by `upstream`, `downstream`, "
         "`datasets`, `runs` and `view`\n"
     ) in errors
+
+
+def test_lineage_says_what_is_wrong_without_a_spark(run, tmp_path) -> None:
+    empty, missing = tmp_path / "empty.sql", tmp_path / "none.sql"
+    empty.write_text("-- nothing\n")
+    prefix = "openlineage-pyspark: "
+
+    assert run("lineage", str(missing)) == (2, "", f"{prefix}{missing} can't be read: No such file or directory\n")
+    assert run("lineage", str(empty)) == (0, "", f"{prefix}no statement in {empty} reads or writes a table\n")
+    assert run("lineage", str(empty), "--store", "lineage.db") == (
+        2,
+        "",
+        f"{prefix}--store needs --diff: it is searched for what lies downstream of a change\n",
+    )
+
+
+def test_a_folder_without_schemas_is_refused_with_the_file_that_is_not_there(run, events, tmp_path) -> None:
+    folder, advice = tmp_path / "none", "name the folder that has OpenLineage.json and facets/"
+
+    assert run("validate", events, "--spec", str(folder)) == (
+        2,
+        "",
+        f"openlineage-pyspark: {folder} holds no OpenLineage schemas (there is no {folder}/OpenLineage.json): {advice}\n",
+    )
