@@ -134,10 +134,11 @@ def test_lineage_says_what_is_wrong_without_a_spark(run, tmp_path) -> None:
 
 
 def test_a_folder_without_schemas_is_refused_with_the_file_that_is_not_there(run, events, tmp_path) -> None:
-    folder, advice = tmp_path / "none", "name the folder that has OpenLineage.json and facets/"
+    folder = tmp_path / "none"
+    missing, advice = folder / "OpenLineage.json", "name the folder that has OpenLineage.json and facets/"
 
     assert run("validate", events, "--spec", str(folder)) == (
         2,
         "",
-        f"openlineage-pyspark: {folder} holds no OpenLineage schemas (there is no {folder}/OpenLineage.json): {advice}\n",
+        f"openlineage-pyspark: {folder} holds no OpenLineage schemas (there is no {missing}): {advice}\n",
     )
