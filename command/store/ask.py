@@ -115,7 +115,8 @@ def _label(node: AnswerNode, kinds: set[str]) -> str:
 
 
 def _how_of_column(link: AnswerLink) -> tuple[str, ...]:
-    return (f"{', '.join(dict.fromkeys(link.kinds))} {next(filter(None, link.expressions), '')}".rstrip(),)
+    kinds = (f"{kind} (masked)" if masked else kind for kind, masked in zip(link.kinds, link.masked, strict=True))
+    return (f"{', '.join(dict.fromkeys(kinds))} {next(filter(None, link.expressions), '')}".rstrip(),)
 
 
 def _how_of_version(link: AnswerLink) -> tuple[str, ...]:

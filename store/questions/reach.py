@@ -39,14 +39,15 @@ class PlaceEdge:
         source: where the data come from.
         target: where they go.
         job_id: the job.
-        kinds: how a column gets there, such as `AGGREGATION`, with the text of each; empty between datasets.
+        kinds: how a column gets there, such as `AGGREGATION`, with the text of each, and whether the value can't be
+            recognized afterwards; empty between datasets.
         last_run: the last run that said so; empty if it is not known.
     """
 
     source: Place
     target: Place
     job_id: int
-    kinds: tuple[tuple[str, str], ...] = ()
+    kinds: tuple[tuple[str, str, bool], ...] = ()
     last_run: str = ""
 
 
@@ -265,9 +266,9 @@ def _column_edges(
     tables: QueriedTables, frontier: list[Place], direction: Direction, jobs: _Jobs
 ) -> Iterator[PlaceEdge]:
     said = [
-        (PlaceEdge((source, read), (target, written), job, ((subtype or type_, text or ""),), run), first, last)
+        (PlaceEdge((source, read), (target, written), job, ((subtype or type_, text or "", bool(masked)),), run), *span)
         for query, parameters in _column_queries(frontier, direction)
-        for source, read, target, written, job, type_, subtype, text, first, last, run in tables.query(
+        for source, read, target, written, job, type_, subtype, text, masked, run, *span in tables.query(
             query, parameters
         )
         if not jobs.limits.direct or type_ != "INDIRECT"
@@ -290,7 +291,7 @@ def _column_queries(frontier: list[Place], direction: Direction) -> Iterator[tup
     here, column = ("s", "input_column") if down else ("t", "output_column")
     select = (
         "SELECT s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, c.type, c.subtype, "
-        "c.expression, c.first_time, c.last_time, c.last_run FROM column_lineage c "
+        "c.expression, c.masking, c.last_run, c.first_time, c.last_time FROM column_lineage c "
         "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
     )
     for listed in id_lists(place[0] for place in frontier if not place[1]):

@@ -101,6 +101,7 @@ class AnswerLink:
         batch: the micro-batch of that run; None if there is none.
         kept: whether the target is the dataset's next version, which keeps the rows of the source.
         inferred: whether no event names the source's version: it was current when the run began to read.
+        masked: whether the value can't be recognized afterwards, in the order of the kinds.
     """
 
     source: AnswerNode
@@ -113,6 +114,7 @@ class AnswerLink:
     batch: int | None = None
     kept: bool = False
     inferred: bool = False
+    masked: tuple[bool, ...] = ()
 
     @property
     def depth(self) -> int:
@@ -372,11 +374,13 @@ def _edges(link: AnswerLink) -> Iterator[GraphEdge]:
     if link.kept:
         yield GraphEdge(source, target, EdgeKind.DIRECT, confidence, job=job, last_run=run)
     elif link.kinds:
-        for subtype, text in zip(link.kinds, link.expressions, strict=True):
+        for subtype, text, masked in zip(link.kinds, link.expressions, link.masked, strict=True):
             type_ = type_of(subtype)
             kind = edge_kind_of(type_, subtype)
             sure = NOT_SAID_HOW if kind is EdgeKind.UNKNOWN else confidence
-            yield GraphEdge(source, target, kind, sure, type_, subtype, expression=text, job=job, last_run=run)
+            yield GraphEdge(
+                source, target, kind, sure, type_, subtype, masking=masked, expression=text, job=job, last_run=run
+            )
     else:
         ends = [(source, False), (target, link.target.kind in ("job", "run"))]
         if job not in ("", source, target):

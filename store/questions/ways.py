@@ -206,9 +206,10 @@ class _Maker:
                 shown[edge.source],
                 shown[edge.target],
                 *jobs[edge.job_id],
-                tuple(kind for kind, _ in edge.kinds),
-                tuple(text for _, text in edge.kinds),
+                tuple(kind for kind, *_ in edge.kinds),
+                tuple(text for _, text, _ in edge.kinds),
                 edge.last_run,
+                masked=tuple(masked for *_, masked in edge.kinds),
             )
             for edge in every
         ]

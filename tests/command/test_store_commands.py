@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.transport import Event as Shipped
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import directories
@@ -401,3 +402,20 @@ def test_what_is_not_found_is_listed_by_the_command_for_its_kind(store, run):
     assert hint.format("jobs") in run("upstream", "job:nothing", "--store", store)[2]
     assert hint.format("runs") in run("upstream", "run:nothing", "--store", store)[2]
     assert "lists what the store" not in run("upstream", "daily.nothing", "--store", store)[2]
+
+
+def test_an_edge_whose_value_is_masked_says_so(tmp_path, run):
+    edges = lineage(hash=[("people", "mail", "TRANSFORMATION")])
+    edges["fields"]["hash"]["inputFields"][0]["transformations"][0]["masking"] = True
+    made = dataset("hashed", columns=("hash",), columnLineage=edges)
+    file = tmp_path / "events.ndjson"
+    file.write_text(text_of_events([run_event("job", "COMPLETE", 1, inputs=(dataset("people"),), outputs=(made,))]))
+    path = str(tmp_path / "lineage.db")
+    run("ingest", str(file), "--store", path)
+
+    assert run("downstream", "people.mail", "--store", path)[1].splitlines()[1].split("  ")[-2:] == [
+        "TRANSFORMATION (masked) TRANSFORMATION of mail",
+        "job",
+    ]
+    with Store.open(path) as store:
+        assert [edge.masking for edge in store.downstream("people.mail").graph().edges if edge.subtype] == [True]

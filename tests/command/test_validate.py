@@ -95,7 +95,7 @@ def test_a_folder_without_schemas_is_an_error_of_the_command_line(tmp_path, even
     code, shown, errors = run("validate", "--spec", str(tmp_path), written(*events))
 
     assert (code, shown) == (2, "")
-    assert errors.startswith(f"openlineage-pyspark: {tmp_path} holds no OpenLineage schemas (FileNotFoundError")
+    assert errors.startswith(f"openlineage-pyspark: {tmp_path} holds no OpenLineage schemas (there is no {tmp_path}/")
     assert errors.endswith("name the folder that has OpenLineage.json and facets/\n")
 
 
