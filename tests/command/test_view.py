@@ -26,9 +26,9 @@ def store(tmp_path, events, run):
 
 
 def test_event_files_and_a_store_give_the_same_page(machine, events, store, run):
-    assert run("view", events) == (0, "lineage.html: 8 tables, 209 columns, 7 jobs, 0.2 MB\n", "")
+    assert run("view", events) == (0, "lineage.html: 8 tables, 209 columns, 7 jobs, 0.3 MB\n", "")
     page = (machine / "lineage.html").read_text()
-    assert run("view", store, "-o", "other.html") == (0, "other.html: 8 tables, 209 columns, 7 jobs, 0.2 MB\n", "")
+    assert run("view", store, "-o", "other.html") == (0, "other.html: 8 tables, 209 columns, 7 jobs, 0.3 MB\n", "")
     assert (machine / "other.html").read_text() == page
     assert page.startswith("<!doctype html>")
 
