@@ -9,6 +9,7 @@ SOURCES.unread.update(
     {
         "LocalRelation": ("data", "stream"),
         "CommandResult": ("rows", "commandPhysicalPlan"),
+        "Transpose": ("data",),
     }
 )
 
@@ -29,3 +30,9 @@ SOURCES.unread.update(
 def local_rows(_plan: Plan, _operator: Operator, _session: Session) -> Relation:
     """Resolve a leaf whose rows come from no dataset."""
     return NO_DATASETS
+
+
+@source({"org.apache.spark.sql.catalyst.plans.logical": "Transpose"})
+def transposed_rows(_plan: Plan, _operator: Operator, _session: Session) -> Relation:
+    """Resolve the rows of `transpose()`: Spark has run its query, and keeps nothing of that but the rows."""
+    return Relation((), opaque="Spark ran the query of transpose() while analyzing: what that has read is not known")

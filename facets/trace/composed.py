@@ -12,6 +12,7 @@ not replaced by what computes it, and if it is left out for want of room, so are
 from __future__ import annotations
 
 import functools
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -48,6 +49,8 @@ MOST_REPLACED = 200_000
 """The most attributes that are replaced in the texts of one plan, which takes a few seconds; all others are cut."""
 NO_COLUMN = -1
 """Stands for an exprId where a value is no attribute of a plan."""
+_OF_VALUES = re.compile(r"col[1-9][0-9]*")
+"""The names that Spark gives to the columns of VALUES."""
 _MOST_BEHIND = 20_000
 """The most attributes that are looked at behind all columns of a plan that are called after secrets."""
 
@@ -260,6 +263,7 @@ class Composer:
         name, path = self._plain_name(hole.id) + field_text(hole.path), hole.path
         # The names that it has on its way: that of a secret is shown, and nothing behind it.
         secret = next(filter(_is_sensitive, (self._plain_name(hole.id), hole.name, *path)), "")
+        above = ""
         while True:
             cell = self._trace.read(hole.operator, hole.id, hole.scope)
             if cell is None or (*cell, path) in seen:
@@ -269,7 +273,8 @@ class Composer:
             own = self._plain_name(id_)
             secret = secret or (own if _is_sensitive(own) else "")
             if self._trace.is_origin(operator, id_):
-                column = _uncut(self._name_of(Origin(operator, id_)) + field_text(path))
+                is_unnamed = above and not path and self._is_unnamed(operator, own)
+                column = above if is_unnamed else _uncut(self._name_of(Origin(operator, id_)) + field_text(path))
                 # Behind the name of a secret, only the name of another one.
                 is_name = not any(sign in column for sign in "('")
                 return (column if not secret or (is_name and _is_sensitive(column)) else secret,)
@@ -283,10 +288,15 @@ class Composer:
                 as_it_is = rest == path and not hole.path
                 path = path_in_branch(self._plan, id_, hole.id, path) if as_it_is else (*hole.path, *rest)
                 secret = next(filter(_is_sensitive, (secret, hole.name, *hole.path)), "")
+                above = own
                 continue
             if secret:
                 return (secret,)
             return (CUT,) if _is_cut(text.parts) else _with_field(text.parts, rest)
+
+    def _is_unnamed(self, operator: int, name: str) -> bool:
+        """Return whether Spark has made the name of a column of VALUES; the user's name is the next one above it."""
+        return self._plan.operators[operator].name == "LocalRelation" and _OF_VALUES.fullmatch(name) is not None
 
     def _field(self, text: _Text, path: Path) -> _Parts:
         """Return the text of a field of what an expression computes."""
@@ -345,7 +355,7 @@ class Composer:
         if isinstance(definition, Passed):
             return set(self._trace.column(definition.operator, definition.id))
         found: set[Origin] = set()
-        for use in uses(self._plan, definition.value):
+        for use in uses(self._plan, definition.value, path=definition.path):
             cell = self._trace.read(operator, use.id, self._trace.scope(operator))
             found.update(self._trace.column(*cell) if cell is not None else ())
         return found

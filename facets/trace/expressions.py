@@ -23,6 +23,7 @@ from openlineage_pyspark.facets.model.plan import (
     common_id,
     references,
 )
+from openlineage_pyspark.facets.trace.lambdas import LAMBDA, VARIABLE, Elements, bindings
 from openlineage_pyspark.facets.trace.struct_fields import READINGS as STRUCT_READINGS
 from openlineage_pyspark.facets.trace.struct_fields import Path, accessed, held, selected
 
@@ -195,7 +196,8 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
     found: dict[ExpressionUse, None] = {}
     seen: set[tuple[int, Kind, Path, Certainty]] = set()
     stack: list[tuple[Value, Kind, Path, Certainty]] = [(value, kind, path, Certainty.EXACT)]
-    while stack:
+    elements = Elements()
+    while stack or (stack := elements.unread()):
         at, how, inside, sure = stack.pop()
         if isinstance(at, AttributeRef):
             found[ExpressionUse(UseTarget.COLUMN, how, at.id, path=inside, certainty=sure)] = None
@@ -208,7 +210,8 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
             expression = plan.expressions[at.index]
             if called_code(expression) is not None:
                 sure = Certainty.OPAQUE
-            uses_here, parts = _read(plan, expression, how, inside)
+            elements.bind(plan, expression, compose(how, Kind.TRANSFORMATION), inside, sure)
+            uses_here, parts = _read(plan, expression, how, inside, elements)
             if uses_here:
                 found.update(dict.fromkeys([use._replace(certainty=sure) for use in uses_here]))
             stack.extend([(*part, sure) for part in reversed(parts)])
@@ -216,11 +219,13 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
 
 
 def _read(
-    plan: Plan, expression: Expression, how: Kind, inside: Path
+    plan: Plan, expression: Expression, how: Kind, inside: Path, elements: Elements
 ) -> tuple[list[ExpressionUse], list[tuple[Value, Kind, Path]]]:
     """Return the uses of an expression itself, and its arguments, each with its kind and the path that is read."""
     if expression.name == "CommonExpressionRef":
         return [], [(plan.common.get(common_id(expression)), how, inside)]
+    if expression.name == VARIABLE:
+        return [], [(elements.array_of(expression), how, inside)]
     if not expression.references:
         return [], []
     step = _subquery(plan, expression, how, inside) or _outer(expression, how, inside)
@@ -233,6 +238,8 @@ def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Itera
     if field is not None:
         kind = Kind.IDENTITY if name == "GetStructField" else Kind.TRANSFORMATION
         yield expression.arguments.get("child"), compose(how, kind), (field, *inside)
+    elif name == LAMBDA:
+        yield expression.arguments.get("function"), how, inside
     elif name in UNCHANGED or is_same_type_cast(plan, expression) or _checks_length(expression):
         yield _only(expression), how, inside
     elif "replacement" in expression.arguments:
@@ -251,7 +258,7 @@ def _by_rule(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Ite
             yield part, how, inside
         else:
             yield part, compose(how, kind), inside if part in holding else ()
-    if name in ("Max", "Min"):
+    if name in COMPARING:
         # The greatest struct is chosen by all of its fields, not only by this one.
         yield from ((part, compose(how, Kind.CONDITIONAL), ()) for part in holding)
 
@@ -304,6 +311,19 @@ def _aggregate(_: Plan, expression: Expression) -> list[Influence]:
     """Aggregates: the arguments are aggregated; a FILTER clause is a CONDITIONAL influence."""
     a = expression.arguments
     return [(a.get("aggregateFunction"), Kind.AGGREGATION), (a.get("filter"), Kind.CONDITIONAL)]
+
+
+def _chosen_elements(_: Plan, expression: Expression) -> list[Influence]:
+    """FILTER, MAP_FILTER, ARRAY_SORT: the elements are transformed; what the function reads is CONDITIONAL."""
+    a = expression.arguments
+    return [(a.get("argument"), Kind.TRANSFORMATION), (a.get("function"), Kind.CONDITIONAL)]
+
+
+def _called(plan: Plan, expression: Expression) -> list[Influence]:
+    """TRANSFORM, EXISTS, FORALL, AGGREGATE, ZIP_WITH: of the arrays, what the function reads of their elements."""
+    arrays = {variable.argument for variable in bindings(plan, expression)}
+    rest = references(value for name, value in expression.arguments.items() if name not in arrays)
+    return [(value, Kind.TRANSFORMATION) for value in rest]
 
 
 def _python_aggregate(plan: Plan, expression: Expression) -> list[Influence]:
@@ -366,6 +386,9 @@ def _ordered(_: Plan, expression: Expression) -> list[Influence]:
     return [*((value, Kind.TRANSFORMATION) for value in values), (order, Kind.CONDITIONAL)]
 
 
+COMPARING = frozenset(("Max", "Min", "ArrayMax", "ArrayMin", "SortArray"))
+"""Expressions that compare structs as a whole."""
+
 CHOOSING = frozenset(("If", "CaseWhen", "Coalesce", "NullIfResult"))
 """Expressions that choose one of several values: a field of the result is that field of one of the values."""
 
@@ -387,6 +410,8 @@ RULES: dict[str, ExpressionRule] = {
     "MinBy": _chosen_by,
     "MaxMinByK": _chosen_by,
     "With": _with,
+    **dict.fromkeys(("ArrayFilter", "MapFilter", "ArraySort"), _chosen_elements),
+    **dict.fromkeys(("ArrayTransform", "ArrayExists", "ArrayForAll", "ArrayAggregate", "ZipWith"), _called),
 }
 """Expression class -> the rule that returns its arguments with their kinds."""
 

@@ -23,14 +23,23 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.trace.expressions import OpaqueCode
+from openlineage_pyspark.facets.trace.struct_fields import Path, field_names
 
 
 @attrs.frozen
 class Computed:
-    """A definition of an attribute by an expression over the children's attributes."""
+    """
+    A definition of an attribute by an expression over the children's attributes.
+
+    Args:
+        value: the expression.
+        kind: how the attribute follows from it.
+        path: the names of struct fields, outermost first, if the attribute is only that field of its value.
+    """
 
     value: Value
     kind: Kind = Kind.IDENTITY
+    path: Path = ()
 
 
 @attrs.frozen
@@ -350,7 +359,14 @@ def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int,
 
 
 def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
-    """Return the definitions for inline(array(struct, ...)): each column from the same field of each struct."""
+    """Return the definitions for inline: each column from the same field of each struct."""
+    names = field_names(plan.expressions[generator.index])
+    # Of two fields with one name, a path can't tell which it is.
+    fields: dict[int, tuple[Definition, ...]] = (
+        {id_: (Computed(generator, Kind.TRANSFORMATION, (name,)),) for id_, name in zip(made, names, strict=False)}
+        if len(set(names)) == len(names) == len(made)
+        else {}
+    )
     child = plan.expressions[generator.index].arguments.get("child")
     array = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
     structs = array.arguments.get("children") if array is not None and array.name == "CreateArray" else None
@@ -360,7 +376,7 @@ def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, 
         else []
     )
     if not rows or any(row.name != "CreateNamedStruct" for row in rows):
-        return {}
+        return fields
     values = [row.arguments.get("children") for row in rows]
     return {
         id_: tuple(
@@ -485,7 +501,6 @@ _CODE = {
     "ScriptTransformation": OpaqueCode.SCRIPT,
     "DeserializeToObject": None,
     "SerializeFromObject": None,
-    "Transpose": None,
 }
 """Simple name of an operator of `_opaque` -> the code that it runs, unless that is a function over objects."""
 
@@ -495,7 +510,7 @@ _CODE = {
         _LOGICAL: """
             TransformWithState MapPartitionsExternalUDF ScriptTransformation MapPartitions MapPartitionsInR
             MapPartitionsInRWithArrow FlatMapGroupsInR FlatMapGroupsInRWithArrow MapElements DeserializeToObject
-            SerializeFromObject AppendColumns MapGroups FlatMapGroupsWithState CoGroup Transpose"""
+            SerializeFromObject AppendColumns MapGroups FlatMapGroupsWithState CoGroup"""
     }
 )
 def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
@@ -513,7 +528,7 @@ def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
 
 @rule(
     {
-        _LOGICAL: "LocalRelation OneRowRelation Range CommandResult EmptyRelation PythonWorkerLogs",
+        _LOGICAL: "LocalRelation OneRowRelation Range CommandResult EmptyRelation PythonWorkerLogs Transpose",
         _EXECUTION: "LogicalRDD ExternalRDD",
         f"{_EXECUTION}.datasources": "LogicalRelation",
         f"{_EXECUTION}.datasources.v2": "DataSourceV2Relation StreamingDataSourceV2Relation",

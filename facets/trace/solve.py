@@ -451,7 +451,7 @@ class Trace:
         scope = self.scope(operator)
         computation = Computation(operator, id_, scope, shown, path)
         text = self._text(shown, operator)
-        for use in uses(self.plan, definition.value, definition.kind, path):
+        for use in uses(self.plan, definition.value, definition.kind, (*definition.path, *path)):
             # Taking a field out of a struct is a step too, and so is taking a value out of a subquery.
             copies = use.kind is Kind.IDENTITY and use.path == path and use.reach is not UseTarget.RESULT
             yield from self._use(operator, use, "" if copies else text, scope, computation)

@@ -22,6 +22,7 @@ Path = tuple[str, ...]
 
 READINGS = {
     "org.apache.spark.sql.catalyst.expressions.ArraysZip": {"structType": "dataType"},
+    "org.apache.spark.sql.catalyst.expressions.Inline": {"structType": "elementSchema"},
     "org.apache.spark.sql.catalyst.expressions.CreateNamedStruct": {"structType": "dataType"},
     # Expanding a struct with `.*` gives no name, so the field's own name is read.
     "org.apache.spark.sql.catalyst.expressions.GetStructField": {"field": "extractFieldName"},
@@ -30,12 +31,14 @@ READINGS = {
 """Class -> what the probe reads from its values to follow paths into structs."""
 
 HOLDING = {
-    **dict.fromkeys(("Explode", "PosExplode", "Reverse", "ArrayDistinct", "Flatten", "GetArrayItem"), ("child",)),
+    **dict.fromkeys(("Explode", "PosExplode", "Inline"), ("child",)),
+    **dict.fromkeys(("Reverse", "ArrayDistinct", "Flatten", "GetArrayItem", "ArrayMax", "ArrayMin"), ("child",)),
     **dict.fromkeys(("First", "Last", "AnyValue", "CollectList", "CollectSet", "Max", "Min"), ("child",)),
     **dict.fromkeys(("MaxBy", "MinBy", "MaxMinByK"), ("valueExpr",)),
     **dict.fromkeys(("Lag", "Lead"), ("input", "default")),
     **dict.fromkeys(("CreateArray", "Concat"), ("children",)),
     **dict.fromkeys(("ArraySort", "ArrayFilter"), ("argument",)),
+    **dict.fromkeys(("ArrayTransform", "ZipWith"), ("function",)),
     "AggregateExpression": ("aggregateFunction",),
     "WindowExpression": ("windowFunction",),
     "NthValue": ("input",),
@@ -44,6 +47,11 @@ HOLDING = {
     "ElementAt": ("left",),
 }
 """Expression class -> the arguments whose structs it returns, alone or in an array, or takes out of an array."""
+
+
+def field_names(expression: Expression) -> tuple[str, ...]:
+    """Return the names of the fields of the structs that an expression takes apart or builds; none if not known."""
+    return tuple(name for name, _ in _fields(expression.arguments.get("structType")))
 
 
 def accessed(expression: Expression) -> str | None:

@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Assignment;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.MergeAction;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -179,9 +180,7 @@ final class Encoder {
   }
 
   private void write(TreeNode tree) throws IOException {
-    // A MERGE's assignments are nested one level deeper than the expressions of other operators.
-    boolean merges = tree instanceof Assignment || tree.getClass().getName().indexOf("MergeRows$") >= 0;
-    boolean inPlan = tree instanceof LogicalPlan || merges;
+    boolean inPlan = tree instanceof LogicalPlan || isOfMerge(tree);
     inExpression = !(tree instanceof LogicalPlan);
     saysColumns = false;
     unread = null;
@@ -204,6 +203,13 @@ final class Encoder {
     readings(node, tree, inPlan, 0);
     node.writeEndObject();
     node.writeEndArray();
+  }
+
+  /** Whether a node is an action of a MERGE, whose values and conditions are nested deeper than other expressions. */
+  private static boolean isOfMerge(TreeNode tree) {
+    String name = tree.getClass().getName();
+    boolean ofSpark = tree instanceof Assignment || tree instanceof MergeAction || name.indexOf("MergeRows$") >= 0;
+    return ofSpark || name.indexOf(".DeltaMerge") >= 0;
   }
 
   private void arguments(TreeNode tree, boolean inPlan) throws IOException {
@@ -443,7 +449,7 @@ final class Encoder {
       attribute((Attribute) o);
       out.writeNumber(((Attribute) o).exprId().id());
     } else if (o instanceof TreeNode) {
-      reference(out, place((TreeNode) o, inPlan && o instanceof Expression));
+      reference(out, place((TreeNode) o, inPlan && o instanceof Expression && !isOfMerge((TreeNode) o)));
     } else if (o instanceof scala.Option) {
       value(out, ((scala.Option) o).isEmpty() ? null : ((scala.Option) o).get(), inPlan, depth);
     } else if (o instanceof DataType) {

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -51,6 +52,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.PivotFirst;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -84,6 +86,8 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   // What the marks stand for: each has a list of parts.
   private final ArrayList marked = new ArrayList();
   private final HashMap variables = new HashMap();
+  // The function whose parameters are being written; null outside of one.
+  private Expression replacing;
   // What decides whether a row counts for a column of a PIVOT, if the expression is an aggregate of one.
   private EqualNullSafe pivot;
 
@@ -218,6 +222,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
 
   public Object applyOrElse(Object node, scala.Function1 otherwise) {
     if (node instanceof AttributeReference) return mark(node, Collections.singletonList(node));
+    if (node instanceof UnresolvedAttribute) return mark(node, named((UnresolvedAttribute) node));
     if (node instanceof OuterReference) return mark(node, parts((Expression) ((OuterReference) node).e()));
     if (node instanceof PlanExpression) return mark(node, subquery((PlanExpression) node));
     if (node instanceof InSubquery) return mark(node, in((InSubquery) node));
@@ -566,7 +571,21 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return Collections.singletonList(new StringBuilder(quoted((String) Reflection.call(identifier, "name"))));
   }
 
+  /**
+   * Returns the call of a function. Its parameters are not resolved if a method of Spark 3.5's DataFrames has made it:
+   * then their columns are those of the same names in what replaces it.
+   */
   private List call(InheritAnalysisRules function) {
+    Expression around = replacing;
+    if (((Expression) function).resolved()) replacing = (Expression) function;
+    try {
+      return called(function);
+    } finally {
+      replacing = around;
+    }
+  }
+
+  private List called(InheritAnalysisRules function) {
     scala.collection.Seq parameters = function.parameters();
     scala.collection.immutable.List marks = (scala.collection.immutable.List) (Object) NONE;
     for (int i = parameters.size() - 1; i >= 0; i--) {
@@ -580,7 +599,27 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     Expression of = (Expression) node;
     String name = MARK + marked.size() + "_";
     marked.add(parts);
-    return new AttributeReference(name, of.dataType(), true, Metadata.empty(), MARK_ID, NONE);
+    DataType type = of.resolved() ? of.dataType() : DataTypes.NullType;
+    return new AttributeReference(name, type, true, Metadata.empty(), MARK_ID, NONE);
+  }
+
+  /** Returns the attribute that a name stands for in the parameters of a function; the name, if that is not clear. */
+  private List named(UnresolvedAttribute unresolved) {
+    Attribute found = null;
+    String name = unresolved.name();
+    ArrayList pending = new ArrayList();
+    if (replacing != null) pending.add(replacing);
+    while (!pending.isEmpty()) {
+      Expression at = (Expression) pending.remove(pending.size() - 1);
+      scala.collection.Iterator children = at.children().iterator();
+      while (children.hasNext()) pending.add(children.next());
+      if (!(at instanceof AttributeReference) || !((Attribute) at).name().equalsIgnoreCase(name)) continue;
+      Attribute other = (Attribute) at;
+      boolean several = found != null && found.exprId().id() != other.exprId().id();
+      if (several) return Collections.singletonList(new StringBuilder(name));
+      found = other;
+    }
+    return Collections.singletonList(found == null ? (Object) new StringBuilder(name) : found);
   }
 
   /** Returns the part of the statement that a subquery was parsed from; a DataFrame's has none. */

@@ -59,6 +59,21 @@ def test_merge_tells_what_it_assigns_and_what_decides(runs, said):
     )
 
 
+def test_what_a_merge_sets_and_on_which_rows_is_told_in_terms_of_both_tables(runs):
+    both, _ = runs["execute_merge_into_command", "default_staff"]
+    facet = both["outputs"][0]["facets"]["columnLineage"]
+
+    def texts(fields):
+        return sorted({t["description"] for f in fields for t in f["transformations"] if t.get("description")})
+
+    assert {name: texts(column["inputFields"]) for name, column in facet["fields"].items()} == {
+        "id": [],
+        "name": ["upper(news.name)"],
+        "pay": ["(staff.pay + news.pay)"],
+    }
+    assert texts(facet["dataset"]) == ["(news.op = 'd')", "(staff.id = news.id)"]
+
+
 def test_merge_by_deltas_own_interface_into_a_path_is_the_same(runs, said):
     ((name, (merge,)),) = [(name, events) for name, events in runs.items() if "paid" in name[1] and "merge" in name[0]]
 

@@ -77,6 +77,15 @@ def test_rows_that_come_out_of_an_rdd_are_not_taken_for_exact(session):
     assert messages == ["the rows come from an RDD (FileScanRDD) whose inputs are not known"]
 
 
+def test_rows_that_spark_has_transposed_are_not_taken_for_constants(session):
+    """Spark runs the query while it analyzes: the plan has its rows, and no word of what was read."""
+    if session.version < "4.0":
+        pytest.skip("DataFrames can be transposed from Spark 4.0 on")
+    rows = session.range(2).selectExpr("id", "id * 2 AS twice").transpose()
+    messages = [gap.message for gap in lineage(session, rows).gaps]
+    assert messages == ["Spark ran the query of transpose() while analyzing: what that has read is not known"]
+
+
 def test_a_table_that_is_joined_by_a_broadcast_below_an_rdd_is_not_seen_and_that_is_told(session, tmp_path):
     """Nor is the one of a subquery: the RDD has their rows in its code."""
     for name in ("left", "right", "most"):
