@@ -324,7 +324,7 @@ def _placed(told: TextLineage, target: Dataset | None) -> tuple[tuple[str, Sourc
 
 def _read(tree: Any) -> TextLineage | None:
     """Return what a parsed statement reads and writes; None for a kind that is not read."""
-    from openlineage_pyspark.facets.datasets.foreign_sql import TooLargeError, UnreadableError, read_query
+    from openlineage_pyspark.facets.datasets.foreign_sql import UnreadableError, read_parsed
     from sqlglot import exp
 
     if isinstance(tree, (exp.Merge, exp.Update, exp.Delete)):
@@ -346,8 +346,8 @@ def _read(tree: Any) -> TextLineage | None:
             query.set(clause.arg_key or "with", clause)
     written = _name(target) if target is not None else ""
     try:
-        found = read_query(query.sql(dialect=_DIALECT), _DIALECT)
-    except (TooLargeError, UnreadableError):
+        found = read_parsed(query, _DIALECT)
+    except UnreadableError:
         return TextLineage(written, tuple(dict.fromkeys(_tables(query)))) if target is not None else None
     # An expression without a name has the one that older versions of Spark gave it.
     items = [(at, item) for at, item in enumerate(found.items) if item.name is not None]

@@ -147,13 +147,30 @@ def read_query(text: str, dialect: str | None) -> Query:
         raise TooLargeError
     try:
         statements = sqlglot.parse(text, dialect=sqlglot.Dialect.get(dialect or ""))
-        parsed = statements[0] if len(statements) == 1 else None
-        if not isinstance(parsed, _QUERIES):
-            raise UnreadableError
-        reader = _NameResolver(dialect or "")
+    except (SqlglotError, RecursionError) as problem:
+        # The parser recurses into brackets and subqueries, as the reader does.
+        raise UnreadableError from problem
+    return read_parsed(statements[0] if len(statements) == 1 else None, dialect)
+
+
+def read_parsed(parsed: Any, dialect: str | None) -> Query:
+    """
+    Return what a query reads that sqlglot has parsed.
+
+    Args:
+        parsed: the query, with the CTEs before it. It is not written as a text again: sqlglot would put all CTEs before
+            it that way, also those within others, where they hide what has their name.
+        dialect: the name of its SQL, as for `read_query`.
+
+    Raises:
+        UnreadableError: it is no query, or is nested too deeply.
+    """
+    if not isinstance(parsed, _QUERIES):
+        raise UnreadableError
+    reader = _NameResolver(dialect or "")
+    try:
         result = reader.query(parsed, None, {})
     except (SqlglotError, RecursionError) as problem:
-        # The parser and the reader recurse into brackets and subqueries.
         raise UnreadableError from problem
     return Query(tuple(reader.tables), tuple(result.items), whole=result.every is _ABSENT)
 

@@ -77,6 +77,18 @@ def test_ctes_and_unions_are_followed() -> None:
     ]
 
 
+def test_a_cte_within_another_hides_a_name_there_alone() -> None:
+    found = told(
+        """WITH orders AS (SELECT id, qty AS n FROM orders),
+        pay AS (WITH orders AS (SELECT id, salary AS n FROM emp) SELECT * FROM orders)
+        SELECT o.n AS a, p.n AS b FROM orders o JOIN pay p ON o.id = p.id"""
+    )
+    assert [(edge.column, edge.source_table, edge.source_column) for edge in found.edges] == [
+        ("a", "default.orders", "qty"),
+        ("b", "default.emp", "salary"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("statement", "reads", "writes"),
     [
