@@ -241,8 +241,10 @@ class Page {
     this.place = () => this.begin();
     const { asked, picture } = this;
     const { scale } = this.view;
-    const start = this.scene.placeOf(asked.lit || asked.focus || (picture.hidden || scale < UNREADABLE ? this.lineage.busiest() : ""));
+    const id = asked.lit || asked.focus || (picture.hidden || scale < UNREADABLE ? this.lineage.busiest() : "");
+    const start = this.scene.placeOf(id);
     if (scale >= 0.5 || !start) return;
+    this.stand(id);
     const { width, height } = byId("canvas").getBoundingClientRect();
     this.view = { x: width / 2 - start.x * 0.8, y: height / 2 - start.y * 0.8, scale: 0.8 };
   }
@@ -438,12 +440,18 @@ class Page {
   /** Make a node the one that the keyboard stands on. @param {string} id */
   take(id) {
     if (!id) return;
-    this.scene.element(this.scene.current)?.setAttribute("tabindex", "-1");
-    this.scene.current = id;
     this.reveal(id);
-    const element = this.scene.element(id);
-    element?.setAttribute("tabindex", "0");
-    /** @type {SVGElement | null} */ (element)?.focus({ preventScroll: true });
+    this.stand(id);
+    this.scene.element(id)?.focus({ preventScroll: true });
+  }
+
+  /** Make a node the one that the Tab key leads to. @param {string} id */
+  stand(id) {
+    for (const scene of [this.scene, this.past]) {
+      scene.element(scene.current)?.setAttribute("tabindex", "-1");
+      scene.current = id;
+      scene.element(id)?.setAttribute("tabindex", "0");
+    }
   }
 
   /** Return the row above or below, or the box there. @param {string} id @param {number} step */

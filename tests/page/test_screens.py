@@ -103,6 +103,8 @@ def test_a_small_screen_begins_where_names_can_be_read_and_shows_all_on_demand(s
         seen.open(first)
         assert seen.script(_SCALE) == pytest.approx(0.8)
         assert outside(seen) != []
+        # The Tab key leads to what is on the screen.
+        assert seen.all('#canvas [tabindex="0"]') == ["Table daily, 2 columns"]
 
         seen.click("#fit")
         assert outside(seen) == []
@@ -307,6 +309,19 @@ def test_the_colours_of_high_contrast_are_those_of_the_user(seen, first):
 
         look_for(seen, "total")
         assert seen.script(fill, "#results [aria-selected=true]", "outlineStyle") == "solid"
+
+
+def test_all_that_is_said_stands_in_a_landmark_or_is_told_when_it_comes(seen, first):
+    seen.open(first, "#from=shop.orders&to=guessed")
+    homeless = """
+    const homes = 'header, main, [role=status], [aria-live]';
+    return [...document.body.children].filter((e) => e.offsetHeight && !e.matches(homes)).map((e) => e.id);
+    """
+
+    assert "Only the path from shop.orders to guessed" in seen.script(
+        "return document.getElementById('path').innerText"
+    )
+    assert seen.script(homeless) == []
 
 
 def test_a_page_without_anything_says_so(seen):
