@@ -86,7 +86,7 @@ class Database:
                 check_same_thread=False,
             )
         except sqlite3.Error as problem:
-            raise StoreError(f"{path} can't be opened as a store: {_why_not_opened(path, problem)}") from None
+            raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
         self._repeats = Repeats(self._connection)
         try:
             self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
@@ -95,7 +95,7 @@ class Database:
                 self.rebuild(only_if_old=True)
         except sqlite3.Error as problem:
             self.close()
-            raise StoreError(f"{path} can't be opened as a store: {_why_not_opened(path, problem)}") from None
+            raise StoreError(f"{path} can't be opened as a store: {_why_not(path, problem, read_only)}") from None
         except StoreError:
             self.close()
             raise
@@ -574,7 +574,7 @@ _OPTIONAL = {
 }
 
 
-def _why_not_opened(path: Path, problem: sqlite3.Error) -> str:
+def _why_not(path: Path, problem: sqlite3.Error, read_only: bool) -> str:  # noqa: FBT001
     """Return why a file is no store: of a wrong path, SQLite says only that it is unable to open it."""
     folder = path.absolute().parent
     if path.is_dir():
@@ -582,5 +582,6 @@ def _why_not_opened(path: Path, problem: sqlite3.Error) -> str:
     if not folder.is_dir():
         return f"there is no folder {folder}"
     if "not a database" in str(problem):
-        return f"it is none. `openlineage-pyspark ingest {path} --store lineage.db` makes one, if it has events"
+        hint = f". `openlineage-pyspark ingest {path} --store lineage.db` makes one, if it has events"
+        return f"it is none{hint if read_only else ''}"
     return str(problem)
