@@ -360,13 +360,6 @@ def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int,
 
 def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
     """Return the definitions for inline: each column from the same field of each struct."""
-    names = field_names(plan.expressions[generator.index])
-    # Of two fields with one name, a path can't tell which it is.
-    fields: dict[int, tuple[Definition, ...]] = (
-        {id_: (Computed(generator, Kind.TRANSFORMATION, (name,)),) for id_, name in zip(made, names, strict=False)}
-        if len(set(names)) == len(names) == len(made)
-        else {}
-    )
     child = plan.expressions[generator.index].arguments.get("child")
     array = plan.expressions[child.index] if isinstance(child, ExpressionRef) else None
     structs = array.arguments.get("children") if array is not None and array.name == "CreateArray" else None
@@ -376,7 +369,13 @@ def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, 
         else []
     )
     if not rows or any(row.name != "CreateNamedStruct" for row in rows):
-        return fields
+        names = field_names(plan.expressions[generator.index])
+        # Of two fields with one name, a path can't tell which it is.
+        if not len(set(names)) == len(names) == len(made):
+            return {}
+        return {
+            id_: (Computed(generator, Kind.TRANSFORMATION, (name,)),) for id_, name in zip(made, names, strict=True)
+        }
     values = [row.arguments.get("children") for row in rows]
     return {
         id_: tuple(

@@ -320,6 +320,15 @@ def _query(folder: Path, sql: str) -> list[tuple[Any, ...]]:
         return database.query(sql)
 
 
+def _read_by_batches(folder: Path) -> list[tuple[Any, ...]]:
+    """Return what each micro-batch has read."""
+    return _query(
+        folder,
+        "SELECT batch_id, name, snapshot, time, offset_from, offset_to, row_count FROM source_snapshot_lineage "
+        "JOIN dataset USING (name_id) ORDER BY 1, 2",
+    )
+
+
 def _datasets(folder: Path) -> dict[int, set[str]]:
     found: dict[int, set[str]] = {}
     for dataset_id, name in _query(
@@ -347,11 +356,7 @@ def test_each_micro_batch_has_its_own_versions_and_the_event_that_sums_them_up_h
     made = (dataset("b", namespace="n"),)
     event = run_event("stream", "RUNNING", 5, inputs=read, outputs=made, pyspark_micro_batches=facet)
     taken(tmp_path / "s.db", [event])
-    assert _query(
-        tmp_path,
-        "SELECT batch_id, name, snapshot, time, offset_from, offset_to, row_count FROM source_snapshot_lineage "
-        "JOIN dataset USING (name_id) ORDER BY 1, 2",
-    ) == [
+    assert _read_by_batches(tmp_path) == [
         row
         for number, time in ((0, "2026-01-01T00:00:00Z"), (1, "2026-01-01T00:01:00Z"))
         for row in (
@@ -379,11 +384,7 @@ def test_each_micro_batch_has_read_what_its_query_reads_beside_its_sources(tmp_p
     facet = {"queryId": "q", "batches": batches}
     taken(tmp_path / "s.db", [run_event("stream", "COMPLETE", 5, inputs=read, pyspark_micro_batches=facet)])
 
-    assert _query(
-        tmp_path,
-        "SELECT batch_id, name, snapshot, time, offset_from, offset_to, row_count FROM source_snapshot_lineage "
-        "JOIN dataset USING (name_id) ORDER BY 1, 2",
-    ) == [
+    assert _read_by_batches(tmp_path) == [
         row
         for number, time in ((0, "2026-01-01T00:00:00Z"), (1, "2026-01-01T00:01:00Z"))
         for row in (
