@@ -62,6 +62,7 @@ def location(path: str) -> Identifier:
     return Identifier(f"{scheme}://{host}" if host else scheme, _trim(name))
 
 
+@functools.lru_cache(maxsize=1024)
 def uri_location(uri: str) -> Identifier:
     """Return the identifier of the dataset at a URI from a catalog, whose path is percent-encoded."""
     encoded = location(uri)
@@ -117,6 +118,7 @@ def kafka_namespace(servers: str) -> str:
     return "kafka://" + servers.split(",", 1)[0].strip().rpartition("://")[2].rpartition("@")[2]
 
 
+@functools.lru_cache(maxsize=1024)
 def warehouse_namespace(warehouse: str) -> str:
     """
     Return the namespace of tables in a session catalog without a metastore: the location of its warehouse.
@@ -143,6 +145,7 @@ def metastore_namespace(uris: str) -> str:
     return f"hive://{host.lower()}:{port or 9083}"
 
 
+@functools.lru_cache(maxsize=1024)
 def snake_case(text: str) -> str:
     """Return a name in lower case with underscores, as the Java integration normalises application and job names."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", text))

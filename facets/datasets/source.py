@@ -24,7 +24,7 @@ Another distribution adds its own file by naming the module in an entry point of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import attrs
@@ -130,10 +130,26 @@ def by_name(operator: Operator, *datasets: Dataset) -> Relation:
         operator: the leaf operator.
         datasets: the datasets that it reads; each of them has all columns.
     """
-    identifiers = [dataset.identifier for dataset in datasets]
-    columns = {
-        output.id: tuple([Column(identifier, output.name) for identifier in identifiers])
-        for output in operator.output
-        if output.name != FILE_METADATA
-    }
-    return Relation(tuple(datasets), columns)
+    names = {id_: name for id_, name in operator.output if name != FILE_METADATA}
+    return Relation(datasets, _NamedColumns(names, tuple(dataset.identifier for dataset in datasets)))
+
+
+class _NamedColumns(Mapping[int, tuple[Column, ...]]):
+    """The columns of the same name in some datasets. A plan asks for few of them, and they are made then."""
+
+    def __init__(self, names: Mapping[int, str], datasets: tuple[Identifier, ...]) -> None:
+        self._names = names
+        self._datasets = datasets
+        self._made: dict[int, tuple[Column, ...]] = {}
+
+    def __getitem__(self, id_: int) -> tuple[Column, ...]:
+        if id_ not in self._made:
+            name = self._names[id_]
+            self._made[id_] = tuple([Column(dataset, name) for dataset in self._datasets])
+        return self._made[id_]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

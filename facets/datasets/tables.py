@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Relation, Session, by_name, reads, source
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink
@@ -123,6 +125,7 @@ def known_table(session: Session, identifier: object) -> Dataset | None:
     return None if name is None else (session.tables or {}).get(table_key("spark_catalog", name))
 
 
+@functools.lru_cache(maxsize=256)
 def format_of_provider(provider: str | None) -> str | None:
     """Return a provider's short name: `parquet` for `parquet`, for a class name, for a Hive serde."""
     if not provider:

@@ -68,7 +68,7 @@ def _compose(outer: Kind, inner: Kind) -> Kind:
     return max(outer, inner)
 
 
-_COMPOSED = {(outer, inner): _compose(outer, inner) for outer in Kind for inner in Kind}
+_COMPOSED = tuple(tuple(_compose(outer, inner) for inner in Kind) for outer in Kind)
 
 
 def compose(outer: Kind, inner: Kind) -> Kind:
@@ -83,7 +83,7 @@ def compose(outer: Kind, inner: Kind) -> Kind:
         The outer kind if it is INDIRECT, else the inner one if that is; else the stronger DIRECT kind, masked if
         either is.
     """
-    return _COMPOSED[outer, inner]
+    return _COMPOSED[outer][inner]
 
 
 class Certainty(enum.IntEnum):

@@ -186,7 +186,7 @@ class Expression:
         sql: the SQL, if the expression is at the top of an operator's argument: in parts, or as a text in which
             attributes can't be told from the rest.
         call_site: the line of Python that made it, as `etl.py:12`; empty if it is not known.
-        references: the references in its arguments, in order.
+        references: the references in its arguments, in order; found there unless they are given.
     """
 
     name: str
@@ -196,7 +196,7 @@ class Expression:
     type: str | None = None
     sql: str | Sql | None = None
     call_site: str = ""
-    references: tuple[Reference, ...] = attrs.field(init=False, eq=False, repr=False)
+    references: tuple[Reference, ...] = attrs.field(kw_only=True, eq=False, repr=False)
 
     @references.default
     def _references(self) -> tuple[Reference, ...]:
@@ -225,15 +225,15 @@ class Operator:
         class_name: full JVM name.
         arguments: parameter of the case class -> its value, and the other readings of the probe by name.
         output: the attributes of its output, in order.
-        references: the references in its arguments, in order.
-        children: the indices of the operators in its arguments, in order.
+        references: the references in its arguments, in order; found there unless they are given.
+        children: the indices of the operators in its arguments, in order; found there unless they are given.
     """
 
     name: str
     class_name: str
     arguments: Mapping[str, Value] = _map()
     output: tuple[Output, ...] = ()
-    references: tuple[Reference, ...] = attrs.field(init=False, eq=False, repr=False)
+    references: tuple[Reference, ...] = attrs.field(kw_only=True, eq=False, repr=False)
     children: tuple[int, ...] = attrs.field()
 
     @references.default

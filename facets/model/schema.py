@@ -22,7 +22,9 @@ def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
     known = plan.attributes
     return tuple(
         [
-            field(column.name, attribute.type, attribute.comment)
+            _atomic(column.name, attribute.type, attribute.comment)
+            if attribute.type[:1] != "{"
+            else field(column.name, attribute.type, attribute.comment)
             for column in operator.output
             if (attribute := known.get(column.id)) is not None and column.name != FILE_METADATA
         ]
