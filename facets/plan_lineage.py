@@ -522,8 +522,12 @@ class _Analysis:
     def _scanned(self, reached: list[int]) -> dict[int, Identifier]:
         found: dict[int, Identifier] = {}
         for at in reached:
-            for id_, columns in self.leaves.relations.get(at, NO_DATASETS).columns.items():
-                if len(columns) == 1 or len({column.dataset for column in columns}) == 1:
+            relation = self.leaves.relations.get(at, NO_DATASETS)
+            if len(relation.datasets) == 1:
+                found.update(dict.fromkeys(relation.columns, relation.datasets[0].identifier))
+                continue
+            for id_, columns in relation.columns.items():
+                if len({column.dataset for column in columns}) == 1:
                     found[id_] = columns[0].dataset
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +15,7 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import Certainty, ColumnLineage, Edge
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
-from openlineage_pyspark.facets.part_columns import PartColumns
+from openlineage_pyspark.facets.part_columns import PartColumns, Passages
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.graph.figure import FigureTable, figure
 from openlineage_pyspark.graph.model import Graph, OperatorNode
@@ -102,6 +103,28 @@ class LineageEdge:
         }
 
 
+class WalkedPlan:
+    """A plan with its lineage, and what is shown of it: that is made when it is asked for."""
+
+    def __init__(self, plan: Plan, found: PlanLineage) -> None:
+        """Keep a plan and its lineage."""
+        self.plan = plan
+        self._found = found
+
+    @functools.cached_property
+    def operators(self) -> tuple[OperatorNode, ...]:
+        """The operators of the plan, as the graph has them."""
+        return operators_of_plan(self.plan)
+
+    def passages(self) -> list[dict[str, Passages]]:
+        """Return the columns of CTEs, views and subqueries through which edges come, as `PartColumns` tells them."""
+        return self._parts.passages()
+
+    @functools.cached_property
+    def _parts(self) -> PartColumns:
+        return PartColumns(self.plan, self._found, {each.index: each.label for each in self.operators if each.role})
+
+
 @attrs.frozen(repr=False)
 class Lineage:
     """
@@ -111,17 +134,23 @@ class Lineage:
         inputs: the datasets that it reads.
         outputs: the datasets that it would write, each with its column lineage; for a query, one entry with None.
         gaps: what no rule covers, and what was assumed instead.
-        plan: the analyzed plan as text: each operator with its index and the columns of its output.
-        operators: the operators of the plan, as the graph has them.
-        parts: finds the columns of CTEs, views and subqueries through which edges come; None if they are not known.
+        walked: the analyzed plan that it was taken from; None without one.
     """
 
     inputs: tuple[Dataset, ...]
     outputs: tuple[tuple[Dataset | None, ColumnLineage], ...]
     gaps: tuple[Gap, ...] = ()
-    plan: str = ""
-    operators: tuple[OperatorNode, ...] = ()
-    parts: PartColumns | None = attrs.field(default=None, eq=False)
+    walked: WalkedPlan | None = attrs.field(default=None, eq=False)
+
+    @property
+    def plan(self) -> str:
+        """The analyzed plan as text: each operator with its index and the columns of its output; empty without one."""
+        return plan_text(self.walked.plan) if self.walked is not None else ""
+
+    @property
+    def operators(self) -> tuple[OperatorNode, ...]:
+        """The operators of the plan, as the graph has them."""
+        return self.walked.operators if self.walked is not None else ()
 
     @property
     def edges(self) -> tuple[LineageEdge, ...]:
@@ -153,7 +182,7 @@ class Lineage:
                 it they lead from source to output, and say what they come through.
         """
         names = ShortNames.of_lineage(self)
-        passages = self.parts.passages() if self.parts is not None else ()
+        passages = self.walked.passages() if self.walked is not None else ()
         found = graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of, passages)
         return unfolded(found) if unfold else found
 
@@ -299,9 +328,7 @@ def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
         outputs = ((None, plan_lineage.columns),)
     if plan is None:
         return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps)
-    operators = operators_of_plan(plan)
-    parts = PartColumns(plan, plan_lineage, {each.index: each.label for each in operators if each.role})
-    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, plan_text(plan), operators, parts)
+    return Lineage(plan_lineage.inputs, outputs, plan_lineage.gaps, WalkedPlan(plan, plan_lineage))
 
 
 def plan_text(plan: Plan) -> str:

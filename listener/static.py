@@ -27,13 +27,13 @@ from openlineage_pyspark.listener.probe.client import (
 )
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
-from openlineage_pyspark.listener.settings.settings import default_search, load
+from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _PROBES: weakref.WeakKeyDictionary[Any, Probe] = weakref.WeakKeyDictionary()
-_FACTS: weakref.WeakKeyDictionary[Any, ContextFacts] = weakref.WeakKeyDictionary()
+_KNOWN: weakref.WeakKeyDictionary[Any, tuple[ContextFacts, Settings]] = weakref.WeakKeyDictionary()
 
 
 @attrs.frozen
@@ -114,8 +114,7 @@ def encoded_query(spark: SparkSession, plan: Any) -> EncodedQuery:
     """
     context = context_of(spark)
     with as_probe_error():
-        facts = _facts(context)
-        settings = load(facts.conf, os.environ, default_search())
+        facts, settings = _known(context)
         probe = _probe(context._gateway, cached=settings.class_cache_enabled)
         encoded = probe.encode(plan, spark._jsparkSession)
     composed = settings.descriptions == "composed"
@@ -141,11 +140,12 @@ def _told_by_text(spark: SparkSession, statement: str, refusal: Refusal) -> Line
     return lineage_of_text(statement, refusal.message, known, unknown_table, is_sql=refusal.is_sql)
 
 
-def _facts(context: Any) -> ContextFacts:
-    """Return the facts of a context. They do not change, and to ask for them takes a call for each setting."""
-    if context not in _FACTS:
-        _FACTS[context] = context_facts(context._jsc)
-    return _FACTS[context]
+def _known(context: Any) -> tuple[ContextFacts, Settings]:
+    """Return the facts and the settings of a context, which are read once, as the listener reads them."""
+    if context not in _KNOWN:
+        facts = context_facts(context._jsc)
+        _KNOWN[context] = facts, load(facts.conf, os.environ, default_search())
+    return _KNOWN[context]
 
 
 def _probe(gateway: Any, *, cached: bool) -> Probe:

@@ -105,7 +105,7 @@ def test_the_values_have_these_fields() -> None:
         "Event": ["run_id", "event_type", "body", "parent_run_id", "id", "reads", "writes"],
         "FinishedRun": ["job", "job_namespace", "run_id", "state", "ended", "error", "lineage"],
         "Identifier": ["namespace", "name"],
-        "Lineage": ["inputs", "outputs", "gaps", "plan", "operators", "parts"],
+        "Lineage": ["inputs", "outputs", "gaps", "walked"],
         "LineageEdge": [
             "source",
             "source_namespace",
