@@ -15,7 +15,7 @@ import functools
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from openlineage_pyspark.facets.model.lineage import Computation, Kind, Step
 from openlineage_pyspark.facets.model.plan import (
@@ -47,6 +47,8 @@ from openlineage_pyspark.facets.trace.texts import (
 LONGEST = 2_000
 MOST_REPLACED = 200_000
 """The most attributes that are replaced in the texts of one plan, which takes a few seconds; all others are cut."""
+_DEEPEST = 40
+"""How many attributes inside each other are replaced in a text that is composed at once."""
 NO_COLUMN = -1
 """Stands for an exprId where a value is no attribute of a plan."""
 _OF_VALUES = re.compile(r"col[1-9][0-9]*")
@@ -75,6 +77,8 @@ class _Hole(NamedTuple):
 
 
 _Parts = tuple["str | _Hole", ...]
+_Key = TypeVar("_Key")
+_Made = TypeVar("_Made")
 
 
 class _Text(NamedTuple):
@@ -157,6 +161,27 @@ class _Draft:
             where.append(part)
 
 
+class _ByOrigin(Generic[_Key, _Made]):
+    """What is made of each key: the same for all origins, or chosen by the origin."""
+
+    def __init__(self) -> None:
+        self._of_all: dict[_Key, tuple[_Made, bool]] = {}
+        self._of_one: dict[tuple[_Key, Origin | None], tuple[_Made, bool]] = {}
+
+    def get(self, key: _Key, origin: Origin | None) -> tuple[_Made, bool] | None:
+        """Return what was made of a key, and whether the origin chose it; None if nothing was made yet."""
+        return self._of_all.get(key) or self._of_one.get((key, origin))
+
+    def put(self, key: _Key, origin: Origin | None, made: _Made, *, chosen: bool) -> None:
+        """Keep what was made of a key, unless an origin would choose it and none is known."""
+        if not chosen:
+            self._of_all[key] = (made, False)
+            return
+        self._of_all.pop(key, None)
+        if origin is not None:
+            self._of_one[key, origin] = (made, True)
+
+
 class Composer:
     """Composes the texts of one plan's expressions, on demand."""
 
@@ -171,10 +196,11 @@ class Composer:
         self._trace = trace
         self._plan = trace.plan
         self._name_of = name_of
-        self._texts: dict[tuple[Computation, Origin | None], str] = {}
         self._names: dict[int, str] = {}
-        # With None in the place of the origin if they are the same from every origin.
-        self._expansions: dict[tuple[_Hole, Origin | None], _Parts] = {}
+        self._source_names: dict[tuple[int, int], str] = {}
+        self._texts = _ByOrigin[Computation, str]()
+        self._expansions = _ByOrigin[_Hole, _Parts]()
+        self._wholes = _ByOrigin[_Hole, "str | None"]()
         self._definitions: dict[tuple[int, int], dict[_Text, Definition]] = {}
         self._branches: dict[tuple[int, int], dict[Origin | int, _Text]] = {}
         self._chosen = False
@@ -194,13 +220,13 @@ class Composer:
         if step is None or step.computation is None:
             return step.expression if step is not None else ""
         computation = step.computation
-        for key in ((computation, None), (computation, origin)):
-            if key in self._texts:
-                return self._texts[key]
+        known = self._texts.get(computation, origin)
+        if known is not None:
+            return known[0]
         self._chosen = False
         found = self._computed(computation)
         text = self._text((step.expression,) if found is None else self._field(found, computation.path), origin)
-        self._texts[computation, origin if self._chosen else None] = text
+        self._texts.put(computation, origin, text, chosen=self._chosen)
         return text
 
     def column(self, operator: int, id_: int) -> str:
@@ -233,6 +259,11 @@ class Composer:
         return tuple(texts)
 
     def _text(self, parts: _Parts, origin: Origin | None) -> str:
+        left = self._left
+        whole = self._whole(parts, origin, _DEEPEST)
+        if whole is not None:
+            return whole
+        self._left = left
         draft = _Draft(parts)
         while (place := draft.next()) is not None:
             self._left -= 1
@@ -242,45 +273,76 @@ class Composer:
                 draft.cut(place, (self._plain_name(place[2].id),))
         return draft.text()
 
+    def _whole(self, parts: _Parts, origin: Origin | None, depth: int) -> str | None:
+        """
+        Return a text with all attributes replaced, if nothing must be left out of it, as of most texts; else None.
+
+        Args:
+            parts: the text.
+            origin: where the way begins.
+            depth: how many attributes inside each other are replaced.
+        """
+        texts: list[str] = []
+        length = 0
+        for part in parts:
+            text = self._whole_of(part, origin, depth) if isinstance(part, _Hole) else part
+            if text is None or text.endswith(CUT):
+                return None
+            texts.append(text)
+            length += len(text)
+        return "".join(texts) if length <= LONGEST else None
+
+    def _whole_of(self, hole: _Hole, origin: Origin | None, depth: int) -> str | None:
+        known = self._wholes.get(hole, origin)
+        if known is not None:
+            self._chosen = self._chosen or known[1]
+            return known[0]
+        if not depth or self._left <= 0:
+            return None
+        self._left -= 1
+        chosen, self._chosen = self._chosen, False
+        # A text that holds itself is never whole.
+        self._wholes.put(hole, None, None, chosen=False)
+        text = self._whole(self._expanded(hole, origin), origin, depth - 1)
+        self._wholes.put(hole, origin, text, chosen=self._chosen)
+        self._chosen = self._chosen or chosen
+        return text
+
     def _expanded(self, hole: _Hole, origin: Origin | None) -> _Parts:
-        for key in ((hole, None), (hole, origin)):
-            if key in self._expansions:
-                self._chosen = self._chosen or key[1] is not None
-                return self._expansions[key]
+        known = self._expansions.get(hole, origin)
+        if known is not None:
+            self._chosen = self._chosen or known[1]
+            return known[0]
         chosen, self._chosen = self._chosen, False
         found = self._expansion(hole, origin)
-        if not self._chosen:
-            self._expansions[hole, None] = found
-        elif origin is not None:
-            self._expansions[hole, origin] = found
+        self._expansions.put(hole, origin, found, chosen=self._chosen)
         self._chosen = self._chosen or chosen
         return found
 
     def _expansion(self, hole: _Hole, origin: Origin | None) -> _Parts:
         """Return what an attribute is computed from; its name if that is not known, or must not be shown."""
         seen: set[tuple[int, int, Path]] = set()
-        # Without the qualifier, which may be one that Spark has made.
-        name, path = self._plain_name(hole.id) + field_text(hole.path), hole.path
+        first, path = hole, hole.path
         # The names that it has on its way: that of a secret is shown, and nothing behind it.
         secret = next(filter(_is_sensitive, (self._plain_name(hole.id), hole.name, *path)), "")
         above = ""
         while True:
             cell = self._trace.read(hole.operator, hole.id, hole.scope)
             if cell is None or (*cell, path) in seen:
-                return (secret or name,)
-            seen.add((*cell, path))
+                return (secret or self._own_name(first),)
             operator, id_ = cell
             own = self._plain_name(id_)
             secret = secret or (own if _is_sensitive(own) else "")
             if self._trace.is_origin(operator, id_):
                 is_unnamed = above and not path and self._is_unnamed(operator, own)
-                column = above if is_unnamed else _uncut(self._name_of(Origin(operator, id_)) + field_text(path))
+                column = above if is_unnamed else _uncut(self._source_name(operator, id_) + field_text(path))
                 # Behind the name of a secret, only the name of another one.
                 is_name = not any(sign in column for sign in "('")
                 return (column if not secret or (is_name and _is_sensitive(column)) else secret,)
+            seen.add((operator, id_, path))
             found = self._definition(operator, id_, origin)
             if found is None:
-                return (secret or name,)
+                return (secret or self._own_name(first),)
             text, rest = found.at(path)
             if len(text.parts) == 1 and isinstance(text.parts[0], _Hole):
                 hole = text.parts[0]
@@ -293,6 +355,16 @@ class Composer:
             if secret:
                 return (secret,)
             return (CUT,) if _is_cut(text.parts) else _with_field(text.parts, rest)
+
+    def _own_name(self, hole: _Hole) -> str:
+        """Return the name of an attribute without its qualifier, which may be one that Spark has made."""
+        return self._plain_name(hole.id) + field_text(hole.path)
+
+    def _source_name(self, operator: int, id_: int) -> str:
+        known = self._source_names.get((operator, id_))
+        if known is None:
+            known = self._source_names[operator, id_] = self._name_of(Origin(operator, id_))
+        return known
 
     def _is_unnamed(self, operator: int, name: str) -> bool:
         """Return whether Spark has made the name of a column of VALUES; the user's name is the next one above it."""
@@ -372,14 +444,15 @@ class Composer:
         text = _text_of(parts, computation.operator, computation.scope)
         if _is_cut(text.parts):
             return text
-        return text._replace(parts=(*text.parts, *self._of_generator(computation)))
+        field = self._field_of_generator(computation)
+        return text._replace(parts=(*text.parts, field)) if field else text
 
-    def _of_generator(self, computation: Computation) -> list[str]:
-        """Return the field of a generator's row that a column is, if the row has several."""
+    def _field_of_generator(self, computation: Computation) -> str:
+        """Return the field of a generator's row that a column is, if the row has several; else nothing."""
         operator = self._plan.operators[computation.operator]
         made = operator.sequence("generatorOutput") if operator.name == "Generate" else ()
         several = len(made) > 1 and AttributeRef(computation.id) in made
-        return [f".{self._plain_name(computation.id)}"] if several else []
+        return f".{self._plain_name(computation.id)}" if several else ""
 
     def _uncast(self, value: Value) -> Value:
         """Return the attribute that is only cast to the type that it has, as views do; any other value as it is."""

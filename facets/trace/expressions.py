@@ -9,7 +9,8 @@ cover the exceptions.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 from openlineage_pyspark.facets.model.lineage import Certainty, Kind, compose
@@ -23,9 +24,9 @@ from openlineage_pyspark.facets.model.plan import (
     common_id,
     references,
 )
-from openlineage_pyspark.facets.trace.lambdas import LAMBDA, VARIABLE, Elements, bindings
+from openlineage_pyspark.facets.trace.lambdas import BINDING, LAMBDA, VARIABLE, Elements, bindings
+from openlineage_pyspark.facets.trace.struct_fields import ACCESSING, Path, accessed, held, selected
 from openlineage_pyspark.facets.trace.struct_fields import READINGS as STRUCT_READINGS
-from openlineage_pyspark.facets.trace.struct_fields import Path, accessed, held, selected
 
 
 class UseTarget(str, enum.Enum):
@@ -151,13 +152,16 @@ _MAGIC = "invoke"
 def called_code(expression: Expression) -> OpaqueCode | None:
     """Return which kind of code that can't be read an expression calls; None if it calls none."""
     name = expression.name
-    if name in OPAQUE:
-        return OPAQUE[name]
     if name in ("Invoke", "StaticInvoke"):
         # Spark calls methods of its own too, but none of that name.
         return OpaqueCode.CATALOG_FUNCTION if expression.arguments.get("functionName") == _MAGIC else None
-    if "." not in name or name in READABLE_CLASSES:
-        return None
+    return _code_of_class(name)
+
+
+@functools.lru_cache(maxsize=1024)
+def _code_of_class(name: str) -> OpaqueCode | None:
+    if name in OPAQUE or "." not in name or name in READABLE_CLASSES:
+        return OPAQUE.get(name)
     return OpaqueCode.HIVE_FUNCTION if name.startswith("org.apache.spark.sql.hive.") else OpaqueCode.JVM_FUNCTION
 
 
@@ -193,6 +197,8 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
     Returns:
         Each use once, in the order of the text. The walk is iterative, and linear in the size of the expression.
     """
+    if isinstance(value, AttributeRef):
+        return (ExpressionUse(UseTarget.COLUMN, kind, value.id, -1, path),)
     found: dict[ExpressionUse, None] = {}
     seen: set[tuple[int, Kind, Path, Certainty]] = set()
     stack: list[tuple[Value, Kind, Path, Certainty]] = [(value, kind, path, Certainty.EXACT)]
@@ -200,22 +206,39 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
     while stack or (stack := elements.unread()):
         at, how, inside, sure = stack.pop()
         if isinstance(at, AttributeRef):
-            found[ExpressionUse(UseTarget.COLUMN, how, at.id, path=inside, certainty=sure)] = None
-        elif isinstance(at, tuple):
-            stack.extend((item, how, inside, sure) for item in reversed(at))
+            found[ExpressionUse(UseTarget.COLUMN, how, at.id, -1, inside, sure)] = None
         elif isinstance(at, ExpressionRef):
-            if (at.index, how, inside, sure) in seen:
+            key = (at.index, how, inside, sure)
+            if key in seen:
                 continue
-            seen.add((at.index, how, inside, sure))
+            seen.add(key)
             expression = plan.expressions[at.index]
+            if not inside and _is_plain(expression.name) and _HANDLED.isdisjoint(expression.arguments):
+                # Most expressions are like this: of a function, all arguments are read alike.
+                used = compose(how, _function_kind(expression.name))
+                stack += [(part, used, (), sure) for part in reversed(expression.references)]
+                continue
             if called_code(expression) is not None:
                 sure = Certainty.OPAQUE
             elements.bind(plan, expression, compose(how, Kind.TRANSFORMATION), inside, sure)
             uses_here, parts = _read(plan, expression, how, inside, elements)
-            if uses_here:
-                found.update(dict.fromkeys([use._replace(certainty=sure) for use in uses_here]))
-            stack.extend([(*part, sure) for part in reversed(parts)])
+            for use in uses_here:
+                found[use if sure is Certainty.EXACT else use._replace(certainty=sure)] = None
+            stack += [(part, used, rest, sure) for part, used, rest in reversed(parts)]
+        elif isinstance(at, tuple):
+            stack += [(item, how, inside, sure) for item in reversed(at)]
     return tuple(found)
+
+
+_HANDLED = frozenset(("plan", "replacement", "functionName"))
+"""The arguments of expressions that are not read as those of a function are."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_plain(name: str) -> bool:
+    """Return whether an expression of a class is read as a function, unless it has an argument of `_HANDLED`."""
+    special = {*RULES, *UNCHANGED, *OPAQUE, *CASTS, *ACCESSING, *BINDING, LAMBDA, VARIABLE, *_WITH_A_WAY_OF_THEIR_OWN}
+    return "." not in name and name not in special
 
 
 def _read(
@@ -229,38 +252,41 @@ def _read(
     if not expression.references:
         return [], []
     step = _subquery(plan, expression, how, inside) or _outer(expression, how, inside)
-    return step or ([], list(_parts(plan, expression, how, inside)))
+    return step or ([], _parts(plan, expression, how, inside))
 
 
-def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Iterator[tuple[Value, Kind, Path]]:
-    """Yield the arguments of an expression, each with its kind and with the path that is read from it."""
+def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> list[tuple[Value, Kind, Path]]:
+    """Return the arguments of an expression, each with its kind and with the path that is read from it."""
     name, field = expression.name, accessed(expression)
     if field is not None:
         kind = Kind.IDENTITY if name == "GetStructField" else Kind.TRANSFORMATION
-        yield expression.arguments.get("child"), compose(how, kind), (field, *inside)
-    elif name == LAMBDA:
-        yield expression.arguments.get("function"), how, inside
-    elif name in UNCHANGED or is_same_type_cast(plan, expression) or _checks_length(expression):
-        yield _only(expression), how, inside
-    elif "replacement" in expression.arguments:
-        mask = Kind.MASKED_TRANSFORMATION if name in MASKING else Kind.TRANSFORMATION
-        yield expression.arguments["replacement"], compose(how, mask), inside
-    elif inside and (chosen := selected(plan, expression, inside)):
-        yield from ((value, compose(how, kind), rest) for value, kind, rest in chosen)
-    else:
-        yield from _by_rule(plan, expression, how, inside)
+        return [(expression.arguments.get("child"), compose(how, kind), (field, *inside))]
+    if name == LAMBDA:
+        return [(expression.arguments.get("function"), how, inside)]
+    if name in UNCHANGED or is_same_type_cast(plan, expression) or _checks_length(expression):
+        return [(_only(expression), how, inside)]
+    if "replacement" in expression.arguments:
+        return [(expression.arguments["replacement"], compose(how, _function_kind(name)), inside)]
+    if inside and (chosen := selected(plan, expression, inside)):
+        return [(value, compose(how, kind), rest) for value, kind, rest in chosen]
+    return _by_rule(plan, expression, how, inside)
 
 
-def _by_rule(plan: Plan, expression: Expression, how: Kind, inside: Path) -> Iterator[tuple[Value, Kind, Path]]:
-    name, holding = expression.name, held(expression) if inside else frozenset()
-    for part, kind in RULES.get(name, _function)(plan, expression):
-        if name in CHOOSING and inside and kind is Kind.TRANSFORMATION:
-            yield part, how, inside
-        else:
-            yield part, compose(how, kind), inside if part in holding else ()
+def _by_rule(plan: Plan, expression: Expression, how: Kind, inside: Path) -> list[tuple[Value, Kind, Path]]:
+    name, found = expression.name, RULES.get(expression.name, _function)(plan, expression)
+    if not inside:
+        return [(part, compose(how, kind), ()) for part, kind in found]
+    holding = held(expression)
+    parts = [
+        (part, how, inside)
+        if name in CHOOSING and kind is Kind.TRANSFORMATION
+        else (part, compose(how, kind), inside if part in holding else ())
+        for part, kind in found
+    ]
     if name in COMPARING:
         # The greatest struct is chosen by all of its fields, not only by this one.
-        yield from ((part, compose(how, Kind.CONDITIONAL), ()) for part in holding)
+        parts += [(part, compose(how, Kind.CONDITIONAL), ()) for part in holding]
+    return parts
 
 
 def _checks_length(expression: Expression) -> bool:
@@ -271,8 +297,12 @@ def _checks_length(expression: Expression) -> bool:
 
 def _function(_: Plan, expression: Expression) -> list[Influence]:
     """Return the parts of a function: its value is computed from all of its arguments."""
-    kind = Kind.MASKED_TRANSFORMATION if expression.name in MASKING else Kind.TRANSFORMATION
+    kind = _function_kind(expression.name)
     return [(reference, kind) for reference in expression.references]
+
+
+def _function_kind(name: str) -> Kind:
+    return Kind.MASKED_TRANSFORMATION if name in MASKING else Kind.TRANSFORMATION
 
 
 def _if(_: Plan, expression: Expression) -> list[Influence]:
@@ -389,6 +419,10 @@ def _ordered(_: Plan, expression: Expression) -> list[Influence]:
 COMPARING = frozenset(("Max", "Min", "ArrayMax", "ArrayMin", "SortArray"))
 """Expressions that compare structs as a whole."""
 
+CASTS = frozenset(("Cast", "AnsiCast", "UpCast"))
+
+_WITH_A_WAY_OF_THEIR_OWN = frozenset(("CommonExpressionRef", "OuterReference", "Invoke", "StaticInvoke"))
+
 CHOOSING = frozenset(("If", "CaseWhen", "Coalesce", "NullIfResult"))
 """Expressions that choose one of several values: a field of the result is that field of one of the values."""
 
@@ -422,7 +456,7 @@ def _only(expression: Expression) -> Value:
 
 def is_same_type_cast(plan: Plan, expression: Expression) -> bool:
     """Return whether a cast keeps the type; views and inserts add casts even to columns of the right type."""
-    if expression.name not in ("Cast", "AnsiCast", "UpCast"):
+    if expression.name not in CASTS:
         return False
     child = expression.arguments.get("child")
     if not isinstance(child, AttributeRef) or child.id not in plan.attributes:
@@ -434,8 +468,8 @@ def _outer(
     expression: Expression, how: Kind, inside: Path
 ) -> tuple[list[ExpressionUse], list[tuple[Value, Kind, Path]]] | None:
     """Return the use of an outer reference to an attribute; None otherwise, also around a whole outer expression."""
-    attribute = expression.arguments.get("e")
-    if expression.name == "OuterReference" and isinstance(attribute, AttributeRef):
+    attribute = expression.arguments.get("e") if expression.name == "OuterReference" else None
+    if isinstance(attribute, AttributeRef):
         return [ExpressionUse(UseTarget.OUTER, how, attribute.id, path=inside)], []
     return None
 

@@ -22,6 +22,9 @@ _ELEMENTS = {
 }
 """Expression class -> its lambda function, and the array that each variable of it is an element of, if it is one."""
 
+BINDING = frozenset(_ELEMENTS)
+"""The expression classes whose lambda functions have variables for the elements of arrays."""
+
 _PASSING = frozenset(("ArrayFilter", "ArraySort"))
 """Expressions whose value has the elements themselves, and not only what the function makes of them."""
 
@@ -76,7 +79,7 @@ class Elements:
             path: the names of struct fields, if only that field of its value is wanted.
             certainty: that of its arguments.
         """
-        if expression.name not in _ELEMENTS:
+        if expression.name not in BINDING:
             return
         passing = expression.name in _PASSING
         # The whole elements are read then, and so is all that the function reads of them.
@@ -94,6 +97,8 @@ class Elements:
 
     def unread(self) -> list[tuple[Value, Kind, Path, Certainty]]:
         """Return the arrays of functions that have read no element: they decide how often these are called."""
+        if not self._called:
+            return []
         called, self._called = self._called, []
         return [
             (variable.array, kind, (), certainty)

@@ -88,7 +88,8 @@ class Trace:
         """
         self.plan = plan
         self._stops = stops
-        self._lineages: dict[int, OperatorLineage] = {}
+        self._lineages = [operator_lineage(plan, operator) for operator in plan.operators]
+        # By the object that an output is: operators that only pass rows on share it.
         self._outputs: dict[int, frozenset[int]] = {}
         self._solved: dict[_Cell, Sources] = {}
         # exprId -> operator -> the operator below it that computes the attribute.
@@ -196,7 +197,7 @@ class Trace:
                 continue
             seen.add(at)
             operator = self.plan.operators[at]
-            below = list(self.lineage_of(at).inputs or ())
+            below = list(self._lineages[at].inputs or ())
             if operator.class_name == WITH_CTE:
                 below += operator.children[:1]
             else:
@@ -207,10 +208,7 @@ class Trace:
 
     def lineage_of(self, operator: int) -> OperatorLineage:
         """Return the lineage of the operator at that index."""
-        known = self._lineages.get(operator)
-        if known is None:
-            known = self._lineages[operator] = operator_lineage(self.plan, self.plan.operators[operator])
-        return known
+        return self._lineages[operator]
 
     def subqueries(self, at: int) -> list[int]:
         """Return the indices of the top operators of the subqueries in an operator's expressions."""
@@ -354,9 +352,9 @@ class Trace:
 
     def scope(self, operator: int) -> tuple[int, ...]:
         """Return the indices of the operators whose output an operator's expressions read."""
-        here = self.lineage_of(operator)
-        if here.inputs is not None:
-            return here.inputs
+        inputs = self._lineages[operator].inputs
+        if inputs is not None:
+            return inputs
         children = self.plan.operators[operator].children
         return children[:1] if self.plan.operators[operator].class_name == WITH_CTE else children
 
@@ -364,12 +362,12 @@ class Trace:
         """Return whether an attribute is a column of a leaf."""
         if operator in self._stops:
             return True
-        at = self.lineage_of(operator)
+        at = self._lineages[operator]
         return not at.passes_through and not at.computes and id_ in self._output(operator)
 
     def _refers_to(self, operator: int) -> int | None:
         """Return the index of the definition that an operator refers to; None if it is no reference to a CTE."""
-        inputs = self.lineage_of(operator).inputs
+        inputs = self._lineages[operator].inputs
         is_reference = inputs is not None and len(inputs) == 1 and not self.plan.operators[operator].children
         return inputs[0] if inputs is not None and is_reference else None
 
@@ -379,9 +377,10 @@ class Trace:
         return ((definition, operator),) if definition is not None else ()
 
     def _output(self, operator: int) -> frozenset[int]:
-        known = self._outputs.get(operator)
+        output = self.plan.operators[operator].output
+        known = self._outputs.get(id(output))
         if known is None:
-            known = self._outputs[operator] = frozenset([o.id for o in self.plan.operators[operator].output])
+            known = self._outputs[id(output)] = frozenset([o.id for o in output])
         return known
 
     def _follow(self, cell: _Cell) -> _Cell:
@@ -401,8 +400,10 @@ class Trace:
             operator = below
         else:
             operator = ends[operator]
-        if passed:
-            ends.update(dict.fromkeys(passed if len(passed) > _SHORT else passed[:1], operator))
+        if len(passed) > _SHORT:
+            ends.update(dict.fromkeys(passed, operator))
+        elif passed:
+            ends[passed[0]] = operator
         return (operator, id_, path)
 
     def _passed_from(self, operator: int, id_: int) -> int | None:
@@ -410,14 +411,14 @@ class Trace:
         return None if operator in self._stops else self._below(operator, id_)
 
     def _below(self, operator: int, id_: int) -> int | None:
-        here = self._lineages.get(operator) or self.lineage_of(operator)
+        here = self._lineages[operator]
         below = here.passes_through
         if not below or id_ in here.computes:
             return None
         if len(below) == 1:
             return below[0]
         for each in below:
-            if id_ in (self._outputs.get(each) or self._output(each)):
+            if id_ in self._output(each):
                 return each
         return None
 
@@ -429,7 +430,7 @@ class Trace:
     def _defined(self, cell: _Cell) -> list[_Hop]:
         """Return the hops from a cell by the definitions that its operator has of it."""
         operator, id_, path = cell
-        here = self.lineage_of(operator)
+        here = self._lineages[operator]
         hops: list[_Hop] = []
         for definition in here.computes.get(id_, ()):
             if isinstance(definition, Computed):
@@ -466,7 +467,7 @@ class Trace:
             if cell in seen:
                 continue
             seen.add(cell)
-            made = () if cell[0] in self._stops else self.lineage_of(cell[0]).computes.get(cell[1], ())
+            made = () if cell[0] in self._stops else self._lineages[cell[0]].computes.get(cell[1], ())
             handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
             # A reference to a CTE is a step of its own: without it, the operators above the CTE would not be known.
             if handed and len(handed) == len(made) and self._refers_to(cell[0]) is None:
@@ -487,27 +488,42 @@ class Trace:
             if operator in seen:
                 continue
             seen.add(operator)
-            here = self.lineage_of(operator)
+            here, scope = self._lineages[operator], self.scope(operator)
             for value, kind in here.influences:
                 for item in value if isinstance(value, tuple) else (value,):
-                    text, scope = self._text(item, operator), self.scope(operator)
+                    text = self._text(item, operator)
                     computation = Computation(operator, ROWS, scope, item)
                     for use in uses(self.plan, item, kind):
-                        made = self._use(operator, use, text, scope, computation)
+                        made = self._use(operator, use, text, scope, computation, jumps)
                         if here.rows_certainty is not Certainty.EXACT:
                             made = [hop._replace(certainty=min(hop.certainty, here.rows_certainty)) for hop in made]
-                        hops += [hop._replace(jumps=hop.jumps + jumps) for hop in made] if jumps else made
-            below = here.inputs if here.inputs is not None else self.scope(operator)
+                        hops += made
+            below = here.inputs if here.inputs is not None else scope
             above = self._jumps(operator) + jumps
-            stack.extend((each, above) for each in reversed(below))
+            stack += [(each, above) for each in reversed(below)]
         return hops
 
     def _use(
-        self, operator: int, use: ExpressionUse, text: str, scope: tuple[int, ...], computation: Computation
+        self,
+        operator: int,
+        use: ExpressionUse,
+        text: str,
+        scope: tuple[int, ...],
+        computation: Computation,
+        jumps: _Jumps = (),
     ) -> list[_Hop]:
-        """Return the hop to what an expression of an operator reads; none if nothing below has it."""
+        """
+        Return the hop to what an expression of an operator reads; none if nothing below has it.
+
+        Args:
+            operator: the index of the operator.
+            use: what its expression reads.
+            text: the SQL text of the expression.
+            scope: the indices of the operators whose output it reads.
+            computation: what it computes.
+            jumps: where the way above leaves the tree of operators.
+        """
         cell: _Cell | None = None
-        jumps: _Jumps = ()
         if use.reach is UseTarget.ROWS:
             cell = (use.operator, ROWS, ())
         elif use.reach is UseTarget.RESULT:
@@ -516,7 +532,7 @@ class Trace:
             below = scope if len(scope) == 1 else [child for child in scope if use.id in self._output(child)][:1]
             cell = self._follow((below[0], use.id, use.path)) if below else None
         if cell is None and (child := self._outer(operator, use.id)) is not None:
-            cell, jumps = self._follow((child, use.id, use.path)), ((child, operator),)
+            cell, jumps = self._follow((child, use.id, use.path)), ((child, operator), *jumps)
         if cell is None:
             return []
         # What Spark has made for a PIVOT has a composed text only.

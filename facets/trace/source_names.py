@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable
 
@@ -33,6 +34,7 @@ def readable_names(datasets: Iterable[Dataset]) -> dict[Identifier, str]:
     return names
 
 
+@functools.lru_cache(maxsize=8192)
 def quoted_name(name: str) -> str:
     """Return a name as SQL writes it: in backticks if it is no plain identifier."""
     is_plain = name.isascii() and name.replace("_", "a").isalnum() and not name.isdigit()

@@ -49,6 +49,10 @@ HOLDING = {
 """Expression class -> the arguments whose structs it returns, alone or in an array, or takes out of an array."""
 
 
+ACCESSING = frozenset(("GetStructField", "GetArrayStructFields"))
+"""The expression classes that take a field from a struct, or from each struct in an array."""
+
+
 def field_names(expression: Expression) -> tuple[str, ...]:
     """Return the names of the fields of the structs that an expression takes apart or builds; none if not known."""
     return tuple(name for name, _ in _fields(expression.arguments.get("structType")))
@@ -56,10 +60,12 @@ def field_names(expression: Expression) -> tuple[str, ...]:
 
 def accessed(expression: Expression) -> str | None:
     """Return the field that an expression takes from a struct, or from each struct in an array; None for all others."""
+    if expression.name not in ACCESSING:
+        return None
     field = expression.arguments.get("field")
     if expression.name == "GetStructField":
         return field if isinstance(field, str) else None
-    return field.text("name") if expression.name == "GetArrayStructFields" and isinstance(field, Described) else None
+    return field.text("name") if isinstance(field, Described) else None
 
 
 def held(expression: Expression) -> frozenset[Value]:

@@ -38,7 +38,7 @@ def _part_text(part: str | Mention | StructSql) -> str:
 
 def field_text(path: tuple[str, ...]) -> str:
     """Return how SQL writes the way to a field, behind the text of the struct; nothing of a value of a PIVOT."""
-    return "".join(f".{quoted_name(name)}" for name in path if not name.startswith("["))
+    return "".join([f".{quoted_name(name)}" for name in path if not name.startswith("[")]) if path else ""
 
 
 def attribute_text(name: str) -> str:
@@ -63,8 +63,11 @@ def shown_text(part: str) -> str:
 
 def with_subqueries(sql: Sql) -> Sql:
     """Return SQL in which several subqueries of EXISTS that come from one text have each their own, in their order."""
-    often = Counter(part for part in sql if isinstance(part, SubqueryText))
-    if not any(count > 1 for count in often.values()):
+    subqueries = [part for part in sql if type(part) is SubqueryText]
+    if len(subqueries) <= 1:
+        return sql
+    often = Counter(subqueries)
+    if len(often) == len(subqueries):
         return sql
     met: Counter[str] = Counter()
     found: list[str | Mention | StructSql] = []

@@ -78,7 +78,8 @@ def test_a_way_is_as_sure_as_its_least_sure_step(operator: str, function: str, c
 def test_the_arguments_beside_a_call_of_code_stay_exact() -> None:
     plan = over("Distinct", "PythonUDF")
     both = Expression("Concat", {"children": (ExpressionRef(1), AttributeRef(3))})
-    alias = attrs.evolve(plan.expressions[0], arguments={"child": ExpressionRef(2)})
+    above = plan.expressions[0]
+    alias = Expression(above.name, {"child": ExpressionRef(2)}, above.id, above.column, above.type, above.sql)
     leaf = attrs.evolve(plan.operators[2], output=(A, Output(3, "c")))
     middle = attrs.evolve(plan.operators[1], output=leaf.output)
     plan = attrs.evolve(
