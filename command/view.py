@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain, counted
-from openlineage_pyspark.command.store_option import VARIABLE, refuse_missing_file, refuse_stores
+from openlineage_pyspark.command.store_option import (
+    VARIABLE,
+    add_spark,
+    is_in_spark,
+    opened,
+    refuse_missing_file,
+    refuse_spark_options,
+    refuse_stores,
+)
 from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, JobNode
 from openlineage_pyspark.page.formats import UNFOLDED_FORMATS, text_of_graph, why_not_unfolded
 from openlineage_pyspark.page.html import page_of
@@ -34,7 +42,10 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Writes lineage as one HTML file, which needs no network: tables with their columns, the jobs between them, and what each
 column is made from. It takes event files, or a store that `ingest` made."""
-_PATHS = f"event files, also gzipped; folders of them; - for standard input; or a store's file; by default ${VARIABLE}"
+_PATHS = (
+    "event files, also gzipped; folders of them; - for standard input; or a store: its file, or its CATALOG.SCHEMA in "
+    f"Spark; by default ${VARIABLE}"
+)
 _OUTPUT = "default: lineage.html, or with another format lineage.json and so on; - for standard output"
 _COMPARE = "show what came, went and changed since a time, or since what other files or another store say"
 _UNFOLD = f"show CTEs, views and subqueries, as far as they are known: with --format {', '.join(UNFOLDED_FORMATS)}"
@@ -49,6 +60,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser = commands.add_parser("view", description=_DESCRIPTION)
     parser.add_argument("paths", nargs="*", type=Path, metavar="EVENTS|STORE", help=_PATHS)
     parser.add_argument("--store", type=Path, metavar="STORE", help="the same as STORE, as other commands take it")
+    add_spark(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help=_OUTPUT)
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument(
@@ -99,11 +111,12 @@ def run(options: argparse.Namespace) -> int:
             complain("--store names what is shown: leave out the other files")
             return _WRONG
         options.paths = [options.store]
+    options.paths = options.paths or [Path(each) for each in (os.environ.get(VARIABLE),) if each]
     problems: list[str] = []
     output = options.output or f"lineage.{_ENDINGS[options.format]}"
     try:
         _keep_inputs(output, options)
-        with opened_from(options.paths, problems) as store:
+        with _shown(options, problems) as store:
             graph = _graph(store, options, options.as_of)
             _refuse_nothing(graph, options)
             before = _before(store, options, problems) if options.compare else None
@@ -133,14 +146,17 @@ def _graph(store: Store, options: argparse.Namespace, as_of: str) -> Graph:
 
 
 def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> Graph:
-    """Return the graph to compare with: the same store at an earlier time, or what other files say."""
-    other = Path(options.compare)
-    if not other.exists():
-        refuse_missing_file(options.compare)
-        _refuse_no_time(options.compare)
-        return _graph(store, options, options.compare)
-    with opened_from([other], problems) as opened:
-        return opened.graph(ever=options.ever)
+    """Return the graph to compare with: the same store at an earlier time, or what another store or file says."""
+    named = _naming(options, options.compare, spark=False)
+    if is_in_spark(named):
+        with _in_spark(named) as other:
+            return other.graph(ever=options.ever)
+    if Path(options.compare).exists():
+        with opened_from([Path(options.compare)], problems) as other:
+            return other.graph(ever=options.ever)
+    refuse_missing_file(options.compare)
+    _refuse_no_time(options.compare)
+    return _graph(store, options, options.compare)
 
 
 def _refuse_nothing(graph: Graph, options: argparse.Namespace) -> None:
@@ -177,8 +193,7 @@ def _keep_inputs(output: str, options: argparse.Namespace) -> None:
     target = Path(output)
     if output == _STANDARD or not target.exists():
         return
-    named = options.paths or [Path(each) for each in (os.environ.get(VARIABLE),) if each]
-    for path in (*named, *((Path(options.compare),) if options.compare else ())):
+    for path in (*options.paths, *((Path(options.compare),) if options.compare else ())):
         if any(file.exists() and file.samefile(target) for file in files_of(path)):
             raise StoreError(f"{output} is read here, so it can't be written too: name another file with --output")
 
@@ -202,24 +217,60 @@ def _write(text: str, graph: Graph, output: str, *, opens: bool) -> None:
 
 
 @contextmanager
+def _shown(options: argparse.Namespace, problems: list[str]) -> Iterator[Store]:
+    """
+    Open what is to be shown: a store in Spark's tables, or what `opened_from` opens.
+
+    Raises:
+        StoreError: nothing is named, or as `opened_from` and `command.store_option.opened`.
+        OSError: as `opened_from`.
+        EOFError: as there.
+        zlib.error: as there.
+    """
+    paths = options.paths
+    if not paths:
+        raise StoreError(f"name event files or a store, or set the environment variable {VARIABLE}")
+    if options.spark and len(paths) > 1:
+        raise StoreError("--spark can't be used: it takes one store, CATALOG.SCHEMA, and several files are named")
+    named = _naming(options, str(paths[0]), spark=options.spark)
+    if len(paths) == 1 and is_in_spark(named):
+        with _in_spark(named) as store:
+            yield store
+        return
+    if not is_in_spark(_naming(options, options.compare, spark=False)):
+        refuse_spark_options(options, str(paths[0]))
+    with opened_from(paths, problems) as store:
+        yield store
+
+
+def _in_spark(named: argparse.Namespace) -> Store:
+    """Open a store in Spark's tables; if there is none, say why it was looked for there."""
+    try:
+        return opened(named)
+    except StoreError as problem:
+        raise StoreError(f"{named.store} is no file here, and as a store in Spark's tables: {problem}") from None
+
+
+def _naming(options: argparse.Namespace, store: str, *, spark: bool) -> argparse.Namespace:
+    """Return the options with which other commands name a store."""
+    return argparse.Namespace(store=store, spark=spark, conf=options.conf, packages=options.packages)
+
+
+@contextmanager
 def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
     """
     Open the store at a path, or one that is made of event files and thrown away.
 
     Args:
-        paths: a store's file, or event files and folders of them; if empty, what the environment names.
+        paths: a store's file, or event files and folders of them.
         problems: gets a line for each line that is no event.
 
     Raises:
-        StoreError: there is none, a store is among several, or no line is an event.
+        StoreError: a store is among several, or no line is an event.
         OSError: one can't be read.
         EOFError: one is compressed, and its end is missing.
         zlib.error: one is compressed, and damaged.
     """
-    if not paths and os.environ.get(VARIABLE):
-        paths = [Path(os.environ[VARIABLE])]
-    if not paths:
-        raise StoreError(f"name event files or a store, or set the environment variable {VARIABLE}")
     if len(paths) == 1 and is_store_file(paths[0]):
         with Store.open(paths[0]) as store:
             yield store

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SESSION_CATALOG = "spark_catalog"
 _NAME = re.compile(r"\w[\w-]*(\.\w[\w-]*)?")
 _WORD = re.compile(r"\w+")
-_FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
+_FILE_ENDINGS = (".db", ".sqlite", ".sqlite3", ".ndjson", ".jsonl", ".json", ".gz")
 _CONFLICT = re.compile(r"Concurrent\w+Exception|CommitFailedException|conflicting (files|deletes)")
 _TRIES = 5
 _FIRST_WITH_FUNCTIONS = 4

@@ -40,6 +40,12 @@ def store(tmp_path, events, run):
         ),
         ("upstream daily --store {store} --conf a=b --packages a:b:1", f"--conf and --packages {IS_FILE}"),
         ("diff 2d now --store {store} --conf foo", f"--conf {IS_FILE}"),
+        ("view {store} --conf foo", f"--conf {IS_FILE}"),
+        ("view {store} --compare 2d --packages a:b:1", f"--packages {IS_FILE}"),
+        (
+            "view {events} {events} --spark",
+            "--spark can't be used: it takes one store, CATALOG.SCHEMA, and several files are named",
+        ),
         ("store rebuild --store {store} --conf foo", f"--conf {IS_FILE}"),
         ("store expire --older-than 90d --store {store} --conf foo", f"--conf {IS_FILE}"),
         (

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import networkx
 import pytest
+from openlineage_pyspark.command.main import main
+from openlineage_pyspark.page.formats import text_of_graph
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.ingest import take
@@ -250,6 +252,38 @@ def test_questions_have_the_answers_of_sqlite(
     finally:
         for name in names:
             session.sql(f"UNCACHE TABLE {name}")
+
+
+def test_view_shows_a_store_in_a_catalog_as_it_shows_one_in_a_file(
+    filled: Callable[[str], SparkTables], lite: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled(LONG)
+    graph, page = tmp_path / "t3.json", tmp_path / "t3.html"
+    name = [SCHEMAS[LONG]] if "." in SCHEMAS[LONG] else ["--store", SCHEMAS[LONG], "--spark"]
+    around = ["--table", "t3", "--depth", "1"]
+
+    assert main(["view", *name, *around, "--format", "json", "-o", str(graph)]) == 0
+    assert main(["view", *name, *around, "--compare", at(12), "-o", str(page)]) == 0
+
+    expected = json.loads(text_of_graph(Store(lite).graph("t3", depth=1), "json"))
+    found = json.loads(graph.read_text())
+    assert {**found, "time": ""} == {**expected, "time": ""}
+    assert f'id="before">{{"version":"{expected["version"]}","time":"{at(12)}"' in page.read_text()
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_neither_a_file_nor_a_schema_is_named(
+    filled: Callable[[str], SparkTables], capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled(LONG)
+
+    assert main(["view", "spark_catalog.nowhere"]) == 2
+
+    assert capsys.readouterr().err == (
+        "openlineage-pyspark: spark_catalog.nowhere is no file here, and as a store in Spark's tables: there is no "
+        "store at spark_catalog.nowhere. `openlineage-pyspark ingest --spark --into spark_catalog.nowhere --from DIR` "
+        "makes one\n"
+    )
 
 
 @pytest.mark.skipif(shutil.which("jcmd") is None, reason="needs the JDK's jcmd, which lists what a JVM holds")
