@@ -52,6 +52,7 @@ _WRITING = {
 _BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
 _NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
 _IDENTITY, _TRANSFORMATION = "IDENTITY", "TRANSFORMATION"
+_Assignment = tuple["list[str] | None", Any]
 
 
 @attrs.frozen
@@ -328,9 +329,7 @@ def _read(tree: Any) -> TextLineage | None:
     from sqlglot import exp
 
     if isinstance(tree, (exp.Merge, exp.Update, exp.Delete)):
-        target = tree.this
-        reads = [name for name in _tables(tree) if name != _name(target)]
-        return TextLineage(_name(target), tuple(dict.fromkeys(reads)))
+        return _changed(tree)
     target, names, given = None, (), frozenset[str]()
     query = tree
     if isinstance(tree, (exp.Insert, exp.Create)):
@@ -351,7 +350,7 @@ def _read(tree: Any) -> TextLineage | None:
         return TextLineage(written, tuple(dict.fromkeys(_tables(query)))) if target is not None else None
     # An expression without a name has the one that older versions of Spark gave it.
     items = [(at, item) for at, item in enumerate(found.items) if item.name is not None]
-    spelled = {".".join(part.name for part in table.parts): _name(table) for table in query.find_all(exp.Table)}
+    spelled = _spellings(query)
     plain = [(item.name or f"_c{at}", _spelled(item.sources, spelled)) for at, item in items]
     whole = found.whole and len(plain) == len(found.items)
     by_position = isinstance(tree, exp.Insert) and not names and not tree.args.get("by_name")
@@ -359,6 +358,132 @@ def _read(tree: Any) -> TextLineage | None:
         plain = [(name, sources) for name, (_, sources) in zip(names, plain, strict=True)]
     tables = tuple(spelled.get(name, name) for name in found.tables)
     return TextLineage(written, tables, tuple(plain), whole, by_position, given)
+
+
+def _changed(tree: Any) -> TextLineage:
+    """Return what a MERGE, an UPDATE or a DELETE reads and writes."""
+    from openlineage_pyspark.facets.datasets.foreign_sql import UnreadableError, read_parsed
+
+    target = _name(tree.this)
+    columns: dict[str, tuple[str, SourceColumns | None]] = {}
+    whole = True
+    for path, query in _assignments(tree):
+        try:
+            found = read_parsed(query, _DIALECT)
+        except UnreadableError:
+            whole = False
+            continue
+        spelled = _spellings(query)
+        items = [(item.name, item.sources) for item in found.items if item.name is not None]
+        whole = whole and found.whole and len(items) == len(found.items)
+        for name, sources in items if path is None else [(path[0], found.items[0].sources)]:
+            made = _spelled(sources, spelled)
+            if made and path is not None and len(path) > 1:
+                made = dict.fromkeys(made, False)
+            if made == {(target, name): True}:
+                # It keeps its value.
+                continue
+            _, before = columns.get(name.lower(), (name, {}))
+            columns[name.lower()] = (name, None if made is None or before is None else _together(before, made))
+    if _leaves_rows(tree):
+        for key, (name, told) in columns.items():
+            columns[key] = (name, None if told is None else {(target, name): True, **told})
+    return TextLineage(target, tuple(dict.fromkeys(_tables(tree))), tuple(columns.values()), whole)
+
+
+def _leaves_rows(tree: Any) -> bool:
+    """Return whether rows may stay as they are in which a MERGE would set columns: it does more than insert."""
+    from sqlglot import exp
+
+    return isinstance(tree, exp.Merge) and not all(isinstance(when.args["then"], exp.Insert) for when in _whens(tree))
+
+
+def _whens(merge: Any) -> list[Any]:
+    """Return the actions of a MERGE; older versions of sqlglot have them in another place."""
+    whens = merge.args.get("whens")
+    found: list[Any] = merge.expressions if whens is None else whens.expressions
+    return found
+
+
+def _together(first: SourceColumns, second: SourceColumns) -> SourceColumns:
+    """Return the sources of a column that is set in two ways; as it is, only if both take it as it is."""
+    return {source: first.get(source, True) and second.get(source, True) for source in (*first, *second)}
+
+
+def _assignments(tree: Any) -> Iterator[_Assignment]:
+    """
+    Yield what a MERGE or an UPDATE sets.
+
+    Yields:
+        The name of a column, with the names of fields in it, and a query of its value; None, and a query of which all
+        columns are set; None twice for what the text does not tell.
+    """
+    from sqlglot import exp
+
+    target, source = tree.this, tree.args.get("using")
+    if isinstance(tree, exp.Update):
+        yield from _set_to(tree.expressions, (target,), tree)
+    for when in _whens(tree) if isinstance(tree, exp.Merge) else ():
+        then = when.args["then"]
+        if isinstance(then, exp.Update):
+            # A row of the target without a match has none of the source.
+            rows = (target,) if when.args.get("source") else (target, source)
+            yield from _set_to(then.expressions, rows, tree)
+        elif "*" in then.sql(_DIALECT):
+            yield None, _selected(exp.Star(), (source,), tree)
+        elif isinstance(then, exp.Insert):
+            columns, values = (getattr(part, "expressions", []) for part in (then.this, then.expression))
+            if not columns or len(columns) != len(values):
+                yield None, None
+                continue
+            named = zip(columns, values, strict=True)
+            yield from ((_path(column, target), _selected(value, (source,), tree)) for column, value in named)
+
+
+def _set_to(assigned: list[Any], rows: tuple[Any, ...], tree: Any) -> Iterator[_Assignment]:
+    """Yield what some assignments set, as `_assignments`, from the rows of some tables."""
+    from sqlglot import exp
+
+    for each in assigned:
+        if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column):
+            yield _path(each.this, tree.this), _selected(each.expression, rows, tree)
+        elif isinstance(each, exp.Star):
+            yield None, _selected(each, rows[-1:], tree)
+        else:
+            yield None, None
+
+
+def _selected(value: Any, rows: tuple[Any, ...], tree: Any) -> Any:
+    """Return a query of a value, from the rows of tables, with the CTEs of the statement."""
+    from sqlglot import exp
+
+    # A name that the user can't give: a value may read what the other columns are called.
+    named = value.copy() if isinstance(value, exp.Star) else exp.alias_(value.copy(), "the value", quoted=True)
+    query: Any = exp.select(named).from_(rows[0].copy())
+    for more in rows[1:]:
+        query = query.join(more.copy(), join_type="cross")
+    clause = tree.args.get("with") or tree.args.get("with_")
+    if clause is not None:
+        query.set(clause.arg_key or "with", clause.copy())
+    return query
+
+
+def _path(column: Any, target: Any) -> list[str]:
+    """Return the name of a column of a table, with the names of the fields in it: without that of the table."""
+    parts = [part.name for part in column.parts]
+    table = [target.alias] if target.alias else [part.name for part in target.parts]
+    for begin in range(len(table)):
+        own = [part.lower() for part in table[begin:]]
+        if len(parts) > len(own) and [part.lower() for part in parts[: len(own)]] == own:
+            return parts[len(own) :]
+    return parts
+
+
+def _spellings(query: Any) -> dict[str, str]:
+    """Return the names of the tables in a query as they are read, and as they are spelled."""
+    from sqlglot import exp
+
+    return {".".join(part.name for part in table.parts): _name(table) for table in query.find_all(exp.Table)}
 
 
 def _spelled(sources: SourceColumns | None, names: Mapping[str, str]) -> SourceColumns | None:

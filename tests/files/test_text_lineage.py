@@ -92,8 +92,12 @@ def test_a_cte_within_another_hides_a_name_there_alone() -> None:
 @pytest.mark.parametrize(
     ("statement", "reads", "writes"),
     [
-        ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET t.b = s.b", ["default.s"], "default.t"),
-        ("UPDATE t SET a = 1 WHERE a IN (SELECT x FROM u)", ["default.u"], "default.t"),
+        (
+            "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET t.b = s.b",
+            ["default.t", "default.s"],
+            "default.t",
+        ),
+        ("UPDATE t SET a = 1 WHERE a IN (SELECT x FROM u)", ["default.t", "default.u"], "default.t"),
         ("INSERT INTO t SELECT * FROM nope", ["default.nope"], "default.t"),
         ("INSERT INTO t TABLE nope", ["default.nope"], "default.t"),
     ],
@@ -106,6 +110,90 @@ def test_the_tables_of_other_statements_are_told(statement: str, reads: list[str
 
 def sources(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
     return [(edge.column, edge.source_table, edge.source_column, edge.subtype) for edge in found.edges]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            (
+                "MERGE INTO lake.t USING s ON t.id = s.id WHEN MATCHED AND s.x > 1 THEN UPDATE SET t.a = s.a+1, b=s.b "
+                "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, a) VALUES (s.id, a)"
+            ),
+            [
+                ("a", "default.s", "a", "TRANSFORMATION"),
+                ("a", "lake.t", "a", "IDENTITY"),
+                ("b", "default.s", "b", "IDENTITY"),
+                ("b", "lake.t", "b", "IDENTITY"),
+                ("id", "default.s", "id", "IDENTITY"),
+                ("id", "lake.t", "id", "IDENTITY"),
+            ],
+        ),
+        (
+            "MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, a) VALUES (s.id, a)",
+            [("id", "default.s", "id", "IDENTITY"), ("a", "default.s", "a", "IDENTITY")],
+        ),
+        (
+            (
+                "MERGE INTO t AS x USING (SELECT id, max(v) AS m FROM s GROUP BY id) y ON x.id = y.id "
+                "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT * "
+                "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET x.n = 1, x.o = p"
+            ),
+            [
+                ("id", "default.s", "id", "IDENTITY"),
+                ("id", "default.t", "id", "IDENTITY"),
+                ("m", "default.s", "v", "TRANSFORMATION"),
+                ("m", "default.t", "m", "IDENTITY"),
+                ("n", "default.t", "n", "IDENTITY"),
+                ("o", "default.t", "o", "IDENTITY"),
+                ("o", "default.t", "p", "IDENTITY"),
+            ],
+        ),
+        (
+            "WITH c AS (SELECT k, w AS v FROM z) MERGE INTO t USING c ON t.k = c.k WHEN MATCHED THEN UPDATE SET v=c.v",
+            [("v", "default.t", "v", "IDENTITY"), ("v", "default.z", "w", "IDENTITY")],
+        ),
+        (
+            "UPDATE t AS x SET x.a = a + 1, c.d = e, g = g, h = a",
+            [
+                ("a", "default.t", "a", "TRANSFORMATION"),
+                ("c", "default.t", "e", "TRANSFORMATION"),
+                ("h", "default.t", "a", "IDENTITY"),
+            ],
+        ),
+        ("UPDATE t SET a = (SELECT max(v) FROM u WHERE u.k = t.k)", [("a", "default.u", "v", "TRANSFORMATION")]),
+        ("DELETE FROM t WHERE a IN (SELECT x FROM u)", []),
+    ],
+)
+def test_the_columns_that_a_statement_sets_are_told(statement: str, expected: list[tuple[str, str, str, str]]) -> None:
+    found = told(statement)
+    assert sources(found) == expected
+    assert {edge.source_table for edge in found.edges} <= {each.symlinks[0].name for each in found.inputs}
+    # Nothing but why it is taken from the text.
+    assert len(found.gaps) == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (
+            "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *",
+            "there may be more columns than are listed",
+        ),
+        (
+            "MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT VALUES (s.a, s.b)",
+            "there may be more columns than are listed",
+        ),
+        (
+            "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET a = b",
+            "it does not tell where these columns come from: a",
+        ),
+    ],
+)
+def test_what_a_statement_sets_without_naming_it_is_said(statement: str, said: str) -> None:
+    found = told(statement)
+    assert sources(found) == []
+    assert [gap.message for gap in found.gaps][1:] == [said]
 
 
 def test_an_insert_by_position_fills_the_columns_of_a_known_table() -> None:
