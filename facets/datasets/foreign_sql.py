@@ -214,6 +214,7 @@ class _Scope:
     arrays: dict[str, SourceColumns | None] = attrs.Factory(dict)
     aliases: dict[str, Any] = attrs.Factory(dict)
     scalars: dict[str, Any] = attrs.Factory(dict)
+    windows: dict[str, Any] = attrs.Factory(dict)
     using: dict[str, list[_Rows]] = attrs.Factory(dict)
     solving: set[str] = attrs.Factory(set)
     solved: dict[str, SourceColumns | None] = attrs.Factory(dict)
@@ -402,6 +403,7 @@ class _NameResolver:
     def _select(self, select: Any, scope: _Scope) -> _Rows:
         """Return the columns of a SELECT."""
         projections = [self._projection(each) for each in select.expressions]
+        scope.windows.update({self._key(each.name): each for each in _arg(select, "windows") or ()})
         if self._dialect in _SEES_ALIASES:
             for name, value in projections:
                 # An expression without an alias has a name of the database's own.
@@ -480,6 +482,9 @@ class _NameResolver:
                 parts += [None] if rows.tables or rows.every is None else []
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 parts.append(None)
+            elif isinstance(node, exp.Window) and self._key(node.alias) in scope.windows:
+                # A name instead of, or before, what stands in the brackets of OVER.
+                parts.append(self._value(scope.windows[self._key(node.alias)], scope))
             elif self._dialect == "clickhouse":
                 parts.append(self._dictionary(node))
         return self._joined(parts, same=False)

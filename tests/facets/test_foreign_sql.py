@@ -9,7 +9,7 @@ import sys
 import pytest
 import sqlglot
 from openlineage_pyspark.facets.datasets import jdbc
-from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS, read_query
+from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS, UnreadableError, read_query
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_relation, jdbc_tables
 from openlineage_pyspark.facets.datasets.source import Column
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
@@ -419,3 +419,23 @@ def test_many_columns_that_are_not_told_are_counted():
     found = read(f"(SELECT {', '.join(columns)} FROM a, b) q", *columns)
     shown = ", ".join(columns[:20])
     assert found.opaque == f"the SQL text of the JDBC source doesn't tell the columns of {shown} and 10 others"
+
+
+@pytest.mark.parametrize(
+    ("windows", "expected"),
+    [
+        ("OVER (PARTITION BY paid ORDER BY day)", {"amount", "paid", "day"}),
+        ("OVER w FROM orders WINDOW w AS (PARTITION BY paid)", {"amount", "paid"}),
+        ("OVER (w ORDER BY day) FROM orders WINDOW W AS (PARTITION BY paid)", {"amount", "paid", "day"}),
+        ("OVER v FROM orders WINDOW w AS (PARTITION BY paid), v AS (w ORDER BY day)", {"amount", "paid", "day"}),
+    ],
+)
+def test_what_a_window_reads_counts_wherever_it_is_defined(windows: str, expected: set[str]) -> None:
+    text = f"SELECT sum(amount) {windows}" + ("" if "FROM" in windows else " FROM orders")
+    (item,) = read_query(text, "postgres").items
+    assert item.sources == {("orders", name): False for name in expected}
+
+
+def test_windows_that_name_each_other_are_refused() -> None:
+    with pytest.raises(UnreadableError):
+        read_query("SELECT sum(x) OVER a FROM t WINDOW a AS (b), b AS (a)", "postgres")
