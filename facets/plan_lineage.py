@@ -372,7 +372,8 @@ class _Analysis:
                 self._join(found, others)
             if keeps_value and not found:
                 continue
-            if write.keeps_rows:
+            # A column that the MERGE itself adds to the table has no value to keep.
+            if write.keeps_rows and column.name.casefold() in changed:
                 kept = Way((self.trace.label(command),))
                 found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, kept)
             columns.append(OutputColumn(column.name, _edges(found), self._behind(column, command)))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import attrs
 from openlineage_pyspark.facets.commands.row_level import Action, changed, merged
 from openlineage_pyspark.facets.commands.target import Target, Write, command, write_to_relation
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.plan import AttributeRef, Expression, Operator, Plan, Value
+from openlineage_pyspark.facets.model.schema import schema_fields
 
 _DELTA = "org.apache.spark.sql.delta.commands"
 _CLAUSES = ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses")
@@ -31,7 +33,10 @@ def _merge(plan: Plan, operator: Operator, session: Session) -> Target:
         for name in _CLAUSES
         for clause in plan.expressions_of(operator.sequence(name))
     )
-    return merged(found, (target, source), operator.arguments.get("condition"), actions)
+    made = merged(found, (target, source), operator.arguments.get("condition"), actions)
+    # The table's schema afterwards, if the MERGE adds columns to it.
+    fields = schema_fields(operator.text("migratedSchema"))
+    return attrs.evolve(made, dataset=attrs.evolve(made.dataset, fields=fields)) if fields else made
 
 
 def _assigned(plan: Plan, clause: Expression, kept: dict[int, str]) -> Iterator[tuple[str, Value]]:

@@ -85,6 +85,22 @@ def test_merge_by_deltas_own_interface_into_a_path_is_the_same(runs, said):
     )
 
 
+def test_a_column_that_a_merge_adds_to_the_table_is_no_source_of_itself(runs, said):
+    (merge,) = runs["execute_merge_into_command", "default_wide"]
+
+    assert said(merge) == (
+        ["news", "wide"],
+        {
+            "id": ["news.id IDENTITY", "wide.id IDENTITY"],
+            "pay": ["news.pay IDENTITY", "wide.pay IDENTITY"],
+            "op": ["news.op TRANSFORMATION"],
+        },
+        ["news.id JOIN", "wide.id JOIN"],
+    )
+    schema = [output["facets"]["schema"] for output in merge["outputs"]]
+    assert [[field["name"] for field in each["fields"]] for each in schema] == [["id", "pay", "op"]]
+
+
 def test_update_and_delete_tell_what_they_set_and_what_decides(runs, said):
     (update,) = runs["execute_update_command", "default_staff"]
     (delete,) = runs["execute_delete_command", "default_staff"]
@@ -126,4 +142,4 @@ def test_what_looks_after_a_table_makes_no_run_and_what_is_not_known_is_named(jo
 
     assert unknown == {}
     assert error["task"] == "org.apache.spark.sql.delta.commands.RestoreTableCommand"
-    assert len(runs) == 12
+    assert len(runs) == 14

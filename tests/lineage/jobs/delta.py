@@ -23,6 +23,11 @@ STATEMENTS = [
     "INSERT INTO parts BY NAME SELECT pay AS total, id AS d, name, id FROM news",
     "SET spark.sql.sources.partitionOverwriteMode = dynamic",
     "INSERT OVERWRITE parts SELECT id, name, pay, id FROM news",
+    "CREATE TABLE wide USING delta AS SELECT id, pay FROM news WHERE id < 3",
+    "SET spark.databricks.delta.schema.autoMerge.enabled = true",
+    """MERGE INTO wide t USING (SELECT id, pay, upper(op) AS op FROM news) s ON t.id = s.id
+    WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *""",
+    "SET spark.databricks.delta.schema.autoMerge.enabled = false",
     "OPTIMIZE staff",
     "VACUUM staff",
     "DESCRIBE HISTORY staff",
