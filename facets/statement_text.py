@@ -52,7 +52,7 @@ _WRITING = {
 _BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
 _NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
 _IDENTITY, _TRANSFORMATION = "IDENTITY", "TRANSFORMATION"
-_Assignment = tuple["list[str] | None", Any]
+_Assignments = tuple["list[list[str]] | None", Any]
 
 
 @attrs.frozen
@@ -367,18 +367,20 @@ def _changed(tree: Any) -> TextLineage:
     target = _name(tree.this)
     columns: dict[str, tuple[str, SourceColumns | None]] = {}
     whole = True
-    for path, query in _assignments(tree):
+    for paths, query in _assignments(tree):
         try:
             found = read_parsed(query, _DIALECT)
         except UnreadableError:
             whole = False
             continue
         spelled = _spellings(query)
-        items = [(item.name, item.sources) for item in found.items if item.name is not None]
-        whole = whole and found.whole and len(items) == len(found.items)
-        for name, sources in items if path is None else [(path[0], found.items[0].sources)]:
+        named = [(([item.name] if item.name is not None else []), item.sources) for item in found.items]
+        if paths is not None:
+            named = [(path, item.sources) for path, item in zip(paths, found.items, strict=True)]
+        whole = whole and found.whole and all(path for path, _ in named)
+        for (name, *fields), sources in ((path, sources) for path, sources in named if path):
             made = _spelled(sources, spelled)
-            if made and path is not None and len(path) > 1:
+            if made and fields:
                 made = dict.fromkeys(made, False)
             if made == {(target, name): True}:
                 # It keeps its value.
@@ -395,7 +397,9 @@ def _leaves_rows(tree: Any) -> bool:
     """Return whether rows may stay as they are in which a MERGE would set columns: it does more than insert."""
     from sqlglot import exp
 
-    return isinstance(tree, exp.Merge) and not all(isinstance(when.args["then"], exp.Insert) for when in _whens(tree))
+    if not isinstance(tree, exp.Merge):
+        return False
+    return any(when.args.get("matched") or when.args.get("source") for when in _whens(tree))
 
 
 def _whens(merge: Any) -> list[Any]:
@@ -410,13 +414,13 @@ def _together(first: SourceColumns, second: SourceColumns) -> SourceColumns:
     return {source: first.get(source, True) and second.get(source, True) for source in (*first, *second)}
 
 
-def _assignments(tree: Any) -> Iterator[_Assignment]:
+def _assignments(tree: Any) -> Iterator[_Assignments]:
     """
     Yield what a MERGE or an UPDATE sets.
 
     Yields:
-        The name of a column, with the names of fields in it, and a query of its value; None, and a query of which all
-        columns are set; None twice for what the text does not tell.
+        The names of columns, each with the names of fields in it, and a query of their values; None, and a query of
+        which all columns are set; None twice for what the text does not tell.
     """
     from sqlglot import exp
 
@@ -429,37 +433,40 @@ def _assignments(tree: Any) -> Iterator[_Assignment]:
             # A row of the target without a match has none of the source.
             rows = (target,) if when.args.get("source") else (target, source)
             yield from _set_to(then.expressions, rows, tree)
-        elif "*" in then.sql(_DIALECT):
-            yield None, _selected(exp.Star(), (source,), tree)
-        elif isinstance(then, exp.Insert):
+        elif isinstance(then, exp.Insert) and not isinstance(then.this, exp.Star):
             columns, values = (getattr(part, "expressions", []) for part in (then.this, then.expression))
-            if not columns or len(columns) != len(values):
+            if columns and len(columns) == len(values):
+                yield [_path(column, target) for column in columns], _selected(values, (source,), tree)
+            else:
                 yield None, None
-                continue
-            named = zip(columns, values, strict=True)
-            yield from ((_path(column, target), _selected(value, (source,), tree)) for column, value in named)
+        elif isinstance(then, exp.Insert) or then.name.endswith("*"):
+            # Older versions of sqlglot have no tree of UPDATE SET * and INSERT *.
+            yield None, _selected([exp.Star()], (source,), tree)
 
 
-def _set_to(assigned: list[Any], rows: tuple[Any, ...], tree: Any) -> Iterator[_Assignment]:
+def _set_to(assigned: list[Any], rows: tuple[Any, ...], tree: Any) -> Iterator[_Assignments]:
     """Yield what some assignments set, as `_assignments`, from the rows of some tables."""
     from sqlglot import exp
 
-    for each in assigned:
-        if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column):
-            yield _path(each.this, tree.this), _selected(each.expression, rows, tree)
-        elif isinstance(each, exp.Star):
-            yield None, _selected(each, rows[-1:], tree)
-        else:
-            yield None, None
+    told = [each for each in assigned if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column)]
+    if told:
+        values = [each.expression for each in told]
+        yield [_path(each.this, tree.this) for each in told], _selected(values, rows, tree)
+    if len(told) < len(assigned):
+        stars = all(isinstance(each, exp.Star) for each in assigned)
+        yield None, _selected(assigned, rows[-1:], tree) if stars else None
 
 
-def _selected(value: Any, rows: tuple[Any, ...], tree: Any) -> Any:
-    """Return a query of a value, from the rows of tables, with the CTEs of the statement."""
+def _selected(values: list[Any], rows: tuple[Any, ...], tree: Any) -> Any:
+    """Return a query of values, from the rows of tables, with the CTEs of the statement."""
     from sqlglot import exp
 
-    # A name that the user can't give: a value may read what the other columns are called.
-    named = value.copy() if isinstance(value, exp.Star) else exp.alias_(value.copy(), "the value", quoted=True)
-    query: Any = exp.select(named).from_(rows[0].copy())
+    # Names that the user does not give: a value may read what the other columns are called.
+    named = [
+        value.copy() if isinstance(value, exp.Star) else exp.alias_(value.copy(), f"value number {at}", quoted=True)
+        for at, value in enumerate(values)
+    ]
+    query: Any = exp.select(*named).from_(rows[0].copy())
     for more in rows[1:]:
         query = query.join(more.copy(), join_type="cross")
     clause = tree.args.get("with") or tree.args.get("with_")

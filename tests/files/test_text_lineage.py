@@ -130,8 +130,16 @@ def sources(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
             ],
         ),
         (
-            "MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, a) VALUES (s.id, a)",
-            [("id", "default.s", "id", "IDENTITY"), ("a", "default.s", "a", "IDENTITY")],
+            "MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, a) VALUES (s.id, b * a)",
+            [
+                ("id", "default.s", "id", "IDENTITY"),
+                ("a", "default.s", "a", "TRANSFORMATION"),
+                ("a", "default.s", "b", "TRANSFORMATION"),
+            ],
+        ),
+        (
+            "MERGE INTO t USING (SELECT a, b AS c FROM s) s ON t.a = s.a WHEN NOT MATCHED THEN INSERT *",
+            [("a", "default.s", "a", "IDENTITY"), ("c", "default.s", "b", "IDENTITY")],
         ),
         (
             (
@@ -154,11 +162,12 @@ def sources(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
             [("v", "default.t", "v", "IDENTITY"), ("v", "default.z", "w", "IDENTITY")],
         ),
         (
-            "UPDATE t AS x SET x.a = a + 1, c.d = e, g = g, h = a",
+            "UPDATE t AS x SET x.a = a + 1, c.d = e, g = g, h = a, i = (SELECT max(a) FROM u)",
             [
                 ("a", "default.t", "a", "TRANSFORMATION"),
                 ("c", "default.t", "e", "TRANSFORMATION"),
                 ("h", "default.t", "a", "IDENTITY"),
+                ("i", "default.u", "a", "TRANSFORMATION"),
             ],
         ),
         ("UPDATE t SET a = (SELECT max(v) FROM u WHERE u.k = t.k)", [("a", "default.u", "v", "TRANSFORMATION")]),
