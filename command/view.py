@@ -147,13 +147,11 @@ def _graph(store: Store, options: argparse.Namespace, as_of: str) -> Graph:
 
 def _before(store: Store, options: argparse.Namespace, problems: list[str]) -> Graph:
     """Return the graph to compare with: the same store at an earlier time, or what another store or file says."""
+    other = Path(options.compare)
     named = _naming(options, options.compare, spark=False)
-    if is_in_spark(named):
-        with _in_spark(named) as other:
-            return other.graph(ever=options.ever)
-    if Path(options.compare).exists():
-        with opened_from([Path(options.compare)], problems) as other:
-            return other.graph(ever=options.ever)
+    if other.exists() or is_in_spark(named):
+        with _opened(named, [other], problems) as compared:
+            return compared.graph(ever=options.ever)
     refuse_missing_file(options.compare)
     _refuse_no_time(options.compare)
     return _graph(store, options, options.compare)
@@ -219,11 +217,11 @@ def _write(text: str, graph: Graph, output: str, *, opens: bool) -> None:
 @contextmanager
 def _shown(options: argparse.Namespace, problems: list[str]) -> Iterator[Store]:
     """
-    Open what is to be shown: a store in Spark's tables, or what `opened_from` opens.
+    Open what is to be shown.
 
     Raises:
-        StoreError: nothing is named, or as `opened_from` and `command.store_option.opened`.
-        OSError: as `opened_from`.
+        StoreError: nothing is named, options of Spark's mean nothing, or as `_opened`.
+        OSError: as `_opened`.
         EOFError: as there.
         zlib.error: as there.
     """
@@ -233,22 +231,41 @@ def _shown(options: argparse.Namespace, problems: list[str]) -> Iterator[Store]:
     if options.spark and len(paths) > 1:
         raise StoreError("--spark can't be used: it takes one store, CATALOG.SCHEMA, and several files are named")
     named = _naming(options, str(paths[0]), spark=options.spark)
-    if len(paths) == 1 and is_in_spark(named):
-        with _in_spark(named) as store:
-            yield store
-        return
-    if not is_in_spark(_naming(options, options.compare, spark=False)):
-        refuse_spark_options(options, str(paths[0]))
-    with opened_from(paths, problems) as store:
+    compared = _naming(options, options.compare, spark=False)
+    if not (len(paths) == 1 and is_in_spark(named)) and not is_in_spark(compared):
+        refuse_spark_options(options, named.store)
+    with _opened(named, paths, problems) as store:
         yield store
 
 
-def _in_spark(named: argparse.Namespace) -> Store:
-    """Open a store in Spark's tables; if there is none, say why it was looked for there."""
+@contextmanager
+def _opened(named: argparse.Namespace, paths: list[Path], problems: list[str]) -> Iterator[Store]:
+    """
+    Open a store in Spark's tables, or what `opened_from` opens.
+
+    Args:
+        named: the options with which other commands name the store in Spark's tables.
+        paths: the same as a path, or several files.
+        problems: gets a line for each line that is no event.
+
+    Raises:
+        StoreError: as `opened_from` and `command.store_option.opened`.
+        OSError: as `opened_from`.
+        EOFError: as there.
+        zlib.error: as there.
+    """
+    if len(paths) > 1 or not is_in_spark(named):
+        with opened_from(paths, problems) as store:
+            yield store
+        return
     try:
-        return opened(named)
+        found = opened(named)
     except StoreError as problem:
+        if named.spark:
+            raise
         raise StoreError(f"{named.store} is no file here, and as a store in Spark's tables: {problem}") from None
+    with found as store:
+        yield store
 
 
 def _naming(options: argparse.Namespace, store: str, *, spark: bool) -> argparse.Namespace:

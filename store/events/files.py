@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 """The file name that stands for standard input."""
+EVENT_ENDINGS = (".ndjson", ".jsonl", ".json")
+"""How the names of event files end, before `.gz` if they are gzipped."""
+FILE_ENDINGS = (*EVENT_ENDINGS, ".gz", ".db", ".sqlite", ".sqlite3")
+"""How the names of files end that hold events, or a store."""
 
 _LINES_BETWEEN = 100
 _GZIP_MAGIC = b"\x1f\x8b"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
-from openlineage_pyspark.store.events.files import STANDARD_INPUT, numbered_lines
+from openlineage_pyspark.store.events.files import EVENT_ENDINGS, STANDARD_INPUT, numbered_lines
 from openlineage_pyspark.store.events.portions import EventLine, portions
 from openlineage_pyspark.store.events.second_process import portions_beside
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.store.events.portions import Portion
     from openlineage_pyspark.store.events.rows import Rows
 
-_SUFFIXES = (".ndjson", ".jsonl", ".json")
 _SHOWN = 10
 
 
@@ -143,4 +142,4 @@ def without_cycle_collection() -> Iterator[None]:
 def _is_event_file(path: Path) -> bool:
     name = path.name.lower().removesuffix(".gz")
     # A rotated file has the time between its name and its ending, and one that is written now may have none.
-    return name.endswith(_SUFFIXES)
+    return name.endswith(EVENT_ENDINGS)

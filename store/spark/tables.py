@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.events.files import FILE_ENDINGS
 from openlineage_pyspark.store.events.ingest import Ingested
 from openlineage_pyspark.store.spark import functions as spark_functions
 from openlineage_pyspark.store.spark import sql as spark_sql
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 _SESSION_CATALOG = "spark_catalog"
 _NAME = re.compile(r"\w[\w-]*(\.\w[\w-]*)?")
 _WORD = re.compile(r"\w+")
-_FILE_ENDINGS = (".db", ".sqlite", ".sqlite3", ".ndjson", ".jsonl", ".json", ".gz")
 _CONFLICT = re.compile(r"Concurrent\w+Exception|CommitFailedException|conflicting (files|deletes)")
 _TRIES = 5
 _FIRST_WITH_FUNCTIONS = 4
@@ -43,7 +43,7 @@ _TAKEN = (schema.EVENT, schema.REJECTED)
 
 def is_schema_name(name: str) -> bool:
     """Return whether a store's name can only be that of a schema in a catalog, and not that of a file."""
-    return bool(_NAME.fullmatch(name)) and "." in name and not name.endswith(_FILE_ENDINGS)
+    return bool(_NAME.fullmatch(name)) and "." in name and not name.endswith(FILE_ENDINGS)
 
 
 def catalog_of(schema_name: str) -> str:
