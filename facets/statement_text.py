@@ -340,9 +340,7 @@ def _read(tree: Any) -> TextLineage | None:
         if not isinstance(target, exp.Table) or query is None:
             return None
         given = frozenset(_given(tree.args.get("partition") or target.args.get("partition")))
-        clause = tree.args.get("with") or tree.args.get("with_")
-        if clause is not None:
-            query.set(clause.arg_key or "with", clause)
+        _take_ctes(query, tree)
     written = _name(target) if target is not None else ""
     try:
         found = read_parsed(query, _DIALECT)
@@ -374,12 +372,14 @@ def _changed(tree: Any) -> TextLineage:
             whole = False
             continue
         spelled = _spellings(query)
-        named = [(([item.name] if item.name is not None else []), item.sources) for item in found.items]
-        if paths is not None:
-            named = [(path, item.sources) for path, item in zip(paths, found.items, strict=True)]
-        whole = whole and found.whole and all(path for path, _ in named)
-        for (name, *fields), sources in ((path, sources) for path, sources in named if path):
-            made = _spelled(sources, spelled)
+        # Without paths, the columns have the names that the query gives them: none stands for all columns of a table.
+        places = paths if paths is not None else [[] if item.name is None else [item.name] for item in found.items]
+        whole = whole and found.whole and all(places)
+        for path, item in zip(places, found.items, strict=True):
+            if not path:
+                continue
+            name, *fields = path
+            made = _spelled(item.sources, spelled)
             if made and fields:
                 made = dict.fromkeys(made, False)
             if made == {(target, name): True}:
@@ -469,10 +469,15 @@ def _selected(values: list[Any], rows: tuple[Any, ...], tree: Any) -> Any:
     query: Any = exp.select(*named).from_(rows[0].copy())
     for more in rows[1:]:
         query = query.join(more.copy(), join_type="cross")
-    clause = tree.args.get("with") or tree.args.get("with_")
+    _take_ctes(query, tree)
+    return query
+
+
+def _take_ctes(query: Any, statement: Any) -> None:
+    """Let a query that was cut out of a statement see the CTEs before the statement."""
+    clause = statement.args.get("with") or statement.args.get("with_")
     if clause is not None:
         query.set(clause.arg_key or "with", clause.copy())
-    return query
 
 
 def _path(column: Any, target: Any) -> list[str]:

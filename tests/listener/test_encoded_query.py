@@ -1,3 +1,5 @@
+"""A query whose plan was kept: its lineage needs no Spark, and leaves Python's search for cycles as it was."""
+
 from __future__ import annotations
 
 import gc
