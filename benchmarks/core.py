@@ -32,11 +32,12 @@ from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline
-from openlineage_pyspark.listener.probe.client import Probe, analyzed_plan
+from openlineage_pyspark.listener.probe.client import Probe
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
 from openlineage_pyspark.listener.probe.records import parse
 from openlineage_pyspark.listener.runs.application import Application
+from openlineage_pyspark.listener.static import analyzed_plan
 from openlineage_pyspark.transport import Delivery
 from openlineage_pyspark.transport.memory import MemoryTransport
 from pyspark.sql import SparkSession

@@ -41,11 +41,10 @@ from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe.client import (
     Refusal,
     analysis_errors,
-    analyzed_plan,
     as_probe_error,
     refusal_of,
 )
-from openlineage_pyspark.listener.static import EncodedQuery, encoded_query
+from openlineage_pyspark.listener.static import EncodedQuery, analyzed_plan, encoded_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -20,10 +20,10 @@ from openlineage_pyspark.listener.probe.client import (
     Probe,
     Refusal,
     analysis_errors,
-    analyzed_plan,
     as_probe_error,
     context_facts,
     context_of,
+    plan_of_frame,
     refusal_of,
 )
 from openlineage_pyspark.listener.probe.decode import decode_plan
@@ -109,31 +109,49 @@ def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = Tr
     return found
 
 
-def encoded_query(spark: SparkSession, plan: Any) -> EncodedQuery:
+def analyzed_plan(spark: SparkSession, query: DataFrame | str) -> Any:
     """
-    Return a plan that was analyzed in a form that can be kept.
+    Return the analyzed plan of a DataFrame or of an SQL text in the JVM, without running it.
 
     Args:
-        spark: the session that analyzed it.
-        plan: the plan in the JVM, which `analyzed_plan` gives.
+        spark: the session.
+        query: a DataFrame, or the text of one statement, which may be a command.
 
     Raises:
+        ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
+        TypeError: `query` is neither a DataFrame nor a str.
+        ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
+    """
+    context = context_of(spark)
+    with as_probe_error():
+        if isinstance(query, str):
+            return _probe(context).analyzed(query, spark._jsparkSession)
+        return plan_of_frame(query)
+
+
+def encoded_query(spark: SparkSession, query: Any) -> EncodedQuery:
+    """
+    Return the analyzed plan of a query in a form that can be kept.
+
+    Args:
+        spark: the session that analyzes it.
+        query: the text of a statement, which is analyzed and encoded in one call of the JVM; or the analyzed plan in
+            the JVM, which `analyzed_plan` gives.
+
+    Raises:
+        ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
         ProbeError: the session has no driver JVM, or the JVM can't load the probe or does not answer.
     """
     context = context_of(spark)
     with as_probe_error():
         facts, settings = _known(context)
-        probe = _probe(context._gateway, cached=settings.class_cache_enabled)
-        encoded = probe.encode(plan, spark._jsparkSession)
+        encoded = _probe(context).encode(query, spark._jsparkSession)
     composed = settings.descriptions == "composed"
     return EncodedQuery(encoded, facts.metastore, settings.trimming, settings.views_enabled, composed)
 
 
 def _lineage(spark: SparkSession, query: DataFrame | str) -> Lineage:
-    context_of(spark)
-    with as_probe_error():
-        plan = analyzed_plan(spark, query)
-    return encoded_query(spark, plan).lineage()
+    return encoded_query(spark, query if isinstance(query, str) else analyzed_plan(spark, query)).lineage()
 
 
 def _told_by_text(spark: SparkSession, statement: str, refusal: Refusal) -> Lineage | None:
@@ -156,7 +174,9 @@ def _known(context: Any) -> tuple[ContextFacts, Settings]:
     return _KNOWN[context]
 
 
-def _probe(gateway: Any, *, cached: bool) -> Probe:
+def _probe(context: Any) -> Probe:
+    """Return the probe in the JVM of a context, which is loaded once."""
+    gateway = context._gateway
     if gateway not in _PROBES:
-        _PROBES[gateway] = Probe(gateway, ProbeLimits(), cached=cached)
+        _PROBES[gateway] = Probe(gateway, ProbeLimits(), cached=_known(context)[1].class_cache_enabled)
     return _PROBES[gateway]

@@ -14,16 +14,28 @@ final class Pieces {
   private static final int LIKELY = 7800;
 
   private final String[] pieces;
+  // The sign before the last piece.
+  private final String last;
   private int next = 0;
 
-  Pieces(String text) {
-    pieces = of(text);
+  private Pieces(String[] pieces, String last) {
+    this.pieces = pieces;
+    this.last = last;
   }
 
-  /** Returns the next piece behind a sign: `+` if more follow, `.` if it is the last one. */
+  Pieces(String text) {
+    this(of(text), ".");
+  }
+
+  /** Returns, as the only piece, the kind of a statement that is refused. */
+  static Pieces refusal(String kind) {
+    return new Pieces(new String[] {kind}, "!");
+  }
+
+  /** Returns the next piece behind a sign: `+` if more follow, `.` if it is the last one, `!` if it is a refusal. */
   public String next() {
     String piece = pieces[next++];
-    return (next < pieces.length ? "+" : ".") + piece;
+    return (next < pieces.length ? "+" : last) + piece;
   }
 
   /** Returns the pieces of a text: at least one. */

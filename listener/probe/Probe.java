@@ -80,6 +80,18 @@ public final class Probe extends SparkListener {
     return new Pieces(DeepEncoding.of(vocabulary, session, plan, System.currentTimeMillis()));
   }
 
+  /** Returns the analyzed plan of a statement that is not run; or its kind, if it is refused. */
+  public Object analyzed(String statement, Object session) throws Exception {
+    return Analysis.of(vocabulary, statement, session);
+  }
+
+  /** Returns the encoding of that plan, in pieces; or one piece with the kind of a statement that is refused. */
+  public Pieces encodeStatement(String statement, Object session) throws Exception {
+    Object analyzed = analyzed(statement, session);
+    if (analyzed instanceof String) return Pieces.refusal((String) analyzed);
+    return encode((LogicalPlan) analyzed, session);
+  }
+
   public void onOtherEvent(SparkListenerEvent event) {
     try {
       if (event instanceof SparkListenerSQLExecutionStart) {

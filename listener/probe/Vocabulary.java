@@ -10,6 +10,8 @@ final class Vocabulary {
   final HashMap skipped = new HashMap();
   /** Simple class names of the operators whose output is that of their first child. */
   final HashSet transparent = new HashSet();
+  /** Simple class names of the parsed statements that are not analyzed. */
+  final HashSet refused = new HashSet();
   final int maxNodes;
   final long maxBytes;
   // Class name -> its own entries; class -> its entries and those that it inherits.
@@ -40,6 +42,8 @@ final class Vocabulary {
       names.add(line[2]);
     } else if (line[0].equals("transparent")) {
       transparent.add(line[1]);
+    } else if (line[0].equals("refuse")) {
+      refused.add(line[1]);
     }
   }
 

@@ -23,13 +23,6 @@ from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe import class_cache, java_sources, readings
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
 
-# Statements that Spark runs while it analyzes them: class of the parsed root -> name for messages.
-_RUN_BY_ANALYSIS = {
-    "Call": "a CALL",
-    "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
-    "CompoundBody": "a script",
-}
-_EXPLAIN = "ExplainCommand"
 # Hadoop's clients of object stores, which Spark does not bring; none of them appears later.
 _CONNECTORS = {
     "S3AFileSystem": "org.apache.hadoop:hadoop-aws",
@@ -194,20 +187,58 @@ class Probe:
         """Return how many records were dropped because nobody took them in time."""
         return int(self._java.lost())
 
-    def encode(self, java_plan: Any, java_session: Any) -> str:
-        """Return the encoding of an analyzed plan that is not being run."""
-        pieces = self._java.encode(java_plan, java_session)
+    def analyzed(self, statement: str, java_session: Any) -> Any:
+        """
+        Return the analyzed plan of a statement, without running it.
+
+        Args:
+            statement: its text.
+            java_session: the session in the JVM, whose parser and analyzer make the plan.
+
+        Raises:
+            ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
+        """
+        found = self._java.analyzed(statement, java_session)
+        if isinstance(found, str):
+            raise _refused(found)
+        return found
+
+    def encode(self, query: Any, java_session: Any) -> str:
+        """
+        Return the encoding of a plan that is not being run.
+
+        Args:
+            query: the analyzed plan in the JVM; or the text of a statement, which then is analyzed.
+            java_session: the session in the JVM.
+
+        Raises:
+            ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
+        """
+        encode = self._java.encodeStatement if isinstance(query, str) else self._java.encode
+        pieces = encode(query, java_session)
         taken: list[str] = [pieces.next()]
         while taken[-1].startswith(_MORE):
             taken.append(pieces.next())
-        return "".join(piece[1:] for piece in taken)
+        if taken[0].startswith(_REFUSAL):
+            raise _refused(taken[0][1:])
+        return "".join([piece[1:] for piece in taken])
 
 
 _CLASS = "openlineage.pyspark.Probe"
 # The sign before a piece of a plan that more pieces follow.
 _MORE = "+"
+# The sign before the kind of a statement that is not analyzed.
+_REFUSAL = "!"
 _CLASSES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _COMPILING = threading.Lock()
+
+
+def _refused(kind: str) -> ValueError:
+    """Return the error about a statement that is not analyzed, by the class of the parsed statement."""
+    name = readings.REFUSED[kind]
+    if name == "EXPLAIN":
+        return ValueError("lineage() does not support EXPLAIN: pass the statement without it")
+    return ValueError(f"lineage() does not support {name}: Spark runs it while analyzing the statement")
 
 
 def _probe_class(gateway: Any, *, cached: bool) -> Any:
@@ -364,29 +395,13 @@ def refusals() -> tuple[type[Exception], ...]:
     return (PySparkException,)
 
 
-def analyzed_plan(spark: Any, query: Any) -> Any:
+def plan_of_frame(query: Any) -> Any:
     """
-    Return the analyzed plan of a DataFrame or of an SQL text, without running it.
-
-    Args:
-        spark: the session.
-        query: a DataFrame, or the text of one statement, which may be a command.
+    Return the analyzed plan of a DataFrame, in the JVM.
 
     Raises:
-        ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
-        TypeError: `query` is neither a DataFrame nor a str.
+        TypeError: `query` is no DataFrame.
     """
-    if isinstance(query, str):
-        state = spark._jsparkSession.sessionState()
-        parsed = state.sqlParser().parsePlan(query)
-        kind = str(parsed.nodeName())
-        if kind == _EXPLAIN:
-            raise ValueError("lineage() does not support EXPLAIN: pass the statement without it")
-        statement = _RUN_BY_ANALYSIS.get(kind)
-        if statement is not None:
-            raise ValueError(f"lineage() does not support {statement}: Spark runs it while analyzing the statement")
-        skip = spark._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
-        return state.executePlan(parsed, skip).analyzed()
     frame = getattr(query, "_jdf", None)
     if frame is None:
         raise TypeError(f"lineage() takes a DataFrame or the text of an SQL statement, not {_type_of(query)}")

@@ -19,6 +19,17 @@ from openlineage_pyspark.facets.datasets.resolve import SOURCES
 from openlineage_pyspark.facets.trace import expressions, operators
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 
+REFUSED = {
+    "Call": "a CALL",
+    "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
+    "CompoundBody": "a script",
+    "ExplainCommand": "EXPLAIN",
+}
+"""
+The statements that are not analyzed: EXPLAIN, and those that Spark runs while it analyzes them. Simple class name of
+the parsed statement -> its name in messages.
+"""
+
 
 def readings() -> dict[str, dict[str, str]]:
     """
@@ -51,6 +62,7 @@ def table() -> str:
     ]
     lines += [f"skip\t{class_name}\t{argument}" for class_name, argument in unread()]
     lines += [f"transparent\t{class_name}" for class_name in sorted(operators.SAME_OUTPUT)]
+    lines += [f"refuse\t{class_name}" for class_name in REFUSED]
     return "\n".join(lines)
 
 

@@ -25,6 +25,21 @@ def test_a_statement_is_not_run(session):
     assert jobs.jobsList(None).size() == before
 
 
+def test_a_statement_takes_one_call_of_the_jvm_and_one_for_each_piece_of_its_plan(session, monkeypatch):
+    client = session.sparkContext._gateway._gateway_client
+    send, sent = client.send_command, []
+
+    def noted(command, *args, **kwargs):
+        sent.append(command.split("\n"))
+        return send(command, *args, **kwargs)
+
+    lineage(session, "SELECT id FROM emp")
+    monkeypatch.setattr(client, "send_command", noted)
+    assert str(lineage(session, "SELECT id FROM emp WHERE salary > 3").edges[0].column) == "id"
+    # A call is `c`, the object, the method; with `m` py4j lets go of objects that Python no longer has.
+    assert [command[2] for command in sent if command[0] != "m"] == ["encodeStatement", "next"]
+
+
 @pytest.mark.parametrize(
     ("statement", "name"),
     [
