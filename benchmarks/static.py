@@ -1,9 +1,9 @@
 """
 Measure how long `lineage()` takes, against Spark's own parser and analyzer on the same statements in the same process.
 
-Both are called from Python, through py4j. Spark's own takes a dozen calls of the JVM if one writes it down as it comes:
-most of them look up classes. With `--looked-up` it takes four. No query is run.
-Each statement is measured both ways in turns; the first turn, which fills caches, does not count.
+Both are called from Python. Spark's own takes three calls of the JVM a statement, the fewest that it can: `spark.sql`
+would run the statements. No query is run. Each statement is measured both ways in turns; the first turn, which fills
+caches, does not count.
 Elapsed time is what the user waits. Processor time is that of the two threads that work, in Python and in the JVM: a
 busy machine disturbs it less.
 """
@@ -32,19 +32,12 @@ def _milliseconds(call: Callable[[], object], clock: Callable[[], float]) -> flo
     return 1000 * (clock() - begin)
 
 
-def _analysis(spark: Any, *, looked_up: bool) -> Callable[[str], object]:
-    """Return what only parses and analyzes a statement; `looked_up`: all that it calls is looked up beforehand."""
-
-    def parts() -> tuple[Any, Any]:
-        skip = spark._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
-        return spark._jsparkSession.sessionState(), skip
-
-    def analyze(statement: str) -> object:
-        state, skip = known or parts()
-        return state.executePlan(state.sqlParser().parsePlan(statement), skip).analyzed()
-
-    known = parts() if looked_up else None
-    return analyze
+def _analysis(spark: Any) -> Callable[[str], object]:
+    """Return what only parses and analyzes a statement; all that it calls is looked up beforehand."""
+    state = spark._jsparkSession.sessionState()
+    parser = state.sqlParser()
+    skip = spark._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
+    return lambda statement: state.executePlan(parser.parsePlan(statement), skip).analyzed()
 
 
 def _row(name: str, measured: list[tuple[float, float]]) -> str:
@@ -59,7 +52,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=7, help="each figure is the median of so many turns (default 7)")
     parser.add_argument("--all-queries", action="store_true", help="all queries of TPC-DS, not every fifth")
-    parser.add_argument("--looked-up", action="store_true", help="look up beforehand what Spark's analysis calls")
     parser.add_argument("--tpcds", type=Path, default=_HERE.parents[1] / "shared" / "tpcds", help="folder of TPC-DS")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +59,7 @@ def main() -> None:
         scene = Scene(spark, Path(folder) / "tpcds", options.tpcds, options.all_queries)
         workload = WORKLOADS["tpcds"]
         workload.prepare(scene)
-        in_java, analyze = java_clock(spark), _analysis(spark, looked_up=options.looked_up)
+        in_java, analyze = java_clock(spark), _analysis(spark)
         clocks: dict[str, Callable[[], float]] = {
             "elapsed": time.perf_counter,
             "processor": lambda: time.thread_time() + in_java(),
