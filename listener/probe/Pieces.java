@@ -14,28 +14,16 @@ final class Pieces {
   private static final int LIKELY = 7800;
 
   private final String[] pieces;
-  // The sign before the last piece.
-  private final String last;
   private int next = 0;
 
-  private Pieces(String[] pieces, String last) {
-    this.pieces = pieces;
-    this.last = last;
-  }
-
   Pieces(String text) {
-    this(of(text), ".");
+    pieces = of(text);
   }
 
-  /** Returns, as the only piece, the kind of a statement that is refused. */
-  static Pieces refusal(String kind) {
-    return new Pieces(new String[] {kind}, "!");
-  }
-
-  /** Returns the next piece behind a sign: `+` if more follow, `.` if it is the last one, `!` if it is a refusal. */
+  /** Returns the next piece behind a sign: `+` if more follow, `.` if it is the last one. */
   public String next() {
     String piece = pieces[next++];
-    return (next < pieces.length ? "+" : last) + piece;
+    return (next < pieces.length ? "+" : ".") + piece;
   }
 
   /** Returns the pieces of a text: at least one. */

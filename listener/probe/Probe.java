@@ -85,10 +85,10 @@ public final class Probe extends SparkListener {
     return Analysis.of(vocabulary, statement, session);
   }
 
-  /** Returns the encoding of that plan, in pieces; or one piece with the kind of a statement that is refused. */
-  public Pieces encodeStatement(String statement, Object session) throws Exception {
+  /** Returns the encoding of that plan, as `encode` does; or the kind of the statement, if it is refused. */
+  public Object encodeStatement(String statement, Object session) throws Exception {
     Object analyzed = analyzed(statement, session);
-    if (analyzed instanceof String) return Pieces.refusal((String) analyzed);
+    if (analyzed instanceof String) return analyzed;
     return encode((LogicalPlan) analyzed, session);
   }
 

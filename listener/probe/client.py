@@ -216,29 +216,24 @@ class Probe:
         """
         encode = self._java.encodeStatement if isinstance(query, str) else self._java.encode
         pieces = encode(query, java_session)
+        if isinstance(pieces, str):
+            raise _refused(pieces)
         taken: list[str] = [pieces.next()]
         while taken[-1].startswith(_MORE):
             taken.append(pieces.next())
-        if taken[0].startswith(_REFUSAL):
-            raise _refused(taken[0][1:])
-        return "".join([piece[1:] for piece in taken])
+        return "".join(piece[1:] for piece in taken)
 
 
 _CLASS = "openlineage.pyspark.Probe"
 # The sign before a piece of a plan that more pieces follow.
 _MORE = "+"
-# The sign before the kind of a statement that is not analyzed.
-_REFUSAL = "!"
 _CLASSES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _COMPILING = threading.Lock()
 
 
 def _refused(kind: str) -> ValueError:
     """Return the error about a statement that is not analyzed, by the class of the parsed statement."""
-    name = readings.REFUSED[kind]
-    if name == "EXPLAIN":
-        return ValueError("lineage() does not support EXPLAIN: pass the statement without it")
-    return ValueError(f"lineage() does not support {name}: Spark runs it while analyzing the statement")
+    return ValueError(f"lineage() does not support {readings.REFUSED[kind]}")
 
 
 def _probe_class(gateway: Any, *, cached: bool) -> Any:

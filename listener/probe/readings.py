@@ -19,16 +19,14 @@ from openlineage_pyspark.facets.datasets.resolve import SOURCES
 from openlineage_pyspark.facets.trace import expressions, operators
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 
+_RUN = "Spark runs it while analyzing the statement"
 REFUSED = {
-    "Call": "a CALL",
-    "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
-    "CompoundBody": "a script",
-    "ExplainCommand": "EXPLAIN",
+    "Call": f"a CALL: {_RUN}",
+    "UnresolvedExecuteImmediate": f"EXECUTE IMMEDIATE: {_RUN}",
+    "CompoundBody": f"a script: {_RUN}",
+    "ExplainCommand": "EXPLAIN: pass the statement without it",
 }
-"""
-The statements that are not analyzed: EXPLAIN, and those that Spark runs while it analyzes them. Simple class name of
-the parsed statement -> its name in messages.
-"""
+"""Simple class name of a parsed statement that is not analyzed -> what it is, and why or what to do, for messages."""
 
 
 def readings() -> dict[str, dict[str, str]]:
