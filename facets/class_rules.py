@@ -78,7 +78,7 @@ class ClassRules(Generic[R]):
 
     def get(self, class_name: str) -> R | None:
         """Return the rule of the class with this full name; None if there is none."""
-        return self._rules.get(class_name.rstrip("$"))
+        return self._rules.get(class_name) or self._rules.get(class_name.rstrip("$"))
 
     def namesake(self, class_name: str) -> str | None:
         """Return the full name of a class with a rule and the same simple name in another package, if there is one."""

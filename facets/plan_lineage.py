@@ -420,6 +420,8 @@ class _Analysis:
 
     def _fields(self, name: str, fields: tuple[Field, ...], struct: Origin, path: Path) -> list[OutputColumn]:
         """Return an output column for each field of a struct; none if a source stores the struct as it is."""
+        if not fields:
+            return []
         whole = self._found(struct, path)
         parts = [self._found(struct, (*path, field.name)) for field in fields]
         # A field that is read from a stored struct has the whole struct as its source, and never as IDENTITY.

@@ -151,7 +151,11 @@ def named_fields(plan: Plan, query: int | None, names: tuple[str, ...]) -> tuple
     if query is None:
         return ()
     fields = fields_of(plan, plan.operators[query])
-    return tuple(attrs.evolve(f, name=names[at]) if at < len(names) else f for at, f in enumerate(fields))
+    return tuple([_named(f, names[at]) if at < len(names) else f for at, f in enumerate(fields)])
+
+
+def _named(field: Field, name: str) -> Field:
+    return field if field.name == name else Field(name, field.type, field.description, field.fields)
 
 
 def path_label(dataset: Dataset) -> str:
@@ -171,6 +175,8 @@ def trimmed(target: Target, session: Session) -> Target:
         return target
     trimming = session.trimming
     dataset, was = trimming.dataset(target.dataset), target.renamed_from
+    if dataset is target.dataset and not target.sources and not target.further and was is None:
+        return target
     return attrs.evolve(
         target,
         dataset=dataset,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
@@ -106,9 +107,7 @@ class Certainty(enum.IntEnum):
         return self.name.lower()
 
 
-# It is looked up for each way of the value that it computes.
-@attrs.frozen(cache_hash=True)
-class Computation:
+class Computation(NamedTuple):
     """
     Where a plan computes a value.
 
@@ -190,8 +189,7 @@ class Step:
             at = at.before
 
 
-@attrs.frozen
-class Way:
+class Way(NamedTuple):
     """
     How an influence gets from its source to its target.
 
@@ -205,10 +203,10 @@ class Way:
     """
 
     operators: tuple[str, ...] = ()
-    last: Step | None = attrs.field(default=None, repr=False)
+    last: Step | None = None
     certainty: Certainty = Certainty.EXACT
-    composed: str | None = attrs.field(default=None, repr=False)
-    secret: bool = attrs.field(default=False, repr=False)
+    composed: str | None = None
+    secret: bool = False
 
     @property
     def steps(self) -> tuple[Step, ...]:

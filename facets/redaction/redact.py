@@ -297,7 +297,7 @@ class _Expressions:
             site = self.redaction.text(step.call_site) if step.call_site else ""
             shown = self.read(step.expression, secret=secret)
             last = attrs.evolve(step, expression=shown, call_site=site, before=last, computation=None)
-        return attrs.evolve(way, last=last, composed=None)
+        return way._replace(last=last, composed=None)
 
     def read(self, text: str, *, secret: bool) -> str:
         """Return an expression redacted, and note which strings in it are secrets."""

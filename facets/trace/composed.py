@@ -15,7 +15,7 @@ import functools
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from openlineage_pyspark.facets.model.lineage import Computation, Kind, Step
 from openlineage_pyspark.facets.model.plan import (
@@ -76,6 +76,8 @@ class _Hole(NamedTuple):
     path: Path = ()
 
 
+# A plan has hundreds of these: made so, a named tuple takes half of the time.
+_hole = cast("Callable[[tuple[int, int, tuple[int, ...], str, Path]], _Hole]", functools.partial(tuple.__new__, _Hole))
 _Parts = tuple["str | _Hole", ...]
 _Key = TypeVar("_Key")
 _Made = TypeVar("_Made")
@@ -161,25 +163,32 @@ class _Draft:
             where.append(part)
 
 
+_BY_NOTHING, _BY_LEAF, _BY_COLUMN = range(3)
+"""What chooses a text: the text is the same for all origins; or the origin's leaf chooses it; or its column does."""
+
+
 class _ByOrigin(Generic[_Key, _Made]):
     """What is made of each key: the same for all origins, or chosen by the origin."""
 
     def __init__(self) -> None:
-        self._of_all: dict[_Key, tuple[_Made, bool]] = {}
-        self._of_one: dict[tuple[_Key, Origin | None], tuple[_Made, bool]] = {}
+        self._of_all: dict[_Key, tuple[_Made, int]] = {}
+        self._of_one: dict[tuple[_Key, Origin | int], tuple[_Made, int]] = {}
 
-    def get(self, key: _Key, origin: Origin | None) -> tuple[_Made, bool] | None:
-        """Return what was made of a key, and whether the origin chose it; None if nothing was made yet."""
-        return self._of_all.get(key) or self._of_one.get((key, origin))
+    def get(self, key: _Key, origin: Origin | None) -> tuple[_Made, int] | None:
+        """Return what was made of a key, and what has chosen it; None if nothing was made yet."""
+        known = self._of_all.get(key)
+        if known is None and self._of_one and origin is not None:
+            known = self._of_one.get((key, origin.operator)) or self._of_one.get((key, origin))
+        return known
 
-    def put(self, key: _Key, origin: Origin | None, made: _Made, *, chosen: bool) -> None:
+    def put(self, key: _Key, origin: Origin | None, made: _Made, chosen: int) -> None:
         """Keep what was made of a key, unless an origin would choose it and none is known."""
-        if not chosen:
-            self._of_all[key] = (made, False)
+        if chosen == _BY_NOTHING:
+            self._of_all[key] = (made, chosen)
             return
         self._of_all.pop(key, None)
         if origin is not None:
-            self._of_one[key, origin] = (made, True)
+            self._of_one[key, origin.operator if chosen == _BY_LEAF else origin] = (made, chosen)
 
 
 class Composer:
@@ -202,8 +211,8 @@ class Composer:
         self._expansions = _ByOrigin[_Hole, _Parts]()
         self._wholes = _ByOrigin[_Hole, "str | None"]()
         self._definitions: dict[tuple[int, int], dict[_Text, Definition]] = {}
-        self._branches: dict[tuple[int, int], dict[Origin | int, _Text]] = {}
-        self._chosen = False
+        self._branches: dict[tuple[int, int], tuple[dict[Origin | int, _Text], int]] = {}
+        self._chosen = _BY_NOTHING
         self._left = MOST_REPLACED
         self._left_behind = _MOST_BEHIND
 
@@ -223,10 +232,10 @@ class Composer:
         known = self._texts.get(computation, origin)
         if known is not None:
             return known[0]
-        self._chosen = False
+        self._chosen = _BY_NOTHING
         found = self._computed(computation)
         text = self._text((step.expression,) if found is None else self._field(found, computation.path), origin)
-        self._texts.put(computation, origin, text, chosen=self._chosen)
+        self._texts.put(computation, origin, text, self._chosen)
         return text
 
     def column(self, operator: int, id_: int) -> str:
@@ -295,28 +304,28 @@ class Composer:
     def _whole_of(self, hole: _Hole, origin: Origin | None, depth: int) -> str | None:
         known = self._wholes.get(hole, origin)
         if known is not None:
-            self._chosen = self._chosen or known[1]
+            self._chosen = max(self._chosen, known[1])
             return known[0]
         if not depth or self._left <= 0:
             return None
         self._left -= 1
-        chosen, self._chosen = self._chosen, False
+        chosen, self._chosen = self._chosen, _BY_NOTHING
         # A text that holds itself is never whole.
-        self._wholes.put(hole, None, None, chosen=False)
-        text = self._whole(self._expanded(hole, origin), origin, depth - 1)
-        self._wholes.put(hole, origin, text, chosen=self._chosen)
-        self._chosen = self._chosen or chosen
+        self._wholes.put(hole, None, None, _BY_NOTHING)
+        text = self._whole(self._expansion(hole, origin), origin, depth - 1)
+        self._wholes.put(hole, origin, text, self._chosen)
+        self._chosen = max(self._chosen, chosen)
         return text
 
     def _expanded(self, hole: _Hole, origin: Origin | None) -> _Parts:
         known = self._expansions.get(hole, origin)
         if known is not None:
-            self._chosen = self._chosen or known[1]
+            self._chosen = max(self._chosen, known[1])
             return known[0]
-        chosen, self._chosen = self._chosen, False
+        chosen, self._chosen = self._chosen, _BY_NOTHING
         found = self._expansion(hole, origin)
-        self._expansions.put(hole, origin, found, chosen=self._chosen)
-        self._chosen = self._chosen or chosen
+        self._expansions.put(hole, origin, found, self._chosen)
+        self._chosen = max(self._chosen, chosen)
         return found
 
     def _expansion(self, hole: _Hole, origin: Origin | None) -> _Parts:
@@ -380,18 +389,21 @@ class Composer:
         found = self._definitions_of(operator, id_)
         if len(found) <= 1:
             return next(iter(found), None)
-        self._chosen = True
         if origin is None:
+            self._chosen = _BY_COLUMN
             return None
         if (operator, id_) not in self._branches:
             # The first definition that reads an origin, or at least its leaf.
             by_origin: dict[Origin | int, _Text] = {}
+            chooser = _BY_LEAF
             for text, definition in found.items():
                 for each in self._origins(operator, definition):
-                    by_origin.setdefault(each, text)
-                    by_origin.setdefault(each.operator, text)
-            self._branches[operator, id_] = by_origin
-        branches = self._branches[operator, id_]
+                    chosen = by_origin.setdefault(each, text)
+                    if by_origin.setdefault(each.operator, text) != chosen:
+                        chooser = _BY_COLUMN
+            self._branches[operator, id_] = by_origin, chooser
+        branches, chooser = self._branches[operator, id_]
+        self._chosen = max(self._chosen, chooser)
         return branches.get(origin, branches.get(origin.operator))
 
     def _definitions_of(self, operator: int, id_: int) -> dict[_Text, Definition]:
@@ -436,7 +448,8 @@ class Composer:
         """Return the text of an expression; None if it has none."""
         value = self._uncast(computation.value)
         if isinstance(value, AttributeRef):
-            return _Text((_Hole(value.id, computation.operator, computation.scope, self._plain_name(value.id)),))
+            own = self._plain_name(value.id)
+            return _Text((_hole((value.id, computation.operator, computation.scope, own, ())),))
         sql = sql_of(self._plan, self._plan.operators[computation.operator], value)
         if not sql:
             return None
@@ -485,9 +498,9 @@ def _text_of(sql: Sql, operator: int, scope: tuple[int, ...]) -> _Text:
     return _Text(
         tuple(
             [
-                _Hole(part.id, operator, scope, part.text, part.path) if isinstance(part, Mention) else shown_text(part)
-                for part in with_subqueries(sql)
-                if not isinstance(part, StructSql)
+                _hole((p.id, operator, scope, p.text, p.path)) if isinstance(p, Mention) else shown_text(p)
+                for p in with_subqueries(sql)
+                if not isinstance(p, StructSql)
             ]
         )
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from openlineage_pyspark.facets.model.lineage import Certainty, Kind, compose
 from openlineage_pyspark.facets.model.plan import (
@@ -59,6 +59,11 @@ class ExpressionUse(NamedTuple):
     certainty: Certainty = Certainty.EXACT
 
 
+# A plan has hundreds of these: made so, a named tuple takes half of the time.
+_use = cast(
+    "Callable[[tuple[UseTarget, Kind, int, int, tuple[str, ...], Certainty]], ExpressionUse]",
+    functools.partial(tuple.__new__, ExpressionUse),
+)
 Influence = tuple[Value, Kind]
 ExpressionRule = Callable[[Plan, Expression], "list[Influence]"]
 
@@ -198,7 +203,7 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
         Each use once, in the order of the text. The walk is iterative, and linear in the size of the expression.
     """
     if isinstance(value, AttributeRef):
-        return (ExpressionUse(UseTarget.COLUMN, kind, value.id, -1, path),)
+        return (_use((UseTarget.COLUMN, kind, value.id, -1, path, Certainty.EXACT)),)
     found: dict[ExpressionUse, None] = {}
     seen: set[tuple[int, Kind, Path, Certainty]] = set()
     stack: list[tuple[Value, Kind, Path, Certainty]] = [(value, kind, path, Certainty.EXACT)]
@@ -206,7 +211,7 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
     while stack or (stack := elements.unread()):
         at, how, inside, sure = stack.pop()
         if isinstance(at, AttributeRef):
-            found[ExpressionUse(UseTarget.COLUMN, how, at.id, -1, inside, sure)] = None
+            found[_use((UseTarget.COLUMN, how, at.id, -1, inside, sure))] = None
         elif isinstance(at, ExpressionRef):
             key = (at.index, how, inside, sure)
             if key in seen:
@@ -216,18 +221,22 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
             if not inside and _is_plain(expression.name) and _HANDLED.isdisjoint(expression.arguments):
                 # Most expressions are like this: of a function, all arguments are read alike.
                 used = compose(how, _function_kind(expression.name))
-                stack += [(part, used, (), sure) for part in reversed(expression.references)]
+                for part in reversed(expression.references):
+                    stack.append((part, used, (), sure))
                 continue
             if called_code(expression) is not None:
                 sure = Certainty.OPAQUE
             elements.bind(plan, expression, compose(how, Kind.TRANSFORMATION), inside, sure)
             uses_here, parts = _read(plan, expression, how, inside, elements)
-            for use in uses_here:
-                found[use if sure is Certainty.EXACT else use._replace(certainty=sure)] = None
+            found.update(dict.fromkeys(_as_sure(uses_here, sure)))
             stack += [(part, used, rest, sure) for part, used, rest in reversed(parts)]
         elif isinstance(at, tuple):
             stack += [(item, how, inside, sure) for item in reversed(at)]
     return tuple(found)
+
+
+def _as_sure(uses_here: list[ExpressionUse], sure: Certainty) -> list[ExpressionUse]:
+    return uses_here if sure is Certainty.EXACT else [use._replace(certainty=sure) for use in uses_here]
 
 
 _HANDLED = frozenset(("plan", "replacement", "functionName"))

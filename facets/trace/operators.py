@@ -10,6 +10,7 @@ counts as a source of every output column, and the event names the operator.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import attrs
 from openlineage_pyspark.facets.class_rules import Classes, ClassRules, full_names
@@ -17,6 +18,7 @@ from openlineage_pyspark.facets.model.lineage import Certainty, Kind
 from openlineage_pyspark.facets.model.plan import (
     AttributeRef,
     ExpressionRef,
+    FrozenMap,
     Operator,
     OperatorRef,
     Plan,
@@ -54,8 +56,7 @@ class Passed:
 Definition = Computed | Passed
 
 
-@attrs.frozen
-class OperatorLineage:
+class OperatorLineage(NamedTuple):
     """
     The lineage of one operator.
 
@@ -71,7 +72,7 @@ class OperatorLineage:
         code: the kind of code that it runs and that can't be read; None if it runs none.
     """
 
-    computes: Mapping[int, tuple[Definition, ...]] = attrs.Factory(dict)
+    computes: Mapping[int, tuple[Definition, ...]] = FrozenMap()
     passes_through: tuple[int, ...] = ()
     influences: tuple[tuple[Value, Kind], ...] = ()
     inputs: tuple[int, ...] | None = None
@@ -132,7 +133,7 @@ def _unknown(plan: Plan, operator: Operator) -> OperatorLineage:
     # An operator without children is a source, and its resolver says what it reads.
     if not operator.children:
         return OperatorLineage()
-    return attrs.evolve(_opaque(plan, operator), known=False, certainty=Certainty.GUESSED, code=OpaqueCode.OPERATOR)
+    return _opaque(plan, operator)._replace(known=False, certainty=Certainty.GUESSED, code=OpaqueCode.OPERATOR)
 
 
 @rule({_LOGICAL: "Project"})
@@ -492,7 +493,7 @@ def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
         if isinstance(count, int):
             cogrouped += [AttributeRef(column.id) for column in plan.operators[child].output[:count]]
     rows = tuple((keys, Kind.GROUP_BY) for keys in (grouping, tuple(cogrouped)) if keys)
-    return attrs.evolve(_opaque(plan, operator), influences=rows, code=OpaqueCode.PYTHON_ROWS)
+    return _opaque(plan, operator)._replace(influences=rows, code=OpaqueCode.PYTHON_ROWS)
 
 
 _CODE = {

@@ -9,8 +9,9 @@ only memory limits the plan's depth. A recursive CTE is iterated until its sourc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, cast
 
 from openlineage_pyspark.facets.model.lineage import Certainty, Computation, Kind, Step, compose
 from openlineage_pyspark.facets.model.plan import (
@@ -75,6 +76,13 @@ class _Hop(NamedTuple):
     computation: Computation | None = None
 
 
+# A plan has hundreds of these: made so, a named tuple takes half of the time.
+_hop = cast(
+    "Callable[[tuple[_Cell, Kind, str, int, Certainty, _Jumps, Computation | None]], _Hop]",
+    functools.partial(tuple.__new__, _Hop),
+)
+
+
 class Trace:
     """The lineage of one plan, solved on demand."""
 
@@ -94,6 +102,7 @@ class Trace:
         self._solved: dict[_Cell, Sources] = {}
         # exprId -> operator -> the operator below it that computes the attribute.
         self._followed: dict[int, dict[int, int]] = {}
+        self._only = {} if stops else _computed_once(plan, self._lineages)
         self._held: dict[int, list[int]] = {}
         self._labels = [f"{operator.name}#{at}" for at, operator in enumerate(plan.operators)]
         self._around_subqueries = _around_subqueries(plan)
@@ -103,6 +112,7 @@ class Trace:
         self._call_sites: dict[int, dict[str, str]] = {}
         self._paths: dict[tuple[int, _Jumps], tuple[str, ...]] = {}
         self._texts: dict[int, str] = {}
+        self._begun: tuple[tuple[object, ...], Step] | None = None
 
     def column(self, operator: int, id_: int, path: tuple[str, ...] = ()) -> Sources:
         """
@@ -160,24 +170,26 @@ class Trace:
         jumps = last.jumps if last is not None else ()
         known = self._paths.get((origin.operator, jumps))
         if known is None:
-            known = self._paths[origin.operator, jumps] = tuple(self._upward(origin.operator, jumps))
+            known = self._paths[origin.operator, jumps] = self._upward(origin.operator, jumps)
         return known
 
     def label(self, operator: int) -> str:
         """Return the name of an operator and its index, such as `Aggregate#1`."""
         return self._labels[operator]
 
-    def _upward(self, operator: int, jumps: _Jumps) -> Iterator[str]:
+    def _upward(self, operator: int, jumps: _Jumps) -> tuple[str, ...]:
         if self._above is None:
             self._above = self._parents()
         ahead = list(reversed(jumps))
         at: int | None = operator
+        found: list[str] = []
         # A way through a recursive CTE passes its operators again after each jump.
         for _ in range(len(self.plan.operators) * (len(jumps) + 1)):
             if at is None:
-                return
-            yield self._labels[at]
+                break
+            found.append(self._labels[at])
             at = ahead.pop()[1] if ahead and ahead[-1][0] == at else self._above.get(at)
+        return tuple(found)
 
     def _parents(self) -> dict[int, int]:
         """Return the operator above each operator: its parent, or the one in whose expressions its subquery is."""
@@ -300,6 +312,15 @@ class Trace:
         return hop.kind is Kind.IDENTITY and not hop.text and not hop.jumps
 
     def _step(self, hop: _Hop, before: Step | None) -> Step:
+        if before is not None:
+            return self._next_step(hop, before)
+        # An expression begins the ways of all attributes that it reads with the same step.
+        what = hop[2:]
+        if self._begun is None or self._begun[0] != what:
+            self._begun = what, self._next_step(hop, None)
+        return self._begun[1]
+
+    def _next_step(self, hop: _Hop, before: Step | None) -> Step:
         jumps = (*before.jumps, *hop.jumps) if before is not None else hop.jumps
         made = self.plan.attributes.get(hop.computation.id) if hop.computation is not None else None
         secret = (before is not None and before.secret) or (made is not None and is_secret(made.name))
@@ -339,16 +360,19 @@ class Trace:
         Returns:
             The index of the operator that computes it, or of a leaf, and its exprId there; None if nothing has it.
         """
-        below: int | None
-        for below in scope:
-            if id_ in self._output(below):
-                break
-        else:
+        below = self._holding(scope, id_)
+        if below is None:
             below = self._outer(operator, id_)
         if below is None:
             return None
         found, at, _ = self._follow((below, id_, ()))
         return found, at
+
+    def _holding(self, scope: tuple[int, ...], id_: int) -> int | None:
+        """Return the operator of a scope that has an attribute, or the one below that computes it; None if none has."""
+        # What an expression outside of subqueries reads is always in its scope.
+        only = None if self._around_subqueries else self._only.get(id_)
+        return only if only is not None else next((below for below in scope if id_ in self._output(below)), None)
 
     def scope(self, operator: int) -> tuple[int, ...]:
         """Return the indices of the operators whose output an operator's expressions read."""
@@ -363,7 +387,8 @@ class Trace:
         if operator in self._stops:
             return True
         at = self._lineages[operator]
-        return not at.passes_through and not at.computes and id_ in self._output(operator)
+        is_leaf = not at.passes_through and not at.computes
+        return is_leaf and (self._only.get(id_) == operator or id_ in self._output(operator))
 
     def _refers_to(self, operator: int) -> int | None:
         """Return the index of the definition that an operator refers to; None if it is no reference to a CTE."""
@@ -388,6 +413,9 @@ class Trace:
         operator, id_, path = cell
         if id_ == ROWS:
             return cell
+        only = self._only.get(id_)
+        if only is not None:
+            return (only, id_, path)
         ends = self._followed.get(id_)
         if ends is None:
             ends = self._followed[id_] = {}
@@ -529,15 +557,15 @@ class Trace:
         elif use.reach is UseTarget.RESULT:
             cell = self._follow((use.operator, use.id, use.path))
         elif use.reach is UseTarget.COLUMN:
-            below = scope if len(scope) == 1 else [child for child in scope if use.id in self._output(child)][:1]
-            cell = self._follow((below[0], use.id, use.path)) if below else None
+            below = scope[0] if len(scope) == 1 else self._holding(scope, use.id)
+            cell = self._follow((below, use.id, use.path)) if below is not None else None
         if cell is None and (child := self._outer(operator, use.id)) is not None:
             cell, jumps = self._follow((child, use.id, use.path)), ((child, operator), *jumps)
         if cell is None:
             return []
         # What Spark has made for a PIVOT has a composed text only.
         is_told = bool(text) or (use.kind is not Kind.IDENTITY and is_of_pivot(self.plan, computation.value))
-        return [_Hop(cell, use.kind, text, operator, use.certainty, jumps, computation if is_told else None)]
+        return [_hop((cell, use.kind, text, operator, use.certainty, jumps, computation if is_told else None))]
 
     def _outer(self, operator: int, id_: int) -> int | None:
         """Return the operator that an outer reference reads: the nearest operator around the subquery binds it."""
@@ -574,6 +602,26 @@ class Trace:
             sql = sql_of(self.plan, self.plan.operators[operator], value)
             known = self._texts[value.index] = "" if pivots else own_text(sql)
         return known
+
+
+def _computed_once(plan: Plan, lineages: Iterable[OperatorLineage]) -> dict[int, int]:
+    """
+    Return the exprIds that one operator alone computes, or has as a leaf -> its index. Nearly all are so.
+
+    Whoever reads such an attribute gets it from there, whatever it passes through.
+    """
+    found: dict[int, int] = {}
+    often: set[int] = set()
+    for at, here in enumerate(lineages):
+        made: Iterable[int] = here.computes
+        if not here.computes and not here.passes_through:
+            made = [column.id for column in plan.operators[at].output]
+        for id_ in made:
+            if found.setdefault(id_, at) != at:
+                often.add(id_)
+    for id_ in often:
+        del found[id_]
+    return found
 
 
 def _around_subqueries(plan: Plan) -> set[int]:

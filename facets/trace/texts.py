@@ -33,7 +33,8 @@ def _part_text(part: str | Mention | StructSql) -> str:
         return shown_text(part)
     if isinstance(part, StructSql):
         return "".join(map(_part_text, part.whole))
-    return attribute_text(part.text) + field_text(part.path)
+    name = attribute_text(part.text)
+    return name + field_text(part.path) if part.path else name
 
 
 def field_text(path: tuple[str, ...]) -> str:
@@ -58,11 +59,15 @@ def attribute_text(name: str) -> str:
 
 def shown_text(part: str) -> str:
     """Return a text or a subquery within the SQL of an expression as it is shown."""
-    return subquery_text(part) if isinstance(part, SubqueryText) else without_ids(part)
+    if isinstance(part, SubqueryText):
+        return subquery_text(part)
+    return without_ids(part) if "#" in part else part
 
 
 def with_subqueries(sql: Sql) -> Sql:
     """Return SQL in which several subqueries of EXISTS that come from one text have each their own, in their order."""
+    if SubqueryText not in map(type, sql):
+        return sql
     subqueries = [part for part in sql if type(part) is SubqueryText]
     if len(subqueries) <= 1:
         return sql
