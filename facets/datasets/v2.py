@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.files import at_location
 from openlineage_pyspark.facets.datasets.jdbc import v2_jdbc_table, v2_table_to_be
@@ -26,7 +25,7 @@ _CONNECTOR = "org.apache.spark.sql.connector"
 def v2_relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
     """Resolve a table of DataSource V2, without the columns that its source adds on demand, such as `_file`."""
     hidden = _metadata_columns(operator.described("table"))
-    operator = attrs.evolve(operator, output=tuple(column for column in operator.output if column.name not in hidden))
+    operator = operator._replace(output=tuple(column for column in operator.output if column.name not in hidden))
     dataset = v2_table(
         operator.described("table") or _scanned(operator),
         operator.arguments.get("catalog"),

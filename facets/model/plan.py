@@ -122,8 +122,7 @@ Value = None | bool | int | str | OperatorRef | ExpressionRef | AttributeRef | D
 """An argument of a tree node. Numbers are `int`; every Scala sequence is a tuple."""
 
 
-@attrs.frozen
-class Mention:
+class Mention(NamedTuple):
     """
     An attribute within the SQL of an expression.
 
@@ -172,8 +171,19 @@ class Attribute(NamedTuple):
     comment: str | None = None
 
 
-@attrs.frozen
-class Expression:
+class _ExpressionFields(NamedTuple):
+    name: str
+    arguments: Mapping[str, Value]
+    id: int | None
+    column: str | None
+    type: str | None
+    sql: str | Sql | None
+    call_site: str
+    references: tuple[Reference, ...]
+
+
+# A plan has hundreds of these and of operators: as tuples, they are made in a fifth of the time.
+class Expression(_ExpressionFields):
     """
     A Catalyst expression.
 
@@ -189,18 +199,21 @@ class Expression:
         references: the references in its arguments, in order; found there unless they are given.
     """
 
-    name: str
-    arguments: Mapping[str, Value] = _map()
-    id: int | None = None
-    column: str | None = None
-    type: str | None = None
-    sql: str | Sql | None = None
-    call_site: str = ""
-    references: tuple[Reference, ...] = attrs.field(kw_only=True, eq=False, repr=False)
+    __slots__ = ()
 
-    @references.default
-    def _references(self) -> tuple[Reference, ...]:
-        return tuple(references(self.arguments.values()))
+    def __new__(  # noqa: D102
+        cls,
+        name: str,
+        arguments: Mapping[str, Value],
+        id: int | None = None,  # noqa: A002
+        column: str | None = None,
+        type: str | None = None,  # noqa: A002
+        sql: str | Sql | None = None,
+        call_site: str = "",
+        references: tuple[Reference, ...] | None = None,
+    ) -> Expression:
+        held = tuple(_references(arguments)) if references is None else references
+        return super().__new__(cls, name, _frozen(arguments), id, column, type, sql, call_site, held)
 
     def sequence(self, name: str) -> tuple[Value, ...]:
         """Return the sequence in that argument; empty if there is none."""
@@ -215,8 +228,16 @@ class Output(NamedTuple):
     name: str
 
 
-@attrs.frozen
-class Operator:
+class _OperatorFields(NamedTuple):
+    name: str
+    class_name: str
+    arguments: Mapping[str, Value]
+    output: tuple[Output, ...]
+    children: tuple[int, ...]
+    references: tuple[Reference, ...]
+
+
+class Operator(_OperatorFields):
     """
     A Catalyst logical operator.
 
@@ -225,24 +246,25 @@ class Operator:
         class_name: full JVM name.
         arguments: parameter of the case class -> its value, and the other readings of the probe by name.
         output: the attributes of its output, in order.
-        references: the references in its arguments, in order; found there unless they are given.
         children: the indices of the operators in its arguments, in order; found there unless they are given.
+        references: the references in its arguments, in order; found there unless they are given.
     """
 
-    name: str
-    class_name: str
-    arguments: Mapping[str, Value] = _map()
-    output: tuple[Output, ...] = ()
-    references: tuple[Reference, ...] = attrs.field(kw_only=True, eq=False, repr=False)
-    children: tuple[int, ...] = attrs.field()
+    __slots__ = ()
 
-    @references.default
-    def _references(self) -> tuple[Reference, ...]:
-        return tuple(references(self.arguments.values()))
-
-    @children.default
-    def _children(self) -> tuple[int, ...]:
-        return tuple([reference.index for reference in self.references if isinstance(reference, OperatorRef)])
+    def __new__(  # noqa: D102
+        cls,
+        name: str,
+        class_name: str,
+        arguments: Mapping[str, Value],
+        output: tuple[Output, ...] = (),
+        children: tuple[int, ...] | None = None,
+        references: tuple[Reference, ...] | None = None,
+    ) -> Operator:
+        held = tuple(_references(arguments)) if references is None else references
+        if children is None:
+            children = tuple([reference.index for reference in held if isinstance(reference, OperatorRef)])
+        return super().__new__(cls, name, class_name, _frozen(arguments), output, children, held)
 
     def operator(self, name: str) -> int | None:
         """Return the index of the operator in that argument."""
@@ -323,6 +345,10 @@ def references(values: Iterable[Value]) -> list[Reference]:
     found: list[Reference] = []
     _collect(values, found)
     return found
+
+
+def _references(arguments: Mapping[str, Value]) -> list[Reference]:
+    return references(arguments.values())
 
 
 def _collect(values: Iterable[Value], found: list[Reference]) -> None:

@@ -2,6 +2,7 @@ package openlineage.pyspark;
 
 import java.io.IOException;
 import java.lang.reflect.Method;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
@@ -10,8 +11,15 @@ import org.apache.spark.sql.catalyst.TableIdentifier;
 
 /** Reads the value that a chain of Python's table leads to: getters joined by dots, or one of the special readings. */
 final class Chain {
+  // Chain -> its steps.
+  private static final HashMap STEPS = new HashMap();
+
   /** Returns what a chain leads to from a value, or null if it breaks off; `session`: the plan's, for its catalog. */
   static Object read(Object o, String chain, Object session) {
+    return chain.startsWith("#") ? special(o, chain, session) : follow(o, chain);
+  }
+
+  private static Object special(Object o, String chain, Object session) {
     if (chain.equals("#defaultPath")) return defaultPath(o, session);
     if (chain.startsWith("#table:")) return inCatalog("getTableMetadata", read(o, argument(chain), null), session);
     if (chain.startsWith("#path:")) return inCatalog("defaultTablePath", Reflection.call(o, argument(chain)), session);
@@ -21,8 +29,12 @@ final class Chain {
     if (chain.equals("#text")) return o.toString();
     if (chain.startsWith("#long:")) return read(o, argument(chain), session);
     if (chain.equals("#sinkPath")) return sinkPath(o);
+    return null;
+  }
+
+  private static Object follow(Object o, String chain) {
     Object at = o;
-    String[] steps = chain.split("\\.");
+    String[] steps = steps(chain);
     for (int i = 0; i < steps.length && at != null; i++) {
       String step = steps[i];
       int bracket = step.indexOf('[');
@@ -35,6 +47,15 @@ final class Chain {
       return at == null ? null : lookUp(at, chain.substring(chain.indexOf('[') + 1, chain.indexOf(']')));
     }
     return at;
+  }
+
+  private static synchronized String[] steps(String chain) {
+    String[] steps = (String[]) STEPS.get(chain);
+    if (steps == null) {
+      steps = chain.split("\\.");
+      STEPS.put(chain, steps);
+    }
+    return steps;
   }
 
   private static String argument(String chain) {
@@ -93,17 +114,11 @@ final class Chain {
   private static Object inCatalog(String question, Object identifier, Object session) {
     Object catalog = Reflection.call(Reflection.call(session, "sessionState"), "catalog");
     if (catalog == null || identifier == null) return null;
-    Method[] methods = catalog.getClass().getMethods();
-    for (int i = 0; i < methods.length; i++) {
-      Class[] parameters = methods[i].getParameterTypes();
-      if (!methods[i].getName().equals(question) || parameters.length != 1) continue;
-      if (!parameters[0].isInstance(identifier)) continue;
-      try {
-        return methods[i].invoke(catalog, new Object[] {identifier});
-      } catch (Exception absent) {
-        return null;
-      }
+    Method method = Reflection.method(catalog.getClass(), question, identifier);
+    try {
+      return method == null ? null : method.invoke(catalog, new Object[] {identifier});
+    } catch (Exception absent) {
+      return null;
     }
-    return null;
   }
 }

@@ -51,7 +51,7 @@ final class Encoder {
   private final ArrayList nodes = new ArrayList();
   // The expressions whose SQL is wanted: those that an operator holds directly.
   private final IdentityHashMap wanted = new IdentityHashMap();
-  private final HashMap placeOfClass = new HashMap();
+  private final IdentityHashMap placeOfClass = new IdentityHashMap();
   private final JsonText classes;
   // A type is looked up by its value first, because spelling it out takes time.
   private final IdentityHashMap placeOfType = new IdentityHashMap();
@@ -65,6 +65,8 @@ final class Encoder {
   private boolean inExpression;
   private boolean saysColumns;
   private Throwable unread;
+  private TreeNode silentLiteral;
+  // Of nodes and types, in characters.
   private long length = 0;
   private boolean cut = false;
   /** Returns whether the stack was too small for Catalyst's recursion. */
@@ -79,14 +81,14 @@ final class Encoder {
     classes = new JsonText();
     classes.writeStartArray();
     attributes = new JsonText();
-    attributes.writeStartObject();
+    attributes.writeStartArray();
   }
 
   /** Returns the plan as PROTOCOL.md describes it. */
   String encode(LogicalPlan plan) throws IOException {
     place(plan, false);
     while (!work.isEmpty()) {
-      if (nodes.size() >= vocabulary.maxNodes || length > vocabulary.maxBytes) {
+      if (nodes.size() >= vocabulary.maxNodes || length + attributes.length() > vocabulary.maxBytes) {
         cut = true;
         break;
       }
@@ -165,7 +167,7 @@ final class Encoder {
     node = new JsonText();
     node.writeStartArray();
     node.writeNumber(placeOfClass(tree));
-    node.writeNull();
+    if (tree instanceof LogicalPlan) node.writeNull();
     node.writeStartArray();
     node.writeEndArray();
     node.writeStartObject();
@@ -186,23 +188,29 @@ final class Encoder {
     unread = null;
     node.writeStartArray();
     node.writeNumber(placeOfClass(tree));
-    if (tree instanceof LogicalPlan) output((LogicalPlan) tree);
-    else node.writeNull();
+    if (!inExpression) output((LogicalPlan) tree);
     node.writeStartArray();
     if (tree instanceof Literal) literal((Literal) tree);
     else arguments(tree, inPlan);
     node.writeEndArray();
-    node.writeStartObject();
-    if (tree instanceof NamedExpression && ((Expression) tree).resolved()) name((NamedExpression) tree);
-    if (wanted.containsKey(tree)) {
-      sql((Expression) tree);
-      String site = callSite((Expression) tree);
-      if (site != null) node.writeStringField("c", site);
+    boolean named = tree instanceof NamedExpression && ((Expression) tree).resolved();
+    boolean shown = wanted.containsKey(tree);
+    if (named || shown || unread != null || !vocabulary.rows(tree.getClass()).isEmpty()) {
+      node.writeStartObject();
+      if (named) name((NamedExpression) tree);
+      if (shown) shown((Expression) tree);
+      if (unread != null) node.writeStringField("broken", unread.getClass().getName());
+      readings(node, tree, inPlan, 0);
+      node.writeEndObject();
     }
-    if (unread != null) node.writeStringField("broken", unread.getClass().getName());
-    readings(node, tree, inPlan, 0);
-    node.writeEndObject();
     node.writeEndArray();
+  }
+
+  /** Writes the SQL of an expression that an operator holds directly, and the line of Python that made it. */
+  private void shown(Expression expression) throws IOException {
+    sql(expression);
+    String site = callSite(expression);
+    if (site != null) node.writeStringField("c", site);
   }
 
   /** Whether a node is an action of a MERGE, whose values and conditions are nested deeper than other expressions. */
@@ -224,10 +232,15 @@ final class Encoder {
 
   /** Writes only values that can affect columns: a number may be an ordinal. */
   private void literal(Literal literal) throws IOException {
-    Object value = literal.value();
-    if (value instanceof Integer || value instanceof Long || value instanceof Short) number(node, value);
-    else if (value instanceof Boolean) node.writeBoolean(((Boolean) value).booleanValue());
+    if (literal.value() instanceof Boolean) node.writeBoolean(((Boolean) literal.value()).booleanValue());
+    else if (canAffectColumns(literal)) number(node, literal.value());
     else node.writeNull();
+  }
+
+  private static boolean canAffectColumns(Literal literal) {
+    Object value = literal.value();
+    boolean whole = value instanceof Integer || value instanceof Long || value instanceof Short;
+    return whole || value instanceof Boolean;
   }
 
   private void name(NamedExpression named) throws IOException {
@@ -364,14 +377,13 @@ final class Encoder {
     String name = attribute.name();
     int type = placeOfType(attribute.dataType());
     String comment = comment(attribute);
-    long before = attributes.length();
-    attributes.writeArrayFieldStart(id.toString());
+    attributes.writeStartArray();
+    attributes.writeNumber(id.longValue());
     attributes.writeString(name);
     attributes.writeNumber(type);
     if (comment != null) attributes.writeString(comment);
     attributes.writeEndArray();
     nameOfAttribute.put(id, name);
-    length += attributes.length() - before;
   }
 
   private static String comment(Attribute attribute) {
@@ -449,7 +461,7 @@ final class Encoder {
       attribute((Attribute) o);
       out.writeNumber(((Attribute) o).exprId().id());
     } else if (o instanceof TreeNode) {
-      reference(out, place((TreeNode) o, inPlan && o instanceof Expression && !isOfMerge((TreeNode) o)));
+      refer(out, (TreeNode) o, inPlan && o instanceof Expression && !isOfMerge((TreeNode) o));
     } else if (o instanceof scala.Option) {
       value(out, ((scala.Option) o).isEmpty() ? null : ((scala.Option) o).get(), inPlan, depth);
     } else if (o instanceof DataType) {
@@ -490,10 +502,14 @@ final class Encoder {
     out.writeEndObject();
   }
 
-  private static void reference(JsonText out, int place) throws IOException {
-    out.writeStartObject();
-    out.writeNumberField("r", place);
-    out.writeEndObject();
+  /** Writes a reference to a node. One literal stands for all of which nothing is told. */
+  private void refer(JsonText out, TreeNode referred, boolean sqlWanted) throws IOException {
+    boolean silent = !sqlWanted && referred instanceof Literal && !canAffectColumns((Literal) referred);
+    if (silent && silentLiteral == null) silentLiteral = referred;
+    int place = place(silent ? silentLiteral : referred, sqlWanted);
+    // The root is in nothing that is below it.
+    if (place == 0) out.writeNull();
+    else out.writeNumber(-place);
   }
 
   private static void type(JsonText out, int place) throws IOException {
@@ -567,15 +583,21 @@ final class Encoder {
       String[] row = (String[]) rows.get(i);
       String chain = row[1];
       Object read = read(o, chain);
+      // Of a node, nothing may take the place of an argument.
+      if (read == null && !(o instanceof TreeNode)) continue;
       out.writeFieldName(row[0]);
       if (read instanceof String && chain.startsWith("#long:")) text(out, (String) read, LONGEST_QUERY);
       else value(out, read, inPlan, depth);
     }
   }
 
+  private static String textOf(Object value) {
+    return value == null ? "" : value.toString();
+  }
+
   private Object read(Object o, String chain) {
     // Later snapshots of the table may be in memory by now.
-    if (chain.equals("#snapshot")) return IcebergTables.at(o, began);
+    if (chain.equals("#snapshot")) return textOf(IcebergTables.at(o, began));
     // To spell out a schema takes longer than all else that is read of a table.
     if (chain.equals("#schema")) return saysColumns ? null : Reflection.call(o, "schema");
     return Chain.read(o, chain, session);

@@ -121,7 +121,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
         return;
       }
       Object named = part instanceof FieldText ? ((FieldText) part).attribute : part;
-      String text = named instanceof Attribute ? ((Attribute) named).sql() : part.toString();
+      String text = named instanceof Attribute ? sql((Attribute) named) : part.toString();
       boolean isText = part instanceof StringBuilder;
       left -= text.length();
       if (left < 0) {
@@ -172,10 +172,32 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
         for (int k = 0; k < values.size() && found <= most; k++) found += length((List) values.get(k), most);
       } else {
         Object named = part instanceof FieldText ? ((FieldText) part).attribute : part;
-        found += named instanceof Attribute ? ((Attribute) named).sql().length() : part.toString().length();
+        found += named instanceof Attribute ? sql((Attribute) named).length() : part.toString().length();
       }
     }
     return found;
+  }
+
+  /** Returns `Attribute.sql`; without asking Spark, which searches each name, if no part of it can need quotes. */
+  private static String sql(Attribute attribute) {
+    if (!(attribute instanceof AttributeReference) || !isPlain(attribute.name())) return attribute.sql();
+    StringBuilder sql = new StringBuilder();
+    scala.collection.Iterator qualifiers = attribute.qualifier().iterator();
+    while (qualifiers.hasNext()) {
+      String qualifier = (String) qualifiers.next();
+      if (!isPlain(qualifier)) return attribute.sql();
+      sql.append(qualifier).append('.');
+    }
+    return sql.append(attribute.name()).toString();
+  }
+
+  private static boolean isPlain(String name) {
+    for (int i = 0; i < name.length(); i++) {
+      char c = name.charAt(i);
+      boolean letter = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_';
+      if (!letter && (i == 0 || c < '0' || c > '9')) return false;
+    }
+    return name.length() > 0;
   }
 
   private List parts(Expression expression) {

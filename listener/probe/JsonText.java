@@ -4,20 +4,19 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.util.JsonGeneratorDelegate;
 import java.io.IOException;
-import java.io.StringWriter;
 
 /** Generates JSON as text, with the Jackson that Spark ships. Its texts never contain a line break. */
 final class JsonText extends JsonGeneratorDelegate {
   /** Characters above this are escaped: a Java string may contain a lone surrogate, which can't be sent as UTF-8. */
   private static final int HIGHEST_PLAIN = 0xd7ff;
   private static final JsonFactory FACTORY = new JsonFactory().setRootValueSeparator(null);
-  private final StringWriter text;
+  private final TextWriter text;
 
   JsonText() throws IOException {
-    this(new StringWriter());
+    this(new TextWriter());
   }
 
-  private JsonText(StringWriter text) throws IOException {
+  private JsonText(TextWriter text) throws IOException {
     super(FACTORY.createGenerator(text));
     this.text = text;
     setHighestNonEscapedChar(HIGHEST_PLAIN);
@@ -56,14 +55,14 @@ final class JsonText extends JsonGeneratorDelegate {
 
   /** Returns how many characters were written since the last `next`. */
   long length() {
-    return (long) text.getBuffer().length() + getOutputBuffered();
+    return (long) text.length() + getOutputBuffered();
   }
 
   /** Returns what was written since the last call; the next value starts a new text. */
   String next() throws IOException {
     flush();
     String written = text.toString();
-    text.getBuffer().setLength(0);
+    text.clear();
     return written;
   }
 

@@ -13,19 +13,6 @@ final class Pieces {
   /** How many characters a piece has at most; most of them take one byte. */
   private static final int LIKELY = 7800;
 
-  private final String[] pieces;
-  private int next = 0;
-
-  Pieces(String text) {
-    pieces = of(text);
-  }
-
-  /** Returns the next piece behind a sign: `+` if more follow, `.` if it is the last one. */
-  public String next() {
-    String piece = pieces[next++];
-    return (next < pieces.length ? "+" : ".") + piece;
-  }
-
   /** Returns the pieces of a text: at least one. */
   static String[] of(String text) {
     ArrayList pieces = new ArrayList();

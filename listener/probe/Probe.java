@@ -23,6 +23,7 @@ public final class Probe extends SparkListener {
   private final Executions executions;
   private final RddJobs rddJobs;
   private final TaskTotals totals = new TaskTotals();
+  private final UnreadPieces unread = new UnreadPieces();
   private LastWords lastWords;
 
   public Probe(String table, int maxNodes, long maxBytes, long maxWaiting, boolean reads) {
@@ -75,9 +76,14 @@ public final class Probe extends SparkListener {
     return records.lost();
   }
 
-  /** Returns the encoding of a plan that is not being run, in pieces, for lineage without execution. */
-  public Pieces encode(LogicalPlan plan, Object session) throws IOException {
-    return new Pieces(DeepEncoding.of(vocabulary, session, plan, System.currentTimeMillis()));
+  /** Returns the first piece of the encoding of a plan that is not being run: see `UnreadPieces.first`. */
+  public String encode(LogicalPlan plan, Object session) throws IOException {
+    return unread.first(DeepEncoding.of(vocabulary, session, plan, System.currentTimeMillis()));
+  }
+
+  /** Returns another piece of an encoding; null if it is forgotten. */
+  public String encoded(int number, int piece) {
+    return unread.piece(number, piece);
   }
 
   /** Returns the analyzed plan of a statement that is not run; or its kind, if it is refused. */
@@ -85,11 +91,10 @@ public final class Probe extends SparkListener {
     return Analysis.of(vocabulary, statement, session);
   }
 
-  /** Returns the encoding of that plan, as `encode` does; or the kind of the statement, if it is refused. */
-  public Object encodeStatement(String statement, Object session) throws Exception {
+  /** Returns the encoding of that plan, as `encode` does; or no piece and the statement's kind, if it is refused. */
+  public String encodeStatement(String statement, Object session) throws Exception {
     Object analyzed = analyzed(statement, session);
-    if (analyzed instanceof String) return analyzed;
-    return encode((LogicalPlan) analyzed, session);
+    return analyzed instanceof String ? "0 0 " + analyzed : encode((LogicalPlan) analyzed, session);
   }
 
   public void onOtherEvent(SparkListenerEvent event) {

@@ -87,6 +87,27 @@ final class Reflection {
     return known == ABSENT ? null : (Method) known;
   }
 
+  /** Returns the public method of that name that takes this argument alone; null if there is none. */
+  static synchronized Method method(Class type, String name, Object argument) {
+    HashMap members = members(METHODS, type);
+    String key = name + "(" + argument.getClass().getName() + ")";
+    Object known = members.get(key);
+    if (known == null) {
+      known = find(type.getMethods(), name, argument);
+      members.put(key, known == null ? ABSENT : known);
+    }
+    return known == ABSENT ? null : (Method) known;
+  }
+
+  private static Method find(Method[] methods, String name, Object argument) {
+    for (int i = 0; i < methods.length; i++) {
+      Class[] parameters = methods[i].getParameterTypes();
+      boolean fits = methods[i].getName().equals(name) && parameters.length == 1;
+      if (fits && parameters[0].isInstance(argument)) return methods[i];
+    }
+    return null;
+  }
+
   private static Method find(Class type, String name) {
     for (Class c = type; c != null; c = c.getSuperclass()) {
       try {

@@ -213,20 +213,19 @@ class Probe:
 
         Raises:
             ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
+            ProbeError: the JVM has forgotten the encoding, since too many others were asked for at the same time.
         """
         encode = self._java.encodeStatement if isinstance(query, str) else self._java.encode
-        pieces = encode(query, java_session)
-        if isinstance(pieces, str):
-            raise _refused(pieces)
-        taken: list[str] = [pieces.next()]
-        while taken[-1].startswith(_MORE):
-            taken.append(pieces.next())
-        return "".join(piece[1:] for piece in taken)
+        pieces, number, first = encode(query, java_session).split(" ", 2)
+        if pieces == "0":
+            raise _refused(first)
+        taken = [first, *(self._java.encoded(int(number), at) for at in range(1, int(pieces)))]
+        if None in taken:
+            raise ProbeError("too many plans are read from the JVM at the same time: ask for them in fewer threads")
+        return "".join(taken)
 
 
 _CLASS = "openlineage.pyspark.Probe"
-# The sign before a piece of a plan that more pieces follow.
-_MORE = "+"
 _CLASSES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _COMPILING = threading.Lock()
 

@@ -36,6 +36,7 @@ from openlineage_pyspark.facets.model.plan import (
 )
 
 _MISSING = Expression("Missing", {})
+_NOTHING: Mapping[str, Any] = FrozenMap()
 _OF_NODE = frozenset(("id", "n", "t", "s", "c", "broken"))
 """What a node says of itself, besides its arguments and its readings."""
 _FOLLOWED = {"=": 1, "+": None}
@@ -71,19 +72,24 @@ def cut_text(raw: Mapping[str, Any]) -> CutText:
 
 # A plan has hundreds of attributes: made so, a named tuple takes a third of the time.
 _attribute = cast("Callable[[tuple[str, str, str | None]], Attribute]", functools.partial(tuple.__new__, Attribute))
+_mention = cast("Callable[[tuple[int, str, tuple[str, ...]]], Mention]", functools.partial(tuple.__new__, Mention))
+_expression = cast("Callable[[tuple[Any, ...]], Expression]", functools.partial(tuple.__new__, Expression))
+_operator = cast("Callable[[tuple[Any, ...]], Operator]", functools.partial(tuple.__new__, Operator))
 _output = cast("Callable[[tuple[int, str]], Output]", functools.partial(tuple.__new__, Output))
 
 
 # The same few thousand are in all plans.
 _operator_ref = functools.lru_cache(maxsize=4096)(OperatorRef)
 _expression_ref = functools.lru_cache(maxsize=4096)(ExpressionRef)
+_simple_name = functools.lru_cache(maxsize=4096)(simple_name)
+_expression_name = functools.lru_cache(maxsize=4096)(expression_name)
 
 
 class _Decoding:
     def __init__(self, raw: Mapping[str, Any], place: Callable[[str], str]) -> None:
         self._place = functools.cache(place)
         self._classes = [
-            (name, simple_name(name) if kind == "P" else expression_name(name), kind == "P", fields)
+            (name, _simple_name(name) if kind == "P" else _expression_name(name), kind == "P", fields)
             for name, kind, fields in raw["classes"]
         ]
         types: list[str] = raw["types"]
@@ -91,37 +97,37 @@ class _Decoding:
         self._nodes: list[list[Any] | None] = raw["nodes"]
         self._attributes: dict[int, Attribute] = {}
         self._outputs: dict[int, Output] = {}
-        for text, row in raw["attributes"].items():
-            id_ = int(text)
-            self._attributes[id_] = _attribute((row[0], types[row[1]], row[2] if len(row) > 2 else None))
-            self._outputs[id_] = _output((id_, row[0]))
+        for id_, name, type_, *comment in raw["attributes"]:
+            self._attributes[id_] = _attribute((name, types[type_], comment[0] if comment else None))
+            self._outputs[id_] = _output((id_, name))
         self._cut = bool(raw["cut"])
         self._session: dict[str, Any] = dict(raw.get("session") or {})
         self._case_sensitive = self._session.pop("caseSensitive", False) is True
-        self._places: list[OperatorRef | ExpressionRef] = []
         self._broken: list[str] = []
-        self._mentions: dict[int, AttributeRef] = {}
+        self._referred: dict[int, Reference] = {}
 
     def plan(self) -> Plan:
         plans = expressions = 0
-        for node in self._nodes:
+        for at, node in enumerate(self._nodes):
             if node is not None and self._classes[node[0]][2]:
-                self._places.append(_operator_ref(plans))
+                self._referred[-at] = _operator_ref(plans)
                 plans += 1
             else:
-                self._places.append(_expression_ref(expressions))
+                self._referred[-at] = _expression_ref(expressions)
                 expressions += 1
+        # Nothing refers to the root: 0 is an exprId.
+        self._referred.pop(0, None)
         decoded: list[_Decoded] = []
         found: list[Expression] = []
         for node in self._nodes:
             if node is None:
                 found.append(_MISSING)
             elif self._classes[node[0]][2]:
-                decoded.append(self._operator(node))
+                decoded.append(self._operator(node[0], node[1], node[2], node[3] if len(node) > 3 else _NOTHING))
             else:
-                found.append(self._expression(node))
+                found.append(self._expression(node[0], node[1], node[2] if len(node) > 2 else _NOTHING))
         operators = [
-            Operator(simple, name, arguments, output, references=held, children=children)
+            _operator((simple, name, arguments, output, children, held))
             for (simple, name, arguments, held, children, _), output in zip(decoded, _outputs(decoded), strict=True)
         ]
         return Plan(
@@ -136,27 +142,39 @@ class _Decoding:
             common={common_id(e): e.arguments.get("child") for e in found if e.name == "CommonExpressionDef"},
         )
 
-    def _arguments(self, node: list[Any]) -> tuple[FrozenMap[str, Value], tuple[Reference, ...]]:
+    def _arguments(
+        self, class_: int, given: list[Any], further: Mapping[str, Any]
+    ) -> tuple[FrozenMap[str, Value], tuple[Reference, ...]]:
         """Return the arguments of a node with its readings, and the references in them."""
-        name, _, _, fields = self._classes[node[0]]
+        name, _, _, fields = self._classes[class_]
         held: list[Reference] = []
-        values = [self._value(raw, held) for raw in node[2][: len(fields)]]
+        values: list[Value] = []
+        for raw in given[: len(fields)]:
+            if raw is None:
+                values.append(None)
+            elif type(raw) is int:
+                # Most are these.
+                found = self._referred.get(raw) or self._attribute(raw)
+                held.append(found)
+                values.append(found)
+            else:
+                values.append(self._value(raw, held))
         # To say that it is not strict takes as long as the rest of it.
         arguments = FrozenMap(zip(fields, values))  # noqa: B905
-        extra = node[3]
-        if "broken" in extra:
-            self._broken.append(f"{name}: {extra['broken']}")
-        if extra.keys() <= _OF_NODE:
+        if not further:
+            return arguments, tuple(held)
+        if "broken" in further:
+            self._broken.append(f"{name}: {further['broken']}")
+        if further.keys() <= _OF_NODE:
             return arguments, tuple(held)
         # A reading may take the place of an argument.
-        read = {key: self._value(value, held) for key, value in extra.items() if key not in _OF_NODE}
+        read = {key: self._value(value, held) for key, value in further.items() if key not in _OF_NODE}
         whole = FrozenMap({**arguments, **read})
         return whole, tuple(references(whole.values()))
 
-    def _operator(self, node: list[Any]) -> _Decoded:
-        name, simple, _, _ = self._classes[node[0]]
-        arguments, held = self._arguments(node)
-        said = node[1]
+    def _operator(self, class_: int, said: Any, given: list[Any], further: Mapping[str, Any]) -> _Decoded:
+        name, simple, _, _ = self._classes[class_]
+        arguments, held = self._arguments(class_, given, further)
         output: tuple[Output, ...] | str = ()
         if isinstance(said, list):
             known = self._outputs
@@ -166,51 +184,48 @@ class _Decoding:
         children = tuple([reference.index for reference in held if type(reference) is OperatorRef])
         return simple, name, arguments, held, children, output
 
-    def _expression(self, node: list[Any]) -> Expression:
-        name, extra = self._classes[node[0]][1], node[3]
-        arguments, held = self._arguments(node)
-        if not extra:
-            return Expression(name, arguments, references=held)
-        type_ = extra.get("t")
-        return Expression(
-            name,
-            arguments,
-            extra.get("id"),
-            extra.get("n"),
-            None if type_ is None else self._types[type_],
-            _sql(extra.get("s")),
-            self._place(extra["c"]) if "c" in extra else "",
-            references=held,
-        )
+    def _expression(self, class_: int, given: list[Any], further: Mapping[str, Any]) -> Expression:
+        name = self._classes[class_][1]
+        arguments, held = self._arguments(class_, given, further)
+        if not further:
+            return _expression((name, arguments, None, None, None, None, "", held))
+        type_ = further.get("t")
+        named = further.get("id"), further.get("n"), None if type_ is None else self._types[type_]
+        site = self._place(further["c"]) if "c" in further else ""
+        return _expression((name, arguments, *named, _sql(further.get("s")), site, held))
 
     def _value(self, raw: Any, held: list[Reference]) -> Value:
         """Return the value that JSON stands for, and add the references in it to `held`."""
         # JSON has no other types than these.
         kind = type(raw)
-        if kind is dict:
-            # Most objects are these.
-            if "r" in raw:
-                place: OperatorRef | ExpressionRef = self._places[raw["r"]]
-                held.append(place)
-                return place
-            return self._object(raw, held)
         if kind is int:
-            known = self._mentions.get(raw)
-            if known is None:
-                known = self._mentions[raw] = AttributeRef(raw)
-            held.append(known)
-            return known
+            found = self._referred.get(raw) or self._attribute(raw)
+            held.append(found)
+            return found
+        if kind is dict:
+            return self._object(raw, held)
         if kind is list:
             return tuple([self._value(item, held) for item in raw])
         atom: bool | str | None = raw
         return atom
+
+    def _attribute(self, id_: int) -> AttributeRef:
+        if id_ < 0:
+            raise ValueError(f"the plan refers to node {-id_}, and has none of that number")
+        found = self._referred[id_] = AttributeRef(id_)
+        return found
 
     def _object(self, raw: Mapping[str, Any], held: list[Reference]) -> Value:
         if "n" in raw:
             number = raw["n"]
             return int(number) if number.lstrip("-").isdigit() else str(number)
         if "o" in raw:
-            return Described(raw["o"], FrozenMap({k: self._value(v, held) for k, v in raw.items() if k != "o"}))
+            values: dict[str, Value] = {}
+            for name, value in raw.items():
+                # Most are texts.
+                values[name] = value if type(value) is str else self._value(value, held)
+            del values["o"]
+            return Described(raw["o"], FrozenMap(values))
         if "t" in raw:
             return self._types[int(raw["t"])]
         if "cut" in raw:
@@ -251,12 +266,12 @@ def _parts(raw: list[Any]) -> Sql:
     return tuple(
         [
             part
-            if isinstance(part, str)
+            if type(part) is str
             else SubqueryText(part[0])
             if len(part) == 1 and isinstance(part[0], str)
             else StructSql(_parts(part[0]), tuple([(name, _parts(field)) for name, *field in part[1:]]))
             if isinstance(part[0], list)
-            else Mention(part[0], part[1], tuple(part[2:]))
+            else _mention((part[0], part[1], tuple(part[2:])))
             for part in raw
         ]
     )

@@ -202,7 +202,7 @@ def test_what_was_a_secret_on_its_way_is_redacted_under_any_name() -> None:
     plan = projections(
         ("password", ("concat('hunter2', ", Mention(1, "a"), ")"), (1,)), ("y", (Mention(3, "password"),), (3,))
     )
-    copied = attrs.evolve(plan.expressions[3], arguments={"child": AttributeRef(3)})
+    copied = plan.expressions[3]._replace(arguments={"child": AttributeRef(3)})
     plan = attrs.evolve(plan, expressions=(*plan.expressions[:3], copied))
     assert "hunter2" not in repr(shown(plan).outputs)
 
@@ -262,7 +262,7 @@ def test_a_column_that_was_a_secret_on_its_way_is_called_so() -> None:
         ("p", (Mention(3, "password"),), (3,)),
         ("y", ("((", Mention(4, "p"), " = 'hunter2') AND (", Mention(2, "b"), " = 1))"), (4, 2)),
     )
-    copied = attrs.evolve(plan.expressions[3], arguments={"child": AttributeRef(3)})
+    copied = plan.expressions[3]._replace(arguments={"child": AttributeRef(3)})
     plan = attrs.evolve(plan, expressions=(*plan.expressions[:3], copied, *plan.expressions[4:]))
     assert text(plan) == "((password = 'hunter2') AND (t.b = 1))"
 

@@ -49,7 +49,7 @@ def test_a_view_is_one_dataset_in_any_spelling() -> None:
 
 
 def test_the_probe_tells_whether_the_session_keeps_the_case_of_names() -> None:
-    encoded = {"classes": [], "types": [], "attributes": {}, "cut": False, "nodes": []}
+    encoded = {"classes": [], "types": [], "attributes": [], "cut": False, "nodes": []}
     plans = [decode_plan({**encoded, "session": said}) for said in ({}, {"caseSensitive": True})]
 
     assert [session_settings_of(plan, None) for plan in plans] == [Session(), Session(case_sensitive=True)]

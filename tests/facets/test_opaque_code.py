@@ -97,7 +97,7 @@ def test_an_rdd_is_counted_unless_its_rows_come_from_nowhere(
 ) -> None:
     plan = over(f"org.apache.spark.sql.execution.{leaf}", child=False)
     rdd = Described("org.apache.spark.rdd.MapPartitionsRDD", {"id": 1, "sources": sources})
-    top = attrs.evolve(plan.operators[0], arguments={"rdd": rdd})
+    top = plan.operators[0]._replace(arguments={"rdd": rdd})
     assert counted(attrs.evolve(plan, operators=(top, plan.operators[1]))) == count
 
 
@@ -119,7 +119,7 @@ def test_a_plan_without_such_code_counts_nothing() -> None:
 
 def test_a_filter_by_a_function_over_objects_is_an_influence_that_is_not_exact() -> None:
     plan = over("TypedFilter", Expression("NewInstance", {"arguments": (AttributeRef(1),)}))
-    top = attrs.evolve(plan.operators[0], arguments={"deserializer": ExpressionRef(0), "child": OperatorRef(1)})
+    top = plan.operators[0]._replace(arguments={"deserializer": ExpressionRef(0), "child": OperatorRef(1)})
     trace = Trace(attrs.evolve(plan, operators=(top, plan.operators[1])))
     [(origin, kinds)] = trace.rows(0).items()
     step = kinds[Kind.FILTER]
@@ -129,7 +129,7 @@ def test_a_filter_by_a_function_over_objects_is_an_influence_that_is_not_exact()
 
 def test_the_index_of_a_frame_of_pandas_on_spark_leaves_the_other_columns_as_they_are() -> None:
     plan = over("AttachDistributedSequence")
-    top = attrs.evolve(plan.operators[0], output=(B, A))
+    top = plan.operators[0]._replace(output=(B, A))
     trace = Trace(attrs.evolve(plan, operators=(top, plan.operators[1])))
     assert trace.column(0, 1) == {Origin(1, 1): {Kind.IDENTITY: None}}
     assert trace.column(0, 2) == {}
@@ -140,8 +140,8 @@ def test_a_python_function_that_spark_may_replace_by_expressions_stays_one() -> 
     both = Expression("TranspiledPythonUDF", {"pythonUDFExpr": ExpressionRef(1), "transpiledOptions": options})
     alias = Expression("Alias", {"child": ExpressionRef(0)}, id=2, column="b", type="string", sql="f(a)")
     plan = over("Project", both, Expression("PythonUDF", {"children": (AttributeRef(1),)}), alias)
-    top = attrs.evolve(
-        plan.operators[0], arguments={"projectList": (ExpressionRef(2),), "child": OperatorRef(1)}, output=(B,)
+    top = plan.operators[0]._replace(
+        arguments={"projectList": (ExpressionRef(2),), "child": OperatorRef(1)}, output=(B,)
     )
     found = Trace(attrs.evolve(plan, operators=(top, plan.operators[1]))).column(0, 2)
     sure = {kind: step.least for kind, step in found[Origin(1, 1)].items() if step}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.plan import Attribute, Described, FrozenMap, Operator, OperatorRef, Output, Plan
@@ -153,7 +152,7 @@ def test_a_stream_of_iceberg_is_the_table_at_its_location_on_spark_3_too() -> No
     leaf = operator(EXECUTION + "datasources.v2.StreamingDataSourceV2Relation", scan=scan)
     catalog = Described("org.apache.iceberg.spark.SparkCatalog", {"name": "ice"})
     name = Described("org.apache.spark.sql.connector.catalog.IdentifierImpl", {"name": "t", "namespace": ("db",)})
-    named = attrs.evolve(leaf, arguments=FrozenMap({**leaf.arguments, "catalog": catalog, "identifier": name}))
+    named = leaf._replace(arguments=FrozenMap({**leaf.arguments, "catalog": catalog, "identifier": name}))
     (by_option,), (of_catalog,) = lineage(leaf).inputs, lineage(named).inputs
 
     assert by_option.identifier == of_catalog.identifier

@@ -80,8 +80,8 @@ def test_the_arguments_beside_a_call_of_code_stay_exact() -> None:
     both = Expression("Concat", {"children": (ExpressionRef(1), AttributeRef(3))})
     above = plan.expressions[0]
     alias = Expression(above.name, {"child": ExpressionRef(2)}, above.id, above.column, above.type, above.sql)
-    leaf = attrs.evolve(plan.operators[2], output=(A, Output(3, "c")))
-    middle = attrs.evolve(plan.operators[1], output=leaf.output)
+    leaf = plan.operators[2]._replace(output=(A, Output(3, "c")))
+    middle = plan.operators[1]._replace(output=leaf.output)
     plan = attrs.evolve(
         plan,
         operators=(plan.operators[0], middle, leaf),
@@ -122,8 +122,7 @@ def test_a_way_of_two_thousand_steps_is_compared_and_hashed_without_recursion() 
 
 def test_the_lineage_for_people_says_what_is_not_sure_and_shows_the_plan() -> None:
     plan = over("SubqueryAlias", "PythonUDF")
-    leaf = attrs.evolve(
-        plan.operators[2],
+    leaf = plan.operators[2]._replace(
         name="LogicalRelation",
         class_name="org.apache.spark.sql.execution.datasources.LogicalRelation",
         arguments={"relation": RELATION},
@@ -158,7 +157,7 @@ def test_the_lineage_for_people_says_what_is_not_sure_and_shows_the_plan() -> No
 
 def test_a_step_tells_the_line_of_python_that_made_its_expression() -> None:
     plan = over("Distinct")
-    alias = attrs.evolve(plan.expressions[0], call_site="etl.py:12")
+    alias = plan.expressions[0]._replace(call_site="etl.py:12")
     step = last_step(attrs.evolve(plan, expressions=(alias, plan.expressions[1])))
     assert (step.expression, step.call_site) == ("f(a) AS b", "etl.py:12")
     assert last_step(plan).call_site == ""

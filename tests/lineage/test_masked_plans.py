@@ -35,7 +35,7 @@ def with_canaries(plan: Plan) -> Plan:
     def expression(given: Expression) -> Expression:
         sql = given.sql
         shown = part(sql) if isinstance(sql, str) else None if sql is None else tuple(map(part, sql))
-        return attrs.evolve(given, sql=shown)  # type: ignore[arg-type]
+        return given._replace(sql=shown)  # type: ignore[arg-type]
 
     return attrs.evolve(plan, expressions=tuple(map(expression, plan.expressions)))
 

@@ -184,13 +184,13 @@ def encoded(first: int, warehouse: str, value: str = "1") -> str:
         {
             "classes": classes,
             "types": ["int"],
-            "attributes": {str(first + 1): ["a", 0], str(first): ["b", 0]},
+            "attributes": [[first + 1, "a", 0], [first, "b", 0]],
             "session": {"warehouse": warehouse, "catalog": "in-memory"},
             "cut": False,
             "nodes": [
-                [0, [first, [first + 1, "c"]], [{"r": 1}, {"n": str(first + 7)}], {}],
+                [0, [first, [first + 1, "c"]], [-1, {"n": str(first + 7)}], {}],
                 [1, "=", [table], {"id": {"n": str(first + 7)}}],
-                [2, None, [first + 1], {"id": first, "t": 0, "s": f"{frame}.id#{first + 1} > {value}"}],
+                [2, [first + 1], {"id": first, "t": 0, "s": f"{frame}.id#{first + 1} > {value}"}],
                 None,
             ],
         }
@@ -202,12 +202,12 @@ def test_what_differs_from_run_to_run_is_not_recorded() -> None:
     plan = recorded_plans.normalised(encoded(40, "file:/tmp/one"))
 
     assert plan == recorded_plans.normalised(encoded(1070, "file:/tmp/another"))
-    assert plan["attributes"] == {"0": ["b", 0], "1": ["a", 0]}
+    assert plan["attributes"] == [[0, "b", 0], [1, "a", 0]]
     table = {"o": "CatalogTable", "locationUri": "file:/warehouse/emp", "created": {"n": "0"}}
     assert plan["nodes"] == [
-        [0, [0, [1, "c"]], [{"r": 1}, {"n": "0"}], {}],
+        [0, [0, [1, "c"]], [-1, {"n": "0"}], {}],
         [1, "=", [table], {"id": {"n": "0"}}],
-        [2, None, [1], {"id": 0, "t": 0, "s": "_pyspark_0.id#0 > 1"}],
+        [2, [1], {"id": 0, "t": 0, "s": "_pyspark_0.id#0 > 1"}],
         None,
     ]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark import lineage
+from openlineage_pyspark.listener.static import encoded_query
 from openlineage_pyspark.testing import assert_golden_lineage, assert_lineage
 
 
@@ -33,11 +34,20 @@ def test_a_statement_takes_one_call_of_the_jvm_and_one_for_each_piece_of_its_pla
         sent.append(command.split("\n"))
         return send(command, *args, **kwargs)
 
+    def called():
+        # A call is `c`, the object, the method; with `m` py4j lets go of objects that Python no longer has.
+        return [command[2] for command in sent if command[0] != "m"]
+
     lineage(session, "SELECT id FROM emp")
     monkeypatch.setattr(client, "send_command", noted)
     assert str(lineage(session, "SELECT id FROM emp WHERE salary > 3").edges[0].column) == "id"
-    # A call is `c`, the object, the method; with `m` py4j lets go of objects that Python no longer has.
-    assert [command[2] for command in sent if command[0] != "m"] == ["encodeStatement", "next"]
+    assert called() == ["encodeStatement"]
+    sent.clear()
+    sums = ", ".join(f"id + {at} AS sum_{at}" for at in range(100))
+    encoded = encoded_query(session, f"SELECT {sums} FROM emp")
+    assert len(encoded.plan) > 16_000
+    assert called() == ["encodeStatement", *["encoded"] * (len(encoded.plan) // 7_800)]
+    assert len(encoded.lineage().edges) == 100
 
 
 @pytest.mark.parametrize(

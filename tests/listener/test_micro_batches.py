@@ -46,8 +46,8 @@ def source(description: str, batch: int, rows: int = 1, **more: Any) -> dict[str
 def leaf(name: str | None, column: int) -> list[Any]:
     """Give a leaf with a table of that name, or one without new data."""
     if name is None:
-        return [3, [column], [None, True], {}]
-    return [1, [column], [{"o": TABLE, "name": name}], {}]
+        return [3, [column], [None, True]]
+    return [1, [column], [{"o": TABLE, "name": name}]]
 
 
 def batch_plan(batch: int, *names: str | None) -> dict[str, Any]:
@@ -60,14 +60,14 @@ def batch_plan(batch: int, *names: str | None) -> dict[str, Any]:
     ]
     leaves = [leaf(name, column) for column, name in enumerate(names, start=1)]
     sink = {"o": STREAMING + "sources.ForeachBatchSink"}
-    union = [2, [1], [[{"r": place} for place in range(2, 2 + len(leaves))]], {}]
+    union = [2, [1], [[-place for place in range(2, 2 + len(leaves))]]]
     plan = {
         "classes": classes,
         "types": ["int"],
-        "attributes": {str(column): ["a", 0] for column in range(1, len(leaves) + 1)},
+        "attributes": [[column, "a", 0] for column in range(1, len(leaves) + 1)],
         "session": {"warehouse": "file:/w", "catalog": "in-memory", "caseSensitive": False},
         "cut": False,
-        "nodes": [[0, [], [sink, {"r": 1}], {}], union, *leaves],
+        "nodes": [[0, [], [sink, -1]], union, *leaves],
     }
     about = {"id": batch, "query": QUERY, "checkpoint": CHECKPOINT}
     return {"plan": plan, "class": TO_V1, "stream": "s", "batch": about}
@@ -76,7 +76,7 @@ def batch_plan(batch: int, *names: str | None) -> dict[str, Any]:
 def save(path: str) -> dict[str, Any]:
     classes = [[SAVE, "P", ["query", "path"]], ["org.apache.spark.sql.execution.LogicalRDD", "P", []]]
     plan = {**batch_plan(0, "x")["plan"], "classes": classes}
-    plan["nodes"] = [[0, [], [{"r": 1}, f"file:{path}"], {}], [1, [1], [], {}]]
+    plan["nodes"] = [[0, [], [-1, f"file:{path}"]], [1, [1], []]]
     return {"plan": plan, "class": SAVE, "command": True}
 
 

@@ -27,12 +27,12 @@ def plan(top: str, path: str | None = None, read: str = "/in", column: int = 1) 
     encoded = {
         "classes": [[top, "P", ["query", "sink" if top == STREAMED else "path"]], [RELATION, "P", ["relation"]]],
         "types": ["int"],
-        "attributes": {str(column): ["a", 0]},
+        "attributes": [[column, "a", 0]],
         "session": {"warehouse": "file:/w", "catalog": "in-memory"},
         "cut": False,
         "nodes": [
-            [0, [], [{"r": 1}, {"o": FOREACH} if top == STREAMED else path], {}],
-            [1, [column], [{"o": FILES, "rootPaths": [f"file:{read}"]}], {}],
+            [0, [], [-1, {"o": FOREACH} if top == STREAMED else path]],
+            [1, [column], [{"o": FILES, "rootPaths": [f"file:{read}"]}]],
         ],
     }
     return {"plan": encoded, "class": top, "command": True}

@@ -30,7 +30,7 @@ CANARY = "canary-c4n4ry"
 SAVE = "org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand"
 RELATION = "org.apache.spark.sql.execution.datasources.LogicalRelation"
 FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
-UNREADABLE = {"classes": [], "types": [], "attributes": {}, "cut": False, "nodes": [[7, None, [], {}]]}
+UNREADABLE = {"classes": [], "types": [], "attributes": [], "cut": False, "nodes": [[7, None, []]]}
 
 
 class Submitted:
@@ -88,11 +88,11 @@ def save(path: str, **more: Any) -> dict[str, Any]:
     plan = {
         "classes": [[SAVE, "P", ["query", "path"]], [RELATION, "P", ["relation"]]],
         "types": ["int"],
-        "attributes": {"1": ["a", 0]},
+        "attributes": [[1, "a", 0]],
         "cut": False,
         "nodes": [
-            [0, [], [{"r": 1}, f"file:{path}"], {}],
-            [1, [1], [{"o": FILES, "rootPaths": ["file:/in"]}], {}],
+            [0, [], [-1, f"file:{path}"]],
+            [1, [1], [{"o": FILES, "rootPaths": ["file:/in"]}]],
         ],
     }
     return {"plan": plan, "class": SAVE, "command": True, **more}
@@ -251,9 +251,9 @@ CHECKPOINT: dict[str, Any] = {
     "plan": {
         "classes": [[RELATION, "P", ["relation"]]],
         "types": ["int"],
-        "attributes": {"1": ["a", 0]},
+        "attributes": [[1, "a", 0]],
         "cut": False,
-        "nodes": [[0, [1], [{"o": FILES, "rootPaths": ["file:/in"]}], {}]],
+        "nodes": [[0, [1], [{"o": FILES, "rootPaths": ["file:/in"]}]]],
     },
 }
 LATER: dict[str, Any] = {
@@ -262,9 +262,9 @@ LATER: dict[str, Any] = {
     "plan": {
         "classes": [[SAVE, "P", ["query", "path"]], ["org.apache.spark.sql.execution.LogicalRDD", "P", []]],
         "types": ["int"],
-        "attributes": {"1": ["a", 0]},
+        "attributes": [[1, "a", 0]],
         "cut": False,
-        "nodes": [[0, [], [{"r": 1}, "file:/out"], {}], [1, [1], [], {}]],
+        "nodes": [[0, [], [-1, "file:/out"]], [1, [1], []]],
     },
 }
 
@@ -333,9 +333,9 @@ def test_an_action_tells_the_line_that_pyspark_gives() -> None:
 def test_code_that_can_not_be_read_is_counted_once_for_each_run_that_has_ended() -> None:
     written = save("/out")
     written["plan"]["classes"].append(["org.apache.spark.sql.catalyst.expressions.PythonUDF", "E", ["name"]])
-    written["plan"]["nodes"][1][2].append({"r": 2})
+    written["plan"]["nodes"][1][2].append(-2)
     written["plan"]["classes"][1][2].append("call")
-    written["plan"]["nodes"].append([2, None, ["f"], {}])
+    written["plan"]["nodes"].append([2, ["f"]])
     found = way()
     found.take(start(1, **written))
     assert dict(found.pipeline.code) == {}

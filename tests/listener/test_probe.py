@@ -14,6 +14,7 @@ from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.plan import CutText
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.trace.texts import own_text
+from openlineage_pyspark.listener.errors import ProbeError
 from openlineage_pyspark.listener.probe import class_cache, java_sources
 from openlineage_pyspark.listener.probe.client import Probe, load_class
 from openlineage_pyspark.listener.probe.decode import decode_plan
@@ -516,3 +517,32 @@ def test_a_plan_whose_start_found_no_room_comes_with_the_end(spark, tmp_path):
     assert [(record["k"], record["class"].rsplit(".", 1)[-1], "plan" in record) for record in records] == [
         ("end", "InsertIntoHadoopFsRelationCommand", True)
     ]
+
+
+def test_an_encoding_that_is_not_read_to_its_end_makes_room_for_64_others(spark):
+    """A reader that comes back so late is told, and the JVM does not keep what nobody reads."""
+    columns = ", ".join(f"id + {at} AS sum_{at}" for at in range(100))
+    plan = analyzed_plan(spark, f"SELECT {columns} FROM emp")
+
+    class Slow:
+        """The probe in the JVM, of which others ask for plans whenever this reader has asked for one."""
+
+        def __init__(self, java, others):
+            self.java, self.others = java, others
+
+        def encode(self, *arguments):
+            first, *_ = [self.java.encode(*arguments) for _ in range(1 + self.others)]
+            return first
+
+        def encoded(self, number, piece):
+            return self.java.encoded(number, piece)
+
+    def read(others):
+        probe = Probe(spark.sparkContext._gateway, ProbeLimits())
+        probe._java = Slow(probe._java, others)
+        return probe.encode(plan, spark._jsparkSession)
+
+    with ThreadPoolExecutor(1) as thread:
+        assert len(decode_plan(thread.submit(read, 63).result()).top.output) == 100
+        with pytest.raises(ProbeError, match="too many plans are read from the JVM at the same time"):
+            thread.submit(read, 64).result()

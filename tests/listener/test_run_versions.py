@@ -19,10 +19,10 @@ def plan(snapshot: str | None, path: str) -> dict[str, Any]:
     return {
         "classes": [[SAVE, "P", ["query", "path"]], [V2, "P", ["table"]]],
         "types": ["int"],
-        "attributes": {"1": ["a", 0]},
+        "attributes": [[1, "a", 0]],
         "session": {"warehouse": "file:/w", "catalog": "in-memory", "caseSensitive": False},
         "cut": False,
-        "nodes": [[0, [], [{"r": 1}, f"file:{path}"], {}], [1, [1], [table], {}]],
+        "nodes": [[0, [], [-1, f"file:{path}"]], [1, [1], [table]]],
     }
 
 

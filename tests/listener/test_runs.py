@@ -12,7 +12,7 @@ from support.assembled import Assembled
 
 COMMAND = "org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand"
 # A plan that names a class which its table of classes does not have.
-UNREADABLE = {"classes": [], "types": [], "attributes": {}, "cut": False, "nodes": [[7, None, [], {}]]}
+UNREADABLE = {"classes": [], "types": [], "attributes": [], "cut": False, "nodes": [[7, None, []]]}
 
 
 def runs(guard: Guard | None = None, **more: Any) -> Assembled:

@@ -25,7 +25,7 @@ def encoded(classes: list[Any], nodes: list[Any], *columns: int) -> dict[str, An
     return {
         "classes": classes,
         "types": ["int"],
-        "attributes": {str(column): ["a", 0] for column in columns},
+        "attributes": [[column, "a", 0] for column in columns],
         "session": {"warehouse": "file:/w", "catalog": "in-memory", "caseSensitive": False},
         "cut": False,
         "nodes": nodes,
@@ -33,26 +33,26 @@ def encoded(classes: list[Any], nodes: list[Any], *columns: int) -> dict[str, An
 
 
 def source(name: str) -> list[Any]:
-    return [1, [1], [{"o": TABLE, "name": name}], {}]
+    return [1, [1], [{"o": TABLE, "name": name}]]
 
 
 def to_table(name: str = "out") -> dict[str, Any]:
     """Give a micro-batch from a table of DataSource V2 into another one, as Spark 4.1 and older know it."""
     classes = [[TO_V2, "P", ["table", "query"]], [V2 + "DataSourceV2Relation", "P", ["table"]]]
-    plan = encoded(classes, [[0, [], [{"o": TABLE, "name": name}, {"r": 1}], {}], source("in")], 1)
+    plan = encoded(classes, [[0, [], [{"o": TABLE, "name": name}, -1]], source("in")], 1)
     return {"plan": plan, "class": TO_V2, "stream": "s"}
 
 
 def to_foreach(name: str = "in") -> dict[str, Any]:
     sink = {"o": STREAMING + "sources.ForeachBatchSink"}
     classes = [[TO_V1, "P", ["sink", "query"]], [V2 + "DataSourceV2Relation", "P", ["table"]]]
-    return {"plan": encoded(classes, [[0, [], [sink, {"r": 1}], {}], source(name)], 1), "class": TO_V1, "stream": "s"}
+    return {"plan": encoded(classes, [[0, [], [sink, -1]], source(name)], 1), "class": TO_V1, "stream": "s"}
 
 
 def save(path: str) -> dict[str, Any]:
     """Give a write of a micro-batch's rows, which have the exprIds of the source."""
     classes = [[SAVE, "P", ["query", "path"]], ["org.apache.spark.sql.execution.LogicalRDD", "P", []]]
-    nodes = [[0, [], [{"r": 1}, f"file:{path}"], {}], [1, [1], [], {}]]
+    nodes = [[0, [], [-1, f"file:{path}"]], [1, [1], []]]
     return {"plan": encoded(classes, nodes, 1), "class": SAVE, "command": True}
 
 

@@ -19,7 +19,7 @@ def plan(*nodes: tuple[str, dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
     return {
         "classes": [[name, "P", list(arguments)] for name, arguments, _ in nodes],
         "types": [],
-        "attributes": {},
+        "attributes": [],
         "session": {"warehouse": "file:/warehouse", "catalog": "in-memory"},
         "cut": False,
         "nodes": [[at, [], list(arguments.values()), further] for at, (_, arguments, further) in enumerate(nodes)],
@@ -62,7 +62,7 @@ def dropped_v2(
     name = {"o": "org.apache.spark.sql.connector.catalog.IdentifierImpl", "name": table, "namespace": ["default"]}
     further = {"tableMetadata": found, "tablePath": f"file:/warehouse/{table}"} if "Session" in catalog["o"] else {}
     return plan(
-        (f"{LOGICAL}.DropTable", {"child": {"r": 1}, "ifExists": if_exists, "purge": False}, {}),
+        (f"{LOGICAL}.DropTable", {"child": -1, "ifExists": if_exists, "purge": False}, {}),
         (
             "org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier",
             {"catalog": catalog, "identifier": name},
@@ -223,9 +223,9 @@ def made(command: str, table: str) -> dict[str, Any]:
     """Give the plan of a statement that makes a table in a catalog of Iceberg, with or without a query."""
     name = {"o": "org.apache.spark.sql.connector.catalog.IdentifierImpl", "name": table, "namespace": ["default"]}
     resolved = "org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier"
-    query = {"query": {"r": 2}} if command.endswith("AsSelect") else {}
+    query = {"query": -2} if command.endswith("AsSelect") else {}
     return plan(
-        (f"{LOGICAL}.{command}", {"name": {"r": 1}, **query}, {}),
+        (f"{LOGICAL}.{command}", {"name": -1, **query}, {}),
         (resolved, {"catalog": ICEBERG_CATALOG, "identifier": name}, {}),
         (f"{LOGICAL}.OneRowRelation", {}, {}),
     )
@@ -237,7 +237,7 @@ def filled(table: str, place: str) -> dict[str, Any]:
     kept = {"o": "org.apache.iceberg.spark.source.SparkTable", "name": f"ice.default.{table}", "location": place}
     relation = "org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation"
     return plan(
-        (f"{LOGICAL}.AppendData", {"table": {"r": 1}, "query": {"r": 2}, "isByName": False}, {}),
+        (f"{LOGICAL}.AppendData", {"table": -1, "query": -2, "isByName": False}, {}),
         (relation, {"table": kept, "catalog": ICEBERG_CATALOG, "identifier": name}, {}),
         (f"{LOGICAL}.OneRowRelation", {}, {}),
     )

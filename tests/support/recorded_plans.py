@@ -59,7 +59,7 @@ def text(plans: Mapping[str, Plan]) -> str:
 def _text(plan: Plan) -> str:
     parts = []
     for key, value in plan.items():
-        if isinstance(value, list):
+        if isinstance(value, list) and key != "attributes":
             lines = ",\n  ".join(_line(item) for item in value)
             parts.append(f" {json.dumps(key)}: [\n  {lines}\n ]" if value else f" {json.dumps(key)}: []")
         else:
@@ -96,10 +96,10 @@ class _Normalising:
 
     def plan(self) -> Plan:
         nodes = [None if node is None else self._node(node) for node in self._raw["nodes"]]
-        attributes = {self._number("expression", int(id_)): row for id_, row in self._raw["attributes"].items()}
+        attributes = {self._number("expression", id_): row for id_, *row in self._raw["attributes"]}
         return {
             **self._raw,
-            "attributes": {str(id_): self._value(row[:1]) + row[1:] for id_, row in sorted(attributes.items())},
+            "attributes": [[id_, *self._value(row[:1]), *row[1:]] for id_, row in sorted(attributes.items())],
             "session": self._value(self._raw["session"]),
             "nodes": nodes,
         }
@@ -109,17 +109,18 @@ class _Normalising:
         return self._numbers.setdefault((counter, value), known)
 
     def _node(self, node: list[Any]) -> list[Any]:
-        """Return a node: its class, what it gives, its arguments, and what else is said of it."""
-        class_, output, arguments, further = node
-        name, _, fields = self._raw["classes"][class_]
-        output = [self._output(item) for item in output] if isinstance(output, list) else output
+        """Return a node: its class, what it gives if it is an operator, its arguments, and what else is said of it."""
+        name, kind, fields = self._raw["classes"][node[0]]
+        head, (arguments, *further) = (node[:2], node[2:]) if kind == "P" else (node[:1], node[1:])
+        if isinstance(head[-1], list):
+            head = [head[0], [self._output(item) for item in head[1]]]
         # The classes of one counter are told apart by the beginning of their names.
         kind = "common" if "CommonExpression" in name else "cte"
         named = [self._field(kind, field, value) for field, value in zip(fields, arguments, strict=False)]
         rest = [self._value(value) for value in arguments[len(fields) :]]
         # Where a case's Python stands is no part of its plan.
-        said = {key: self._further(kind, key, value) for key, value in further.items() if key != "c"}
-        return [class_, output, named + rest, said]
+        said = [{k: self._further(kind, k, value) for k, value in each.items() if k != "c"} for each in further]
+        return [*head, named + rest, *said]
 
     def _output(self, item: Any) -> Any:
         """Return one column of an output: an exprId, or one with a name of its own."""
@@ -146,7 +147,8 @@ class _Normalising:
         if isinstance(value, bool) or value is None:
             return value
         if isinstance(value, int):
-            return self._number("expression", value)
+            # What is negative refers to a node by its place.
+            return value if value < 0 else self._number("expression", value)
         if isinstance(value, str):
             named = _FRAME.sub(self._frame, value.replace(self._warehouse, WAREHOUSE))
             return _MENTION.sub(lambda match: str(self._number("mention", match[0])), named)
@@ -155,8 +157,8 @@ class _Normalising:
         return self._object(value, kind)
 
     def _object(self, value: Mapping[str, Any], kind: str) -> dict[str, Any]:
-        """Return an object; what refers by a position (`r`, `t`), a number (`n`) or a key (`keys`) stays as it is."""
-        if value.keys() & {"r", "n", "t", "keys"} and "o" not in value:
+        """Return an object; what refers by a position (`t`), a number (`n`) or a key (`keys`) stays as it is."""
+        if value.keys() & {"n", "t", "keys"} and "o" not in value:
             return dict(value)
         return {key: self._field(kind, key, item) for key, item in value.items()}
 
