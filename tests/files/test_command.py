@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from support.lineage_events import dataset, lineage, run_event, taken
-from support.spark_jobs import FOREIGN
+from support.spark_jobs import FOREIGN, SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytestmark = [pytest.mark.usefixtures("real_spark"), pytest.mark.any_spark]
+of_scripts = pytest.mark.skipif(SPARK_VERSION < "4", reason="Spark has the scripts among these statements from 4.0 on")
 
 PAGE = Path(__file__).parents[2] / "docs" / "pull-request.md"
 SECONDS = 300
@@ -107,6 +108,7 @@ def answer(files: Path) -> Answer:
     return called(files, *NAMES, "--ddl", "ddl.sql", "--cache", "kept", "--format", "json")
 
 
+@of_scripts
 def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -> None:
     statements = json.loads(answer.stdout)["statements"]
     edges = {
@@ -159,6 +161,7 @@ def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -
     }
 
 
+@of_scripts
 def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: Answer) -> None:
     unknown = "is not known: no DDL, no earlier statement and no catalog declares it"
     lines = answer.stderr.splitlines()
@@ -193,6 +196,7 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     assert viewed == [("name", "lake.raw.people", "mail")]
 
 
+@of_scripts
 def test_what_reads_a_table_of_a_refused_statement_says_so(answer: Answer) -> None:
     told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["statements"]}
     assert [each["message"] for each in told["4.sql", 2]["gaps"]] == [
