@@ -345,9 +345,11 @@ class Composer:
             if self._trace.is_origin(operator, id_):
                 is_unnamed = above and not path and self._is_unnamed(operator, own)
                 column = above if is_unnamed else _uncut(self._source_name(operator, id_) + field_text(path))
+                if not secret:
+                    return (column,)
                 # Behind the name of a secret, only the name of another one.
                 is_name = not any(sign in column for sign in "('")
-                return (column if not secret or (is_name and _is_sensitive(column)) else secret,)
+                return (column if is_name and _is_sensitive(column) else secret,)
             seen.add((operator, id_, path))
             found = self._definition(operator, id_, origin)
             if found is None:
