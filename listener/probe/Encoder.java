@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -17,10 +16,8 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.plans.logical.Assignment;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.MergeAction;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -41,6 +38,8 @@ final class Encoder {
   // The joins with the columns of both sides.
   private static final List JOINING_ALL =
       Arrays.asList(new String[] {"INNER", "CROSS", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER"});
+  // How Spark spells the type of a table without columns: most tables that a command creates say so.
+  private static final String NO_COLUMNS = "{\"type\":\"struct\",\"fields\":[]}";
   private static final Method PYTHON_CONTEXT = pythonContextMethod();
   private final Vocabulary vocabulary;
   private final Object session;
@@ -48,9 +47,9 @@ final class Encoder {
   // Tree node -> its place among the nodes; waiting nodes are encoded in the order of their places.
   private final IdentityHashMap places = new IdentityHashMap();
   private final ArrayDeque work = new ArrayDeque();
-  private final ArrayList nodes = new ArrayList();
   // The expressions whose SQL is wanted: those that an operator holds directly.
   private final IdentityHashMap wanted = new IdentityHashMap();
+  private final IdentityHashMap nodeClasses = new IdentityHashMap();
   private final IdentityHashMap placeOfClass = new IdentityHashMap();
   private final JsonText classes;
   // A type is looked up by its value first, because spelling it out takes time.
@@ -59,14 +58,15 @@ final class Encoder {
   private final ArrayList types = new ArrayList();
   private final HashMap nameOfAttribute = new HashMap();
   private final JsonText attributes;
-  // The node that is being encoded. If a fault leaves it half written, it is thrown away.
+  // All nodes, and how many they are. If a fault leaves one half written, that is thrown away.
   private JsonText node;
+  private int encoded = 0;
   // Whether it is no operator; whether it is a relation whose output says the columns of its table.
   private boolean inExpression;
   private boolean saysColumns;
   private Throwable unread;
   private TreeNode silentLiteral;
-  // Of nodes and types, in characters.
+  // Of types, in characters.
   private long length = 0;
   private boolean cut = false;
   /** Returns whether the stack was too small for Catalyst's recursion. */
@@ -88,19 +88,17 @@ final class Encoder {
   String encode(LogicalPlan plan) throws IOException {
     place(plan, false);
     while (!work.isEmpty()) {
-      if (nodes.size() >= vocabulary.maxNodes || length + attributes.length() > vocabulary.maxBytes) {
+      if (encoded >= vocabulary.maxNodes || length + node.length() + attributes.length() > vocabulary.maxBytes) {
         cut = true;
         break;
       }
-      String encoded = encoded((TreeNode) work.removeFirst());
-      nodes.add(encoded);
-      length += encoded.length();
+      if (encoded++ > 0) node.writeRaw(',');
+      encode((TreeNode) work.removeFirst());
     }
     return join();
   }
 
   private String join() throws IOException {
-    node.close();
     JsonText plan = new JsonText();
     plan.writeStartObject();
     plan.writeRawField("classes", classes.end());
@@ -109,19 +107,18 @@ final class Encoder {
     plan.writeEndArray();
     plan.writeRawField("attributes", attributes.end());
     plan.writeObjectFieldStart("session");
-    Object warehouse = Chain.read(session, "sessionState.conf.warehousePath", null);
-    plan.writeStringField("warehouse", warehouse == null ? null : warehouse.toString());
-    // Not the catalog's class: asking for it opens the metastore, which the job itself may never use.
     Object conf = Chain.read(session, "sessionState.conf", null);
     boolean known = conf instanceof SQLConf;
+    plan.writeStringField("warehouse", known ? ((SQLConf) conf).warehousePath() : null);
+    // Not the catalog's class: asking for it opens the metastore, which the job itself may never use.
     String catalog = known ? ((SQLConf) conf).getConfString("spark.sql.catalogImplementation") : null;
     plan.writeStringField("catalog", catalog);
     plan.writeBooleanField("caseSensitive", known && ((SQLConf) conf).caseSensitiveAnalysis());
     plan.writeEndObject();
     plan.writeBooleanField("cut", cut);
     plan.writeArrayFieldStart("nodes");
-    for (int i = 0; i < nodes.size(); i++) plan.writeRawValue((String) nodes.get(i));
-    for (int i = nodes.size(); i < places.size(); i++) plan.writeNull();
+    if (encoded > 0) plan.writeRawValue(node.end());
+    for (int i = encoded; i < places.size(); i++) plan.writeNull();
     plan.writeEndArray();
     return plan.end();
   }
@@ -139,11 +136,12 @@ final class Encoder {
   }
 
   /** Writes one node; if it can't be read, its class, the reason and, if they can be had, its children. */
-  private String encoded(TreeNode tree) throws IOException {
+  private void encode(TreeNode tree) throws IOException {
+    long begin = node.length();
     Throwable problem;
     try {
       write(tree);
-      return node.next();
+      return;
     } catch (Exception refused) {
       problem = refused;
     } catch (StackOverflowError tooDeep) {
@@ -153,20 +151,21 @@ final class Encoder {
       problem = broken;
     }
     try {
-      return broken(tree, problem, true);
+      broken(tree, problem, begin, true);
     } catch (Exception childless) {
-      return broken(tree, problem, false);
+      broken(tree, problem, begin, false);
     } catch (StackOverflowError childless) {
-      return broken(tree, problem, false);
+      broken(tree, problem, begin, false);
     } catch (LinkageError childless) {
-      return broken(tree, problem, false);
+      broken(tree, problem, begin, false);
     }
   }
 
-  private String broken(TreeNode tree, Throwable problem, boolean children) throws IOException {
-    node = new JsonText();
+  /** Writes what is known of a node that can't be read, in the place of what has been written of it. */
+  private void broken(TreeNode tree, Throwable problem, long begin, boolean children) throws IOException {
+    node = node.from(begin);
     node.writeStartArray();
-    node.writeNumber(placeOfClass(tree));
+    node.writeNumber(place(classOf(tree)));
     if (tree instanceof LogicalPlan) node.writeNull();
     node.writeStartArray();
     node.writeEndArray();
@@ -178,29 +177,30 @@ final class Encoder {
     }
     node.writeEndObject();
     node.writeEndArray();
-    return node.next();
   }
 
   private void write(TreeNode tree) throws IOException {
-    boolean inPlan = tree instanceof LogicalPlan || isOfMerge(tree);
+    NodeClass class_ = classOf(tree);
     inExpression = !(tree instanceof LogicalPlan);
+    boolean inPlan = !inExpression || class_.ofMerge;
     saysColumns = false;
     unread = null;
     node.writeStartArray();
-    node.writeNumber(placeOfClass(tree));
-    if (!inExpression) output((LogicalPlan) tree);
+    node.writeNumber(place(class_));
+    if (class_.transparent) node.writeString("=");
+    else if (!inExpression) output((LogicalPlan) tree);
     node.writeStartArray();
     if (tree instanceof Literal) literal((Literal) tree);
-    else arguments(tree, inPlan);
+    else arguments(tree, class_, inPlan);
     node.writeEndArray();
-    boolean named = tree instanceof NamedExpression && ((Expression) tree).resolved();
+    boolean named = class_.named && ((Expression) tree).resolved();
     boolean shown = wanted.containsKey(tree);
-    if (named || shown || unread != null || !vocabulary.rows(tree.getClass()).isEmpty()) {
+    if (named || shown || unread != null || !class_.rows.isEmpty()) {
       node.writeStartObject();
       if (named) name((NamedExpression) tree);
       if (shown) shown((Expression) tree);
       if (unread != null) node.writeStringField("broken", unread.getClass().getName());
-      readings(node, tree, inPlan, 0);
+      readings(node, tree, class_.rows, inPlan, 0);
       node.writeEndObject();
     }
     node.writeEndArray();
@@ -213,20 +213,11 @@ final class Encoder {
     if (site != null) node.writeStringField("c", site);
   }
 
-  /** Whether a node is an action of a MERGE, whose values and conditions are nested deeper than other expressions. */
-  private static boolean isOfMerge(TreeNode tree) {
-    String name = tree.getClass().getName();
-    boolean ofSpark = tree instanceof Assignment || tree instanceof MergeAction || name.indexOf("MergeRows$") >= 0;
-    return ofSpark || name.indexOf(".DeltaMerge") >= 0;
-  }
-
-  private void arguments(TreeNode tree, boolean inPlan) throws IOException {
-    HashSet skipped = (HashSet) vocabulary.skipped.get(tree.getClass().getSimpleName());
-    String[] names = skipped == null ? null : Reflection.elementNames(tree);
+  private void arguments(TreeNode tree, NodeClass class_, boolean inPlan) throws IOException {
     int arity = tree.productArity();
     for (int i = 0; i < arity; i++) {
-      if (skipped != null && (i >= names.length || skipped.contains(names[i]))) node.writeNull();
-      else value(node, tree.productElement(i), inPlan, 0);
+      if (class_.reads(i)) value(node, tree.productElement(i), inPlan, 0);
+      else node.writeNull();
     }
   }
 
@@ -319,10 +310,6 @@ final class Encoder {
   }
 
   private void output(LogicalPlan plan) throws IOException {
-    if (vocabulary.transparent.contains(plan.getClass().getName())) {
-      node.writeString("=");
-      return;
-    }
     if (plan instanceof Join && JOINING_ALL.contains(((Join) plan).joinType().sql())) {
       node.writeString("+");
       return;
@@ -394,32 +381,23 @@ final class Encoder {
     }
   }
 
-  private int placeOfClass(TreeNode tree) throws IOException {
-    Class type = tree.getClass();
-    Integer at = (Integer) placeOfClass.get(type);
-    if (at != null) return at.intValue();
-    String[] names = argumentNames(tree);
-    classes.writeStartArray();
-    classes.writeString(type.getName());
-    classes.writeString(tree instanceof LogicalPlan ? "P" : tree instanceof Expression ? "E" : "T");
-    classes.writeStartArray();
-    for (int i = 0; i < names.length; i++) classes.writeString(names[i]);
-    classes.writeEndArray();
-    classes.writeEndArray();
-    at = Integer.valueOf(placeOfClass.size());
-    placeOfClass.put(type, at);
-    return at.intValue();
+  /** Returns what is known of a node's class; the first node of a class makes the plan tell of it. */
+  private NodeClass classOf(TreeNode tree) throws IOException {
+    NodeClass known = (NodeClass) nodeClasses.get(tree.getClass());
+    if (known == null) {
+      known = vocabulary.nodeClass(tree);
+      nodeClasses.put(tree.getClass(), known);
+    }
+    return known;
   }
 
-  /** Returns none for a node that can't name its arguments: reading them fails too, and marks the node as broken. */
-  private static String[] argumentNames(TreeNode tree) {
-    try {
-      return Reflection.elementNames(tree);
-    } catch (Exception unnamed) {
-      return new String[0];
-    } catch (LinkageError unnamed) {
-      return new String[0];
-    }
+  private int place(NodeClass class_) throws IOException {
+    Integer at = (Integer) placeOfClass.get(class_);
+    if (at != null) return at.intValue();
+    classes.writeRawValue(class_.told);
+    at = Integer.valueOf(placeOfClass.size());
+    placeOfClass.put(class_, at);
+    return at.intValue();
   }
 
   /** Returns -1 if the type can't be determined: finding it recurses over the expression, which may be deep. */
@@ -437,8 +415,7 @@ final class Encoder {
   private int placeOfType(DataType type) {
     Integer at = (Integer) placeOfType.get(type);
     if (at != null) return at.intValue();
-    boolean nested = type instanceof StructType || type instanceof ArrayType || type instanceof MapType;
-    String spelling = nested ? type.json() : type.catalogString();
+    String spelling = spelling(type);
     at = (Integer) placeOfSpelling.get(spelling);
     if (at == null) {
       at = Integer.valueOf(types.size());
@@ -448,6 +425,12 @@ final class Encoder {
     }
     placeOfType.put(type, at);
     return at.intValue();
+  }
+
+  private static String spelling(DataType type) {
+    if (type instanceof StructType && ((StructType) type).isEmpty()) return NO_COLUMNS;
+    boolean nested = type instanceof StructType || type instanceof ArrayType || type instanceof MapType;
+    return nested ? type.json() : type.catalogString();
   }
 
   /**
@@ -461,7 +444,7 @@ final class Encoder {
       attribute((Attribute) o);
       out.writeNumber(((Attribute) o).exprId().id());
     } else if (o instanceof TreeNode) {
-      refer(out, (TreeNode) o, inPlan && o instanceof Expression && !isOfMerge((TreeNode) o));
+      refer(out, (TreeNode) o, inPlan && o instanceof Expression && !classOf((TreeNode) o).ofMerge);
     } else if (o instanceof scala.Option) {
       value(out, ((scala.Option) o).isEmpty() ? null : ((scala.Option) o).get(), inPlan, depth);
     } else if (o instanceof DataType) {
@@ -572,13 +555,12 @@ final class Encoder {
   private void describe(JsonText out, Object o, boolean inPlan, int depth) throws IOException {
     out.writeStartObject();
     out.writeStringField("o", o.getClass().getName());
-    readings(out, o, inPlan, depth + 1);
+    readings(out, o, vocabulary.rows(o.getClass()), inPlan, depth + 1);
     out.writeEndObject();
   }
 
   /** Writes a field for each reading that Python asks for on this class. */
-  private void readings(JsonText out, Object o, boolean inPlan, int depth) throws IOException {
-    ArrayList rows = vocabulary.rows(o.getClass());
+  private void readings(JsonText out, Object o, ArrayList rows, boolean inPlan, int depth) throws IOException {
     for (int i = 0; i < rows.size(); i++) {
       String[] row = (String[]) rows.get(i);
       String chain = row[1];

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BinaryOperator;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.DropField;
@@ -80,6 +81,8 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   private static final long DAY = 86400000000L;
   private static final long[] UNITS = {DAY, 3600000000L, 60000000L, 1000000L, 1000L, 1L};
   private static final String[] UNIT_NAMES = {"day", "hour", "minute", "second", "millisecond", "microsecond"};
+  private static final Class[] IS_DISTINCT = {Boolean.TYPE};
+  private static final HashMap WRITERS = new HashMap();
   private static final ExprId MARK_ID = new ExprId(0L, new UUID(0L, 0L));
   private static final scala.collection.immutable.Seq NONE =
       (scala.collection.immutable.Seq) (Object) scala.collection.immutable.Nil$.MODULE$;
@@ -202,7 +205,64 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
 
   private List parts(Expression expression) {
     if (expression instanceof AttributeReference) return Collections.singletonList(expression);
-    return split(((Expression) expression.transformDown(this)).sql());
+    if (expression instanceof Literal) return Collections.singletonList(new StringBuilder(expression.sql()));
+    List parts = replaced(expression);
+    if (parts == null) parts = composed(expression);
+    return parts == null ? split(((Expression) expression.transformDown(this)).sql()) : parts;
+  }
+
+  /**
+   * Returns an operation of two operands, or the call of a function, from the parts of its children, as Spark writes
+   * both: to copy the expression takes longer. Returns null for what has a text of another form.
+   */
+  private List composed(Expression expression) {
+    Class writer = writer(expression.getClass());
+    if (writer == BinaryOperator.class) return operation((BinaryOperator) expression);
+    if (writer == Expression.class) return call(expression.prettyName() + "(", expression);
+    if (writer != AggregateExpression.class || ((AggregateExpression) expression).filter().isDefined()) return null;
+    AggregateFunction function = ((AggregateExpression) expression).aggregateFunction();
+    if (writer(function.getClass()) != AggregateFunction.class) return null;
+    boolean distinct = ((AggregateExpression) expression).isDistinct();
+    return call(function.prettyName() + (distinct ? "(DISTINCT " : "("), function);
+  }
+
+  private List operation(BinaryOperator operation) {
+    ArrayList parts = new ArrayList();
+    text(parts, "(");
+    addAll(parts, parts((Expression) operation.left()));
+    text(parts, " " + operation.sqlOperator() + " ");
+    addAll(parts, parts((Expression) operation.right()));
+    text(parts, ")");
+    return parts;
+  }
+
+  private List call(String begin, Expression function) {
+    ArrayList parts = new ArrayList();
+    text(parts, begin);
+    scala.collection.Iterator children = function.children().iterator();
+    while (children.hasNext()) {
+      addAll(parts, parts((Expression) children.next()));
+      if (children.hasNext()) text(parts, ", ");
+    }
+    text(parts, ")");
+    return parts;
+  }
+
+  /** Returns the class by whose method the expressions of a class write their SQL. */
+  private static Class writer(Class type) {
+    synchronized (WRITERS) {
+      Class writer = (Class) WRITERS.get(type);
+      if (writer == null) {
+        boolean aggregates = AggregateFunction.class.isAssignableFrom(type);
+        try {
+          writer = type.getMethod("sql", aggregates ? IS_DISTINCT : new Class[0]).getDeclaringClass();
+        } catch (NoSuchMethodException never) {
+          writer = type;
+        }
+        WRITERS.put(type, writer);
+      }
+      return writer;
+    }
   }
 
   /** Returns a text in which marks stand in for some parts as its parts. */
@@ -243,58 +303,64 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   }
 
   public Object applyOrElse(Object node, scala.Function1 otherwise) {
-    if (node instanceof AttributeReference) return mark(node, Collections.singletonList(node));
-    if (node instanceof UnresolvedAttribute) return mark(node, named((UnresolvedAttribute) node));
-    if (node instanceof OuterReference) return mark(node, parts((Expression) ((OuterReference) node).e()));
-    if (node instanceof PlanExpression) return mark(node, subquery((PlanExpression) node));
-    if (node instanceof InSubquery) return mark(node, in((InSubquery) node));
-    if (node instanceof NamedLambdaVariable) return mark(node, variable((NamedLambdaVariable) node));
-    if (node instanceof LambdaFunction) return mark(node, lambda((LambdaFunction) node));
-    if (node instanceof GetStructField) return mark(node, field((GetStructField) node));
+    boolean own = node instanceof AttributeReference;
+    List parts = own ? Collections.singletonList(node) : replaced((Expression) node);
+    return parts == null ? node : mark(node, parts);
+  }
+
+  /** Returns the parts of an expression that has no readable SQL in Spark, or one without its attributes; else null. */
+  private List replaced(Expression node) {
+    if (node instanceof UnresolvedAttribute) return named((UnresolvedAttribute) node);
+    if (node instanceof OuterReference) return parts((Expression) ((OuterReference) node).e());
+    if (node instanceof PlanExpression) return subquery((PlanExpression) node);
+    if (node instanceof InSubquery) return in((InSubquery) node);
+    if (node instanceof NamedLambdaVariable) return variable((NamedLambdaVariable) node);
+    if (node instanceof LambdaFunction) return lambda((LambdaFunction) node);
+    if (node instanceof GetStructField) return field((GetStructField) node);
     if (node instanceof GetArrayStructFields) {
       List array = parts(((GetArrayStructFields) node).child());
-      return mark(node, field(array, -1, ((GetArrayStructFields) node).field().name()));
+      return field(array, -1, ((GetArrayStructFields) node).field().name());
     }
     if (node instanceof Cast) {
       List struct = cast((Cast) node);
-      if (struct != null) return mark(node, struct);
+      if (struct != null) return struct;
     }
     if (node instanceof If) {
       List value = chosen((If) node);
-      if (value != null) return mark(node, value);
+      if (value != null) return value;
     }
     if (node instanceof GetArrayItem) {
       List value = pivot((GetArrayItem) node);
-      if (value != null) return mark(node, value);
+      if (value != null) return value;
     }
     if (node instanceof AggregateExpression) {
       AggregateFunction function = ((AggregateExpression) node).aggregateFunction();
-      if (function instanceof PivotFirst) return mark(node, values((PivotFirst) function));
+      if (function instanceof PivotFirst) return values((PivotFirst) function);
       boolean chooses = function instanceof First || function instanceof Last || function instanceof AnyValue;
-      if (chooses && ignoresNulls(function)) return mark(node, ignoring((AggregateExpression) node));
+      if (chooses && ignoresNulls(function)) return ignoring((AggregateExpression) node);
     }
-    if (node instanceof MultiLikeBase) return mark(node, likes((MultiLikeBase) node));
+    if (node instanceof MultiLikeBase) return likes((MultiLikeBase) node);
     if (node instanceof PreciseTimestampConversion) {
       List time = windowTime((PreciseTimestampConversion) node);
-      if (time != null) return mark(node, time);
+      if (time != null) return time;
     }
     if (node instanceof WindowExpression) {
       WindowExpression window = (WindowExpression) node;
-      if (window.windowFunction() instanceof FrameLessOffsetWindowFunction) return mark(node, offset(window));
+      if (window.windowFunction() instanceof FrameLessOffsetWindowFunction) return offset(window);
     }
     if (node instanceof StaticInvoke && LENGTH_CHECKS.contains(((StaticInvoke) node).functionName())) {
-      return mark(node, parts((Expression) ((StaticInvoke) node).arguments().head()));
+      return parts((Expression) ((StaticInvoke) node).arguments().head());
     }
-    if (node instanceof UpdateFields) return mark(node, updated((UpdateFields) node));
-    if (node.getClass().getName().equals(SQL_FUNCTION)) return mark(node, sqlFunction((Expression) node));
-    if (node.getClass().getName().equals(SESSION_VARIABLE)) return mark(node, sessionVariable((Expression) node));
+    if (node instanceof UpdateFields) return updated((UpdateFields) node);
+    if (node.getClass().getName().equals(SQL_FUNCTION)) return sqlFunction(node);
+    if (node.getClass().getName().equals(SESSION_VARIABLE)) return sessionVariable(node);
     // Such a function shows its parameters, but its only child is what replaces it.
     boolean replaced = node instanceof InheritAnalysisRules && !(node instanceof AggregateFunction);
-    if (replaced) return mark(node, call((InheritAnalysisRules) node));
+    if (replaced) return call((InheritAnalysisRules) node);
     List window = node instanceof CreateNamedStruct ? window((CreateNamedStruct) node) : null;
     if (window == null && node instanceof CreateNamedStruct) window = session((CreateNamedStruct) node);
     if (window == null && node instanceof CreateNamedStruct) window = struct((CreateNamedStruct) node);
-    return window == null ? node : mark(node, window);
+    return window;
   }
 
   private List field(GetStructField access) {
@@ -654,11 +720,14 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     int start = known ? ((Number) origin.startIndex().get()).intValue() : 0;
     int end = known ? ((Number) origin.stopIndex().get()).intValue() + 1 : 0;
     // The parser counts code points.
-    if (!known || start < 0 || end <= start || end > sql.codePointCount(0, sql.length())) {
+    int points = sql.codePointCount(0, sql.length());
+    if (!known || start < 0 || end <= start || end > points) {
       text(parts, "(SELECT ...)");
       return parts;
     }
-    parts.add(sql.substring(sql.offsetByCodePoints(0, start), sql.offsetByCodePoints(0, end)));
+    boolean alike = points == sql.length();
+    if (alike) parts.add(sql.substring(start, end));
+    else parts.add(sql.substring(sql.offsetByCodePoints(0, start), sql.offsetByCodePoints(0, end)));
     return parts;
   }
 

@@ -53,17 +53,16 @@ final class JsonText extends JsonGeneratorDelegate {
     writeNumberField(name, number);
   }
 
-  /** Returns how many characters were written since the last `next`. */
+  /** Returns how many characters were written . */
   long length() {
     return (long) text.length() + getOutputBuffered();
   }
 
-  /** Returns what was written since the last call; the next value starts a new text. */
-  String next() throws IOException {
+  /** Returns what goes on where the text had this length; what was written since is thrown away. */
+  JsonText from(long length) throws IOException {
     flush();
-    String written = text.toString();
-    text.clear();
-    return written;
+    text.cut((int) length);
+    return new JsonText(text);
   }
 
   /** Closes what is open, and returns the text. */

@@ -27,9 +27,9 @@ final class TextWriter extends Writer {
     return length;
   }
 
-  /** Forgets what was written. */
-  void clear() {
-    length = 0;
+  /** Forgets what was written behind this length. */
+  void cut(int shorter) {
+    length = shorter;
   }
 
   public String toString() {

@@ -1,8 +1,10 @@
 package openlineage.pyspark;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
 
 /** What Python asks the probe to read from values that are not tree nodes, and the limits of a plan. */
 final class Vocabulary {
@@ -17,6 +19,7 @@ final class Vocabulary {
   // Class name -> its own entries; class -> its entries and those that it inherits.
   private final HashMap described = new HashMap();
   private final HashMap found = new HashMap();
+  private final HashMap nodeClasses = new HashMap();
 
   Vocabulary(String table, int maxNodes, long maxBytes) {
     this.maxNodes = maxNodes;
@@ -45,6 +48,16 @@ final class Vocabulary {
     } else if (line[0].equals("refuse")) {
       refused.add(line[1]);
     }
+  }
+
+  /** Returns what all tree nodes of a node's class have in common. */
+  synchronized NodeClass nodeClass(TreeNode tree) throws IOException {
+    NodeClass known = (NodeClass) nodeClasses.get(tree.getClass());
+    if (known == null) {
+      known = new NodeClass(tree, this);
+      nodeClasses.put(tree.getClass(), known);
+    }
+    return known;
   }
 
   /** Returns the entries of a class, its superclasses and its interfaces: each a reading's name and its chain. */
