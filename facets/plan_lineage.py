@@ -7,7 +7,6 @@ Compute the lineage of a plan: inputs, outputs and the edges between their colum
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Mapping
 
 import attrs
@@ -35,7 +34,7 @@ from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.schema import schema_fields
 from openlineage_pyspark.facets.redaction.names import is_secret
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer
-from openlineage_pyspark.facets.trace.expressions import OpaqueCode, called_code
+from openlineage_pyspark.facets.trace.expressions import OpaqueCode, called_codes
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Sources, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name, readable_names
@@ -320,7 +319,7 @@ class _Analysis:
 
     def _code(self, reached: list[int]) -> dict[str, int]:
         """Return how often the plan has each kind of code that can't be read, as metrics name the kinds."""
-        found: Counter[OpaqueCode] = Counter()
+        found = called_codes(self.plan)
         for at in reached:
             kind = self.trace.lineage_of(at).code
             if kind is None and at in self.leaves.unread:
@@ -331,9 +330,6 @@ class _Analysis:
                 )
             if kind is not None:
                 found[kind] += 1
-        for expression in self.plan.expressions:
-            if (called := called_code(expression)) is not None:
-                found[called] += 1
         return {kind.value: found[kind] for kind in OpaqueCode if found[kind]}
 
     def _streamed(self, query: int) -> tuple[tuple[Identifier, ...], ...]:
@@ -501,13 +497,9 @@ class _Analysis:
                 if relation.opaque:
                     certainty = min(certainty, Certainty.OPAQUE)
                 wanted = self.paths or certainty is not Certainty.EXACT
-                way = Way(
-                    self.trace.path(origin, last) if wanted else (),
-                    last,
-                    certainty,
-                    self._text(kind, last, origin),
-                    last is not None and last.secret,
-                )
+                text = self._text(kind, last, origin)
+                path = self.trace.path(origin, last) if wanted else ()
+                way = Way(path, last, certainty, text, last is not None and last.secret)
                 for column in relation.columns.get(origin.id, ()):
                     self._put(found, column, kind, way)
                 for field, earlier in leaves.remembered.get(origin.id, {}).items():

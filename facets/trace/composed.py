@@ -207,6 +207,7 @@ class Composer:
         self._name_of = name_of
         self._names: dict[int, str] = {}
         self._source_names: dict[tuple[int, int], str] = {}
+        self._columns: dict[int, str] = {}
         self._texts = _ByOrigin[Computation, str]()
         self._expansions = _ByOrigin[_Hole, _Parts]()
         self._wholes = _ByOrigin[_Hole, "str | None"]()
@@ -294,12 +295,27 @@ class Composer:
         texts: list[str] = []
         length = 0
         for part in parts:
-            text = self._whole_of(part, origin, depth) if isinstance(part, _Hole) else part
+            text = part if isinstance(part, str) else self._column_of(part) or self._whole_of(part, origin, depth)
             if text is None or text.endswith(CUT):
                 return None
             texts.append(text)
             length += len(text)
         return "".join(texts) if length <= LONGEST else None
+
+    def _column_of(self, hole: _Hole) -> str:
+        """Return the text of an attribute that is the column of one leaf, as most are; empty if it may be another."""
+        id_ = hole.id
+        known = self._columns.get(id_)
+        if known is None:
+            if self._left <= 0:
+                return ""
+            leaf, own = self._trace.leaf_of(id_), self._plain_name(id_)
+            is_plain = leaf is not None and not _is_sensitive(own) and not self._is_unnamed(leaf, own)
+            known = _uncut(self._source_name(leaf, id_)) if leaf is not None and is_plain else ""
+            self._columns[id_] = known
+            # The others are counted where they are replaced.
+            self._left -= bool(known)
+        return "" if hole.path or _is_sensitive(hole.name) else known
 
     def _whole_of(self, hole: _Hole, origin: Origin | None, depth: int) -> str | None:
         known = self._wholes.get(hole, origin)

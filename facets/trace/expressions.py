@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import functools
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
@@ -150,6 +151,7 @@ READABLE_CLASSES = frozenset(
 )
 """Spark's own functions outside of Catalyst: what they do is known."""
 
+_CALLING_METHODS = ("Invoke", "StaticInvoke")
 _MAGIC = "invoke"
 """The method of a catalog's function that Spark calls itself (ScalarFunction.MAGIC_METHOD_NAME)."""
 
@@ -157,10 +159,22 @@ _MAGIC = "invoke"
 def called_code(expression: Expression) -> OpaqueCode | None:
     """Return which kind of code that can't be read an expression calls; None if it calls none."""
     name = expression.name
-    if name in ("Invoke", "StaticInvoke"):
+    if name in _CALLING_METHODS:
         # Spark calls methods of its own too, but none of that name.
         return OpaqueCode.CATALOG_FUNCTION if expression.arguments.get("functionName") == _MAGIC else None
     return _code_of_class(name)
+
+
+def called_codes(plan: Plan) -> Counter[OpaqueCode]:
+    """Return how often the expressions of a plan call each kind of code that can't be read."""
+    found: Counter[OpaqueCode] = Counter()
+    # A plan has far more expressions than classes of them.
+    for name, count in Counter([expression.name for expression in plan.expressions]).items():
+        if name in _CALLING_METHODS:
+            found.update(filter(None, [called_code(each) for each in plan.expressions if each.name == name]))
+        elif (code := _code_of_class(name)) is not None:
+            found[code] += count
+    return found
 
 
 @functools.lru_cache(maxsize=1024)
@@ -218,11 +232,16 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
                 continue
             seen.add(key)
             expression = plan.expressions[at.index]
-            if not inside and _is_plain(expression.name) and _HANDLED.isdisjoint(expression.arguments):
-                # Most expressions are like this: of a function, all arguments are read alike.
-                used = compose(how, _function_kind(expression.name))
+            name = expression.name
+            plain = _kind_of_cast(plan, expression) if name in CASTS else _plain_kind(name)
+            if (
+                plain is not None
+                and (not inside or plain is Kind.IDENTITY)
+                and _HANDLED.isdisjoint(expression.arguments)
+            ):
+                used = compose(how, plain)
                 for part in reversed(expression.references):
-                    stack.append((part, used, (), sure))
+                    stack.append((part, used, inside, sure))
                 continue
             if called_code(expression) is not None:
                 sure = Certainty.OPAQUE
@@ -244,10 +263,20 @@ _HANDLED = frozenset(("plan", "replacement", "functionName"))
 
 
 @functools.lru_cache(maxsize=1024)
-def _is_plain(name: str) -> bool:
-    """Return whether an expression of a class is read as a function, unless it has an argument of `_HANDLED`."""
+def _plain_kind(name: str) -> Kind | None:
+    """
+    Return how an expression of a class reads all of its arguments, unless it has one of `_HANDLED`.
+
+    Most return the value of their only argument, or are functions. None if there is more to say.
+    """
+    if name in UNCHANGED and name != "OuterReference":
+        return Kind.IDENTITY
     special = {*RULES, *UNCHANGED, *OPAQUE, *CASTS, *ACCESSING, *BINDING, LAMBDA, VARIABLE, *_WITH_A_WAY_OF_THEIR_OWN}
-    return "." not in name and name not in special
+    return None if "." in name or name in special else _function_kind(name)
+
+
+def _kind_of_cast(plan: Plan, cast: Expression) -> Kind:
+    return Kind.IDENTITY if is_same_type_cast(plan, cast) else Kind.TRANSFORMATION
 
 
 def _read(
@@ -272,7 +301,7 @@ def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> list[
         return [(expression.arguments.get("child"), compose(how, kind), (field, *inside))]
     if name == LAMBDA:
         return [(expression.arguments.get("function"), how, inside)]
-    if name in UNCHANGED or is_same_type_cast(plan, expression) or _checks_length(expression):
+    if name in UNCHANGED or _checks_length(expression):
         return [(_only(expression), how, inside)]
     if "replacement" in expression.arguments:
         return [(expression.arguments["replacement"], compose(how, _function_kind(name)), inside)]

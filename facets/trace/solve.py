@@ -390,6 +390,11 @@ class Trace:
         is_leaf = not at.passes_through and not at.computes
         return is_leaf and (self._only.get(id_) == operator or id_ in self._output(operator))
 
+    def leaf_of(self, id_: int) -> int | None:
+        """Return the index of the leaf that an attribute is a column of, wherever it is read; None if it may differ."""
+        only = self._only.get(id_)
+        return only if only is not None and self.is_origin(only, id_) else None
+
     def _refers_to(self, operator: int) -> int | None:
         """Return the index of the definition that an operator refers to; None if it is no reference to a CTE."""
         inputs = self._lineages[operator].inputs
