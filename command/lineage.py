@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.command.screen import Screen, complain, printable
-from openlineage_pyspark.command.store_option import pairs
+from openlineage_pyspark.command.store_option import pairs, refuse_schemas
 from openlineage_pyspark.command.view import add_unfold, file_reason_of, opened_from, unfold_refusal
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.report import QUERY
@@ -88,6 +88,7 @@ def run(options: argparse.Namespace) -> int:
         complain(refusal)
         return _WRONG
     try:
+        refuse_schemas([*options.catalog, *([options.store] if options.store is not None else [])])
         tables = _tables(options.catalog)
         now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files)]
         base = None if options.diff is None else _base(options)

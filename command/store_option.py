@@ -164,6 +164,21 @@ def refuse_stores(paths: Iterable[Path]) -> None:
             raise StoreError(f"{path} is a store, and no event file: it can't be read together with event files")
 
 
+def refuse_schemas(paths: Iterable[Path]) -> None:
+    """
+    Refuse stores in Spark's tables where only files are read.
+
+    Raises:
+        StoreError: one of the paths is no file here, and can only be the name of a schema.
+    """
+    for path in paths:
+        if is_schema_name(str(path)) and not path.exists():
+            raise StoreError(
+                f"{path} is no file here, and a store in Spark's tables can't be read for this: name a store's file, "
+                "or event files"
+            )
+
+
 def refuse_missing_file(text: str) -> None:
     """
     Refuse what is meant as a file, and not as a time, if there is no such file.

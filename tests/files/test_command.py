@@ -383,6 +383,8 @@ def test_a_store_and_event_files_declare_tables(tmp_path: Path) -> None:
         (["none.sql"], "none.sql can't be read"),
         (["q.sql", "--diff", "nowhere"], "git"),
         (["q.sql", "--catalog", "none.db"], "none.db"),
+        (["q.sql", "--catalog", "lake.lineage"], "lake.lineage is no file here"),
+        (["q.sql", "--diff", "HEAD", "--store", "lake.lineage"], "a store in Spark's tables"),
         (["q.sql", "--conf", "x"], "is no KEY=VALUE"),
     ],
 )
