@@ -7,7 +7,7 @@ Compute the lineage of a plan: inputs, outputs and the edges between their colum
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import attrs
 from openlineage_pyspark.facets.commands import inserts, registry
@@ -38,7 +38,7 @@ from openlineage_pyspark.facets.trace.expressions import OpaqueCode, called_code
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Sources, Trace
 from openlineage_pyspark.facets.trace.source_names import quoted_name, readable_names
-from openlineage_pyspark.facets.trace.struct_fields import Path
+from openlineage_pyspark.facets.trace.struct_fields import Path, known_type
 
 SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
@@ -378,7 +378,7 @@ class _Analysis:
         _leave_out_generated(rows, sources)
         for part in write.influences:
             self._join(rows, self.trace.expression(part.scope, part.value, part.kind, command))
-        columns += [n for c in write.columns for n in self._nested(c.name, c.values)]
+        columns += [n for c in write.columns for n in self._nested(c.name, c.values, command)]
         return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows)))
 
     def _changed(self, write: Write) -> dict[str, set[int]]:
@@ -406,20 +406,30 @@ class _Analysis:
                 rows.setdefault(field, {}).setdefault(kind, way)
         return rows
 
-    def _nested(self, name: str, values: tuple[Scoped, ...]) -> list[OutputColumn]:
+    def _nested(self, name: str, values: tuple[Scoped, ...], command: int) -> list[OutputColumn]:
         """Return an output column for each field of a struct that the plan itself builds."""
-        if len(values) != 1 or len(values[0].scope) != 1 or not isinstance(values[0].value, AttributeRef):
+        if len(values) != 1 or len(values[0].scope) != 1:
             return []
-        known = self.plan.attributes.get(values[0].value.id)
-        struct = schema_fields(known.type) if known is not None and known.type.startswith('{"type":"struct"') else ()
-        return self._fields(name, struct, Origin(values[0].scope[0], values[0].value.id), ())
+        struct = known_type(self.plan, values[0].value)
+        fields = schema_fields(struct) if isinstance(struct, str) and struct.startswith('{"type":"struct"') else ()
+        return self._fields(name, fields, functools.partial(self._found_in, values[0], command), ())
 
-    def _fields(self, name: str, fields: tuple[Field, ...], struct: Origin, path: Path) -> list[OutputColumn]:
-        """Return an output column for each field of a struct; none if a source stores the struct as it is."""
+    def _fields(
+        self, name: str, fields: tuple[Field, ...], found_in: Callable[[Path], SourceKinds], path: Path
+    ) -> list[OutputColumn]:
+        """
+        Return an output column for each field of a struct; none if a source stores the struct as it is.
+
+        Args:
+            name: the name of the struct.
+            fields: its fields.
+            found_in: returns the sources of what lies behind a path in the column.
+            path: the path of the struct.
+        """
         if not fields:
             return []
-        whole = self._found(struct, path)
-        parts = [self._found(struct, (*path, field.name)) for field in fields]
+        whole = found_in(path)
+        parts = [found_in((*path, field.name)) for field in fields]
         # A field that is read from a stored struct has the whole struct as its source, and never as IDENTITY.
         if all(part.keys() == whole.keys() and not any(Kind.IDENTITY in k for k in part.values()) for part in parts):
             return []
@@ -427,8 +437,16 @@ class _Analysis:
         for field, part in zip(fields, parts, strict=True):
             columns.append(OutputColumn(f"{name}.{field.name}", _edges(part)))
             if field.type == "struct":
-                columns += self._fields(f"{name}.{field.name}", field.fields, struct, (*path, field.name))
+                columns += self._fields(f"{name}.{field.name}", field.fields, found_in, (*path, field.name))
         return columns
+
+    def _found_in(self, part: Scoped, command: int, path: Path) -> SourceKinds:
+        """Return the sources of a field of what a command sets a column to."""
+        if isinstance(part.value, AttributeRef):
+            return self._found(Origin(part.scope[0], part.value.id), path)
+        found: SourceKinds = {}
+        self._join(found, self.trace.expression(part.scope, part.value, part.kind, command, path))
+        return found
 
     def _found(self, column: Origin, path: Path = ()) -> SourceKinds:
         found: SourceKinds = {}

@@ -140,7 +140,9 @@ class Trace:
         """Return the dataset-level influences on an operator's rows: FILTER, JOIN, GROUP_BY and SORT."""
         return self._solve((operator, ROWS, ()))
 
-    def expression(self, scope: tuple[int, ...], value: Value, kind: Kind, command: int) -> Sources:
+    def expression(
+        self, scope: tuple[int, ...], value: Value, kind: Kind, command: int, path: tuple[str, ...] = ()
+    ) -> Sources:
         """
         Return the sources of an expression of a command, for example of an assignment in MERGE.
 
@@ -149,13 +151,14 @@ class Trace:
             value: the expression.
             kind: how the expression influences the command's output.
             command: the index of the command.
+            path: the names of struct fields, outermost first, to get the sources of only that field.
         """
         text = self._text(value, command)
-        computation = Computation(command, ROWS, scope, value)
+        computation = Computation(command, ROWS, scope, value, path)
         hops = [
             hop._replace(operator=command)
-            for use in uses(self.plan, value, kind)
-            for hop in self._use(scope[0], use, "" if use.kind is Kind.IDENTITY else text, scope, computation)
+            for use in uses(self.plan, value, kind, path)
+            for hop in self._use(scope[0], use, "" if _copies(use, path) else text, scope, computation)
         ]
         return self._merge(hops, {hop.cell: self._solve(hop.cell) for hop in hops})
 
@@ -486,9 +489,7 @@ class Trace:
         computation = Computation(operator, id_, scope, shown, path)
         text = self._text(shown, operator)
         for use in uses(self.plan, definition.value, definition.kind, (*definition.path, *path)):
-            # Taking a field out of a struct is a step too, and so is taking a value out of a subquery.
-            copies = use.kind is Kind.IDENTITY and use.path == path and use.reach is not UseTarget.RESULT
-            yield from self._use(operator, use, "" if copies else text, scope, computation)
+            yield from self._use(operator, use, "" if _copies(use, path) else text, scope, computation)
 
     def _branches(self, first: Passed, path: tuple[str, ...]) -> list[_Cell]:
         """Return the cells that an attribute is passed on from, below unions of unions."""
@@ -607,6 +608,11 @@ class Trace:
             sql = sql_of(self.plan, self.plan.operators[operator], value)
             known = self._texts[value.index] = "" if pivots else own_text(sql)
         return known
+
+
+def _copies(use: ExpressionUse, path: tuple[str, ...]) -> bool:
+    """Return whether an expression hands on what it reads: to take a field or a subquery's value is a step already."""
+    return use.kind is Kind.IDENTITY and use.path == path and use.reach is not UseTarget.RESULT
 
 
 def _computed_once(plan: Plan, lineages: Iterable[OperatorLineage]) -> dict[int, int]:

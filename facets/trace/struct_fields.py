@@ -98,7 +98,7 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
         child = expression.arguments.get("child")
         # A cast between structs matches fields by position.
         for (before, was), (after, now) in zip(
-            _fields(_type(plan, child)), _fields(expression.arguments.get("dataType")), strict=False
+            _fields(known_type(plan, child)), _fields(expression.arguments.get("dataType")), strict=False
         ):
             if after == path[0].casefold():
                 return ((child, Kind.IDENTITY if was == now else Kind.TRANSFORMATION, (before, *path[1:])),)
@@ -114,12 +114,13 @@ def path_in_branch(plan: Plan, above: int, below: int, path: Path) -> Path:
     return (next(names, path[0]), *path[1:])
 
 
-def _type(plan: Plan, value: Value) -> Value:
+def known_type(plan: Plan, value: Value) -> Value:
+    """Return the type of an attribute, of a column, or of what an expression builds a struct of; None for others."""
     if isinstance(value, AttributeRef):
         known = plan.attributes.get(value.id)
         return known.type if known is not None else None
     expression = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
-    return expression.arguments.get("structType") if expression is not None else None
+    return expression.type or expression.arguments.get("structType") if expression is not None else None
 
 
 def _fields(type_: Value) -> tuple[tuple[str, Any], ...]:

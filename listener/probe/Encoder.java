@@ -14,10 +14,12 @@ import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.ReplaceData;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -61,6 +63,8 @@ final class Encoder {
   // All nodes, and how many they are. If a fault leaves one half written, that is thrown away.
   private JsonText node;
   private int encoded = 0;
+  // Whether the plan is a statement that Spark has rewritten into the replacement of whole files.
+  private boolean replacesRows;
   // Whether it is no operator; whether it is a relation whose output says the columns of its table.
   private boolean inExpression;
   private boolean saysColumns;
@@ -86,6 +90,7 @@ final class Encoder {
 
   /** Returns the plan as PROTOCOL.md describes it. */
   String encode(LogicalPlan plan) throws IOException {
+    replacesRows = plan instanceof ReplaceData;
     place(plan, false);
     while (!work.isEmpty()) {
       if (encoded >= vocabulary.maxNodes || length + node.length() + attributes.length() > vocabulary.maxBytes) {
@@ -195,6 +200,7 @@ final class Encoder {
     node.writeEndArray();
     boolean named = class_.named && ((Expression) tree).resolved();
     boolean shown = wanted.containsKey(tree);
+    if (shown && replacesRows) wantReplacement(tree);
     if (named || shown || unread != null || !class_.rows.isEmpty()) {
       node.writeStartObject();
       if (named) name((NamedExpression) tree);
@@ -204,6 +210,12 @@ final class Encoder {
       node.writeEndObject();
     }
     node.writeEndArray();
+  }
+
+  /** Wants the SQL of the value in `if (condition) value else column`, as which Spark writes what an UPDATE sets. */
+  private void wantReplacement(TreeNode tree) {
+    Object child = tree instanceof Alias ? ((Alias) tree).child() : null;
+    if (child instanceof If) wanted.put(((If) child).trueValue(), Boolean.TRUE);
   }
 
   /** Writes the SQL of an expression that an operator holds directly, and the line of Python that made it. */

@@ -51,6 +51,38 @@ def test_merge_update_and_delete_tell_what_they_assign_and_what_decides(job, vio
         assert "extractionError" not in event["run"]["facets"]
 
 
+@pytest.mark.parametrize(("table", "command"), [("packed", "replace_data"), ("packed_marked", "write_delta")])
+def test_an_update_tells_how_it_makes_what_it_sets_also_the_fields_of_structs(job, table, command):
+    def told(event):
+        fields = event["outputs"][0]["facets"]["columnLineage"]["fields"]
+        return {
+            column: sorted(
+                f"{source['name'].rpartition('/')[2]}.{source['field']} {each['subtype']} {each.get('description', '')}"
+                for source in found["inputFields"]
+                for each in source["transformations"]
+            )
+            for column, found in fields.items()
+        }
+
+    first, second = [
+        told(e)
+        for e in job.queries()
+        if e["eventType"] == "COMPLETE" and e["job"]["name"].endswith(f"{command}.db_{table}")
+    ]
+    pay, whole = f"(({table}.pay * 2) + {table}.box.a)", f"named_struct('a', {table}.box.a, 'b', upper({table}.box.b))"
+    assert first == {
+        "pay": [f"{table}.box TRANSFORMATION {pay}", f"{table}.pay TRANSFORMATION {pay}"],
+        "box": [f"{table}.box TRANSFORMATION {whole}"],
+    }
+    whole = f"named_struct('a', {table}.pay, 'b', {table}.box.b)"
+    assert second == {
+        "pay": ["news.pay AGGREGATION (SELECT max(pay) FROM ice.db.news)"],
+        "box": [f"{table}.box TRANSFORMATION {whole}", f"{table}.pay TRANSFORMATION {whole}"],
+        "box.a": [f"{table}.pay IDENTITY "],
+        "box.b": [f"{table}.box TRANSFORMATION "],
+    }
+
+
 def test_a_table_is_one_dataset_from_the_query_that_makes_it_to_its_drop(job):
     done = [event for event in job.queries() if event["eventType"] == "COMPLETE"]
     written = {

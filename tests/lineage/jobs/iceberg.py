@@ -19,6 +19,13 @@ for table in ("copied", "marked"):
         f"DELETE FROM ice.db.{table} WHERE pay > 3 AND name = 'A'",
         f"UPDATE ice.db.{table} SET name = (SELECT max(op) FROM ice.db.news WHERE pay > 1)",
     ]
+for table, properties in (("packed", ""), ("packed_marked", f"TBLPROPERTIES ({MODES})")):
+    STATEMENTS += [
+        f"CREATE TABLE ice.db.{table} (id INT, pay INT, box STRUCT<a: INT, b: STRING>) USING iceberg {properties}",
+        f"INSERT INTO ice.db.{table} VALUES (1, 2, named_struct('a', 3, 'b', 'x'))",
+        f"UPDATE ice.db.{table} SET pay = pay * 2 + box.a, box.b = upper(box.b) WHERE id = 1",
+        f"UPDATE ice.db.{table} SET box.a = pay, pay = (SELECT max(pay) FROM ice.db.news)",
+    ]
 STATEMENTS += [
     "ALTER TABLE ice.db.copied ADD COLUMNS (more STRUCT<a: INT, b: STRING>, list ARRAY<STRUCT<c: INT>>)",
     "ALTER TABLE ice.db.copied RENAME COLUMN more.a TO z",
