@@ -20,6 +20,8 @@ NO_END = "no end"
 """The state of a run whose last event is not its end."""
 
 _TABLE = "TABLE"
+# A CREATE with columns is that of a query, which has made the table.
+_REPLACING = frozenset(("CREATE", "DROP", "OVERWRITE", "TRUNCATE"))
 
 
 @attrs.frozen
@@ -51,6 +53,7 @@ class ReportedDataset:
         is_view: whether it is a view.
         other_names: the names of all its symlinks.
         rows: how many rows were written; None if the event does not say.
+        change: for an output, what became of it, such as OVERWRITE; empty for an append.
         columns: for an output, each column with its sources, in the order of the schema, EVERY_ROW last; None if the
             event has no column lineage for it.
     """
@@ -60,6 +63,7 @@ class ReportedDataset:
     is_view: bool = False
     other_names: tuple[str, ...] = ()
     rows: int | None = None
+    change: str = ""
     columns: tuple[tuple[str, tuple[ReportedColumn, ...]], ...] | None = None
 
 
@@ -149,16 +153,38 @@ def runs_of(states: Iterable[ReportedState]) -> list[RunEvents]:
     return list(runs.values())
 
 
-def latest_outputs(runs: Iterable[RunEvents]) -> list[tuple[RunEvents, ReportedDataset]]:
-    """Return each dataset with column lineage once, from its last run that completed or, if none did, its last run."""
-    chosen: dict[Identifier, tuple[RunEvents, ReportedDataset]] = {}
+def current_outputs(runs: Iterable[RunEvents]) -> list[tuple[RunEvents, ReportedDataset]]:
+    """
+    Return the outputs with column lineage that tell how each dataset came to be as it is.
+
+    These are the completed runs that have written it since it was last replaced; of several with the same columns and
+    edges, the last one. A dataset that no run has completed has its last run.
+
+    Args:
+        runs: the runs, in the order in which they began.
+
+    Returns:
+        Each run with its output; those of one dataset stand together, in the order of the datasets' first runs.
+    """
+    chosen: dict[Identifier, dict[object, tuple[RunEvents, ReportedDataset]]] = {}
+    emptied: set[Identifier] = set()
     for run in runs:
+        is_complete = run.last.type == "COMPLETE"
         for output in run.last.outputs:
-            before = chosen.get(output.dataset)
-            better = before is None or run.last.type == "COMPLETE" or before[0].last.type != "COMPLETE"
-            if output.columns is not None and better:
-                chosen[output.dataset] = run, output
-    return list(chosen.values())
+            if output.columns is None:
+                if is_complete and output.change in _REPLACING:
+                    emptied.add(output.dataset)
+                continue
+            ways = chosen.setdefault(output.dataset, {})
+            has_completed = any(before.last.type == "COMPLETE" for before, _ in ways.values())
+            if has_completed and not is_complete:
+                continue
+            if not has_completed or output.dataset in emptied or output.change in _REPLACING:
+                ways.clear()
+                emptied.discard(output.dataset)
+            ways.pop(output.columns, None)
+            ways[output.columns] = run, output
+    return [way for ways in chosen.values() for way in ways.values()]
 
 
 def names_of(runs: Iterable[RunEvents]) -> ShortNames:
@@ -193,6 +219,7 @@ def _output(document: EventJson) -> ReportedDataset:
     return attrs.evolve(
         _dataset(document),
         rows=_count(statistics, "rowCount"),
+        change=_text(_group(facets, "lifecycleStateChange", optional=True), "lifecycleStateChange", default=""),
         columns=tuple(_columns(facets)) if "columnLineage" in facets else None,
     )
 

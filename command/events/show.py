@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import zlib
+from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.events.lines import EventFileError, read_lines
-from openlineage_pyspark.command.events.runs import latest_outputs, names_of, reported_state_of, runs_of
+from openlineage_pyspark.command.events.runs import current_outputs, names_of, reported_state_of, runs_of
 from openlineage_pyspark.command.view import add_unfold
 from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Prints where each column of each output comes from, then the runs: how each ended, when it started, its seconds, rows,
-the end of its id, and its job. A dataset that was written more than once is shown as its last completed run left it.
+the end of its id, and its job. A dataset is shown as its completed runs have left it: once for each of them that made
+it in another way, since it was last replaced.
 In a terminal a row is one line, and long texts are cut; in a pipe nothing is cut, for example before `less -S`."""
 # So many lines that are no events are named; a file of something else has one problem in each line.
 _MOST_PROBLEMS = 3
@@ -77,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         complain(f"no run events in {', '.join(options.files)}: was the job started with a transport of type file?")
         return 1
     names = names_of(runs)
-    outputs = latest_outputs(runs)
+    outputs = current_outputs(runs)
     if options.output is not None or options.column is not None:
         found = [(each, output) for each, output in outputs if _is_meant(output, names, options)]
         if not found:
@@ -187,10 +189,12 @@ def _show(
     screen.heading("COLUMN LINEAGE")
     for namespace in names.used(_shown_datasets(outputs)):
         screen.line(names.remark(namespace))
+    written = Counter(output.dataset for _, output in outputs)
     for each, output in outputs:
         rows = "rows unknown" if output.rows is None else counted(output.rows, "row")
+        run = f", run {_end_of(each.last.run_id)}" if written[output.dataset] > 1 else ""
         screen.line()
-        screen.heading(f"{names.of(output.dataset)}: {rows}, {each.state}")
+        screen.heading(f"{names.of(output.dataset)}: {rows}, {each.state}{run}")
         views = (names.of(read.dataset) for read in _views(each))
         for line in reads_lines(views, (names.of(dataset) for dataset in _without_edges(each, output))):
             screen.line(f"  {line}")

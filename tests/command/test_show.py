@@ -122,6 +122,39 @@ def test_a_failed_run_is_shown_with_its_error_and_leaves_the_output_to_the_run_t
     ]
 
 
+def changed(output, change):
+    """Return an output whose dataset was changed in that way."""
+    facets = {**output["facets"], "lifecycleStateChange": {"lifecycleStateChange": change}}
+    return {**output, "facets": facets}
+
+
+TRUNCATED = changed({"namespace": "file", "name": "/d/warehouse/daily", "facets": {}}, "TRUNCATE")
+OTHER = {"fields": {"flights": {"inputFields": [edge("/d/landing/more", "n", **DIRECT, subtype="IDENTITY")]}}}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "shown"),
+    [
+        # Two statements fill the table; the second one does so twice.
+        (
+            [changed(daily(5, **LINEAGE), "CREATE"), daily(3, **OTHER), daily(4, **OTHER)],
+            ["5 rows, COMPLETE, run 0", "4 rows, COMPLETE, run 2"],
+        ),
+        # What was there before an overwrite is gone.
+        ([daily(5, **LINEAGE), changed(daily(3, **OTHER), "OVERWRITE")], ["3 rows, COMPLETE"]),
+        # A truncated table is shown as it was filled last, and what fills it then alone.
+        ([daily(5, **LINEAGE), TRUNCATED], ["5 rows, COMPLETE"]),
+        ([daily(5, **LINEAGE), TRUNCATED, daily(3, **OTHER)], ["3 rows, COMPLETE"]),
+    ],
+)
+def test_a_table_is_shown_once_for_each_way_in_which_its_rows_came_since_it_was_replaced(written, run, outputs, shown):
+    file = written(*(event("COMPLETE", at, str(at), f"job {at}", outputs=[each]) for at, each in enumerate(outputs)))
+
+    lines = run("show", file)[1].splitlines()
+
+    assert [line for line in lines if line.startswith("default.daily")] == [f"default.daily: {each}" for each in shown]
+
+
 def test_a_run_without_an_end_is_called_so_and_an_end_that_is_sent_again_stays_one(written, run):
     """A run that was killed is not mistaken for one that has just begun."""
     ended = [event("START", 1, "0199-b", "ended"), event("COMPLETE", 2, "0199-b", "ended")]
