@@ -20,6 +20,7 @@ const MOST_LINES = 12;
 const FEW_ROWS = 12;
 const HEAD = 26;
 const ROW = 18;
+const TURN = 24;
 const WIDTHS = { box: [150, 340], job: [110, 300] };
 const LONGEST_NAME = 60;
 const LONGEST_TYPE = 24;
@@ -173,6 +174,7 @@ function arrange(lineage, asked, wanted) {
     height = Math.max(height, box.y + box.h + 20);
   }
   const bends = bendsOf(graph, links, boxes);
+  for (const [, y] of [...bends.values()].flat()) height = Math.max(height, y + 20);
   const flows = links.map((link) => {
     const [from, to] = link.ends;
     return { ...link, curve: curveOf([right(boxes.get(from)), ...passing(bends, from, to), left(boxes.get(to))]) };
@@ -277,7 +279,8 @@ function widen(graph, boxes) {
 }
 
 /**
- * Return where links pass boxes that stand between their ends: beside them, as the library has left room.
+ * Return where links pass boxes that stand between their ends: beside them, as the library has left room. A link that
+ * leads back passes below both of its ends.
  * @param {any} graph
  * @param {Link[]} links
  * @param {Map<string, Box>} boxes
@@ -293,7 +296,11 @@ function bendsOf(graph, links, boxes) {
   /** @type {Bends} */
   const found = new Map();
   for (const { ends } of links) {
-    if (ends[0] === ends[1] || graph.node(ends[0]).x > graph.node(ends[1]).x) continue;
+    const [from, to] = ends.map((end) => boxes.get(end));
+    if (from && to && from.x >= to.x) {
+      found.set(ends.join("\n"), below(from, to));
+      continue;
+    }
     /** @type {{x: number, y: number}[]} */
     const points = graph.edge(ends[0], ends[1]).points.slice(1, -1);
     const bends = points.flatMap(({ x, y }) => {
@@ -303,6 +310,16 @@ function bendsOf(graph, links, boxes) {
     if (bends.length) found.set(ends.join("\n"), bends);
   }
   return found;
+}
+
+/**
+ * Return the points by which a line from a box leads back to one on its left, or to itself: below both.
+ * @param {Box} from
+ * @param {Box} to
+ */
+function below(from, to) {
+  const y = Math.max(from.y + from.h, to.y + to.h) + 8;
+  return [[right(from)[0], y], [left(to)[0], y]];
 }
 
 /**
@@ -410,7 +427,9 @@ function routesOf(lineage, asked, boxes, bends) {
         points.push(...passing(bends, last, box.id, shift), ...through);
         last = box.id;
       }
-      points.push(...passing(bends, last, lineage.datasetOf(edge.to), shift), to);
+      const target = lineage.datasetOf(edge.to);
+      const around = middle && last === target ? below(middle, middle) : passing(bends, last, target, shift);
+      points.push(...around, to);
       routes.push({ edge, curve: curveOf(points) });
     }
   }
@@ -447,7 +466,8 @@ function right(box) {
 }
 
 /**
- * Return a smooth curve through points: curved between boxes, straight through those on the way.
+ * Return a smooth curve through points: curved between boxes, straight through those on the way. Where it leads back, it
+ * turns round at the side of a box.
  * @param {number[][]} points
  * @returns {Curve}
  */
@@ -458,6 +478,11 @@ function curveOf(points) {
     const [x2, y2] = points[place];
     if (points.length > 2 && place % 2 === 0) {
       d += `L${x2},${y2}`;
+      continue;
+    }
+    if (x1 === x2) {
+      const turn = place + 1 < points.length && points[place + 1][0] < x2 ? TURN : -TURN;
+      d += `C${x1 + turn},${y1} ${x2 + turn},${y2} ${x2},${y2}`;
       continue;
     }
     const bend = x2 > x1 ? Math.max((x2 - x1) / 2, 20) : 60;

@@ -262,21 +262,38 @@ def test_a_box_is_as_wide_as_its_name_and_of_one_that_is_too_long_the_end_is_lef
     assert all(name[1] < type_[0] for name, type_ in seen.script(rows))
 
 
-def test_a_line_passes_beside_the_boxes_that_stand_between_its_ends(seen):
-    tables = [DatasetNode("lake", name, name) for name in "abc"]
-    columns = [ColumnNode(table.id, "n", "int") for table in tables]
-    ways = [(0, 1), (1, 2), (0, 2)]
-    edges = [GraphEdge(columns[a].id, columns[b].id, EdgeKind.DIRECT, READ_FROM_PLAN) for a, b in ways]
-    seen.open(Graph((*tables, *columns), tuple(edges)))
+def lines_across(seen, table):
+    """Return how many lines cross the box of a table."""
     crossing = """
-    const box = document.querySelector('#canvas [aria-label="Table b"] rect').getBoundingClientRect();
+    const box = document.querySelector(`#canvas [aria-label="Table ${arguments[0]}"] rect`).getBoundingClientRect();
     return [...document.querySelectorAll('#canvas .edge')].filter((path) => [...Array(101).keys()].some((part) => {
       const at = path.getPointAtLength((path.getTotalLength() * part) / 100).matrixTransform(path.getScreenCTM());
       return at.x > box.left + 2 && at.x < box.right - 2 && at.y > box.top + 2 && at.y < box.bottom - 2;
     })).length;
     """
+    return seen.script(crossing, table)
+
+
+@pytest.mark.parametrize(
+    ("ways", "passed"),
+    [
+        # From the first table to the third one, beside the second one.
+        ([(0, 1), (1, 2), (0, 2)], "b"),
+        # From the second table back to the first one, and from a table to itself.
+        ([(0, 1), (1, 0), (1, 1)], "ab"),
+    ],
+)
+def test_a_line_passes_beside_the_boxes_that_stand_between_its_ends_and_below_them_where_it_leads_back(
+    seen, ways, passed
+):
+    tables = [DatasetNode("lake", name, name) for name in "abc"[: len({end for way in ways for end in way})]]
+    columns = [ColumnNode(table.id, "n", "int") for table in tables]
+    edges = [GraphEdge(columns[a].id, columns[b].id, EdgeKind.DIRECT, READ_FROM_PLAN) for a, b in ways]
+
+    seen.open(Graph((*tables, *columns), tuple(edges)))
+
     assert seen.script("return document.querySelectorAll('#canvas .edge').length") == 3
-    assert seen.script(crossing) == 0
+    assert [lines_across(seen, table) for table in passed] == [0] * len(passed)
 
 
 def test_two_times_are_compared(seen, first, second):
