@@ -51,6 +51,10 @@ _WRITING = {
 }
 _BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
 _NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
+_ALTERED_VIEW = re.compile(r"^(\s*)ALTER(\s+VIEW\s+(?:`[^`]*`|[\w.])+\s+AS\b)", re.IGNORECASE)
+_OF_PIPELINES = re.compile(
+    r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
+)
 _IDENTITY, _TRANSFORMATION = "IDENTITY", "TRANSFORMATION"
 _Assignments = tuple["list[list[str]] | None", Any]
 
@@ -106,7 +110,7 @@ def lineage_of_text(
         told = TextLineage("", named_tables(statement))
         missing = ", and sqlglot, which reads columns there, is not installed"
     if told is None and is_sql:
-        told = TextLineage(_target_in(statement), named_tables(_with_selects(statement)))
+        told = TextLineage(_target_in(statement), named_tables(_for_sqlglot(statement)))
     if told is None or not (told.tables or told.target):
         return None
     names = _Named({name: known(name) for name in (*told.tables, told.target) if name}, unknown)
@@ -141,7 +145,7 @@ def read_statement(statement: str) -> TextLineage | None:
         ImportError: sqlglot is not installed.
     """
     import sqlglot
-    from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS
+    from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS, PARSER_ERRORS
     from sqlglot.errors import SqlglotError
 
     if len(statement) > MOST_CHARACTERS:
@@ -149,13 +153,16 @@ def read_statement(statement: str) -> TextLineage | None:
     quiet = logging.getLogger("sqlglot")
     level, quiet.level = quiet.level, logging.CRITICAL
     try:
-        text = _with_selects(statement)
+        text = _for_sqlglot(statement)
         parsed = [each for each in sqlglot.parse(text, dialect=_DIALECT) if each is not None]
-        return _read(parsed[0]) or TextLineage(_target_in(text), named_tables(text)) if len(parsed) == 1 else None
-    except (SqlglotError, RecursionError):
+    except PARSER_ERRORS:
         return None
     finally:
         quiet.level = level
+    try:
+        return _read(parsed[0]) or TextLineage(_target_in(text), named_tables(text)) if len(parsed) == 1 else None
+    except (SqlglotError, RecursionError):
+        return None
 
 
 def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default") -> Dataset:
@@ -193,15 +200,25 @@ def named_table(parts: tuple[str, ...]) -> Dataset:
     return Dataset(Identifier(parts[0], name), symlinks=(Symlink(parts[0], label),), type="TABLE")
 
 
-def _with_selects(statement: str) -> str:
-    """Return a statement with `SELECT * FROM t` in place of each query `TABLE t`, which sqlglot does not know."""
+def _for_sqlglot(statement: str) -> str:
+    """
+    Return a statement as sqlglot knows it.
+
+    A query `TABLE t` becomes `SELECT * FROM t`, ALTER VIEW with a query CREATE VIEW, and a flow of a pipeline the
+    INSERT that it is; the word STREAM before a table of a pipeline is left out.
+    """
     parts: list[str] = []
     first = before = ""
-    for token in tokens(statement):
+    streams = _OF_PIPELINES.match(statement) is not None
+    for token in tokens(_ALTERED_VIEW.sub(r"\1CREATE\2", statement)):
         word = token.text.upper()
         if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
             parts.append(token.text)
             continue
+        if streams and word == "STREAM" and before in ("FROM", "JOIN", ","):
+            continue
+        if streams and word == "INSERT" and before == "AS":
+            parts, first = [], ""
         begins = before in _BEFORE_QUERY and not (before == "(" and first == "CREATE")
         is_query = word == "TABLE" and (begins or (first == "INSERT" and before not in _BEFORE_TARGET))
         parts.append("SELECT * FROM" if is_query else token.text)
@@ -358,10 +375,13 @@ def _read(tree: Any) -> TextLineage | None:
     return TextLineage(written, tables, tuple(plain), whole, by_position, given)
 
 
-def _changed(tree: Any) -> TextLineage:
-    """Return what a MERGE, an UPDATE or a DELETE reads and writes."""
+def _changed(tree: Any) -> TextLineage | None:
+    """Return what a MERGE, an UPDATE or a DELETE reads and writes; None if it names no table to change."""
     from openlineage_pyspark.facets.datasets.foreign_sql import UnreadableError, read_parsed
+    from sqlglot import exp
 
+    if not isinstance(tree.this, exp.Table):
+        return None
     target = _name(tree.this)
     columns: dict[str, tuple[str, SourceColumns | None]] = {}
     whole = True

@@ -95,7 +95,8 @@ class _Splitting:
         self._tokens: list[tuple[int, Token]] = []
         at = 0
         for token in tokens(text):
-            if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT):
+            # Of a comment without an end, Spark says what is wrong.
+            if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT) or not token.whole:
                 self._tokens.append((at, token))
             at += len(token.text)
         self._at = 0

@@ -21,6 +21,9 @@ MOST_CHARACTERS = 100_000
 MOST_STEPS = 300_000
 """The most nodes and sources that are looked at for one query."""
 
+PARSER_ERRORS = (SqlglotError, RecursionError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What sqlglot raises for a text that it can't parse; of a text that it does not foresee, errors of its own code."""
+
 SourceColumn: TypeAlias = tuple[str, str]
 """The names of a table and of a column in it."""
 SourceColumns: TypeAlias = Mapping[SourceColumn, bool]
@@ -147,7 +150,7 @@ def read_query(text: str, dialect: str | None) -> Query:
         raise TooLargeError
     try:
         statements = sqlglot.parse(text, dialect=sqlglot.Dialect.get(dialect or ""))
-    except (SqlglotError, RecursionError) as problem:
+    except PARSER_ERRORS as problem:
         # The parser recurses into brackets and subqueries, as the reader does.
         raise UnreadableError from problem
     return read_parsed(statements[0] if len(statements) == 1 else None, dialect)
@@ -281,8 +284,9 @@ class _NameResolver:
         found = self.query(left, scope.outer, scope.ctes)
         for operation, right in reversed(rights):
             other = self.query(right, scope.outer, scope.ctes)
-            if not isinstance(operation, exp.Except):
-                found = self._united(found, other)
+            if isinstance(operation, exp.Except):
+                continue
+            found = self._united_by_name(found, other) if operation.args.get("by_name") else self._united(found, other)
         return found
 
     def _united(self, left: _Rows, right: _Rows) -> _Rows:
@@ -293,6 +297,20 @@ class _NameResolver:
             return _Rows([], None)
         pairs = zip(left.items, right.items, strict=True)
         return _Rows([ResultColumn(a.name, self._joined([a.sources, b.sources], same=True)) for a, b in pairs])
+
+    def _united_by_name(self, left: _Rows, right: _Rows) -> _Rows:
+        """Return the columns of UNION BY NAME: those of the left side, then what the right side alone has."""
+        named: list[dict[str, ResultColumn]] = []
+        for rows in (left, right):
+            items = {self._key(item.name): item for item in rows.items if item.name is not None}
+            if len(items) < len(rows.items) or rows.every is not _ABSENT:
+                return _Rows([], None)
+            named.append(items)
+        made = []
+        for key in dict.fromkeys([*named[0], *named[1]]):
+            found = [items[key] for items in named if key in items]
+            made.append(ResultColumn(found[0].name, self._joined([each.sources for each in found], same=True)))
+        return _Rows(made)
 
     def _froms(self, select: Any, scope: _Scope) -> None:
         """Read FROM, JOIN and ARRAY JOIN."""
@@ -316,9 +334,13 @@ class _NameResolver:
             before = list(scope.rows)
             self._from(join.this, scope)
             for name in join.args.get("using") or ():
+                key, right = self._key(name.name), scope.rows[len(before) :]
+                if str(join.args.get("side") or "").upper() == "RIGHT":
+                    scope.using[key] = right
+                    continue
                 # Which of several tables on the left has the column is not known.
-                left = before if len(before) == 1 else [_Rows([], None)]
-                scope.using.setdefault(self._key(name.name), left).extend(scope.rows[len(before) :])
+                left = list(before) if len(before) == 1 else [_Rows([], None)]
+                scope.using.setdefault(key, left).extend(right)
 
     def _array(self, array: Any, scope: _Scope) -> None:
         """Read an array of ARRAY JOIN: under its name there are its elements."""

@@ -145,3 +145,8 @@ END; SELECT 4"""
 )
 def test_a_variable_is_declared_without_its_value(text: str, declared: str) -> None:
     assert before_default(text) == declared
+
+
+def test_a_comment_without_an_end_is_a_statement_so_that_spark_says_what_is_wrong() -> None:
+    found = statements_of("SELECT 1;\n/* never closed\nSELECT 2;", "a.sql")
+    assert [(each.text, each.line) for each in found] == [("SELECT 1", 1), ("/* never closed\nSELECT 2;", 2)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
 import pytest
+from openlineage_pyspark.facets.model.dataset import Field
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, Edge, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.report import Lineage
@@ -75,6 +77,20 @@ def test_all_columns_of_one_name_are_compared() -> None:
         assert_lineage(found, {"id": ["default.orders.id"]})
 
 
+def test_a_column_with_a_dot_in_its_name_is_a_column_unless_the_table_has_none_of_that_name() -> None:
+    columns = ColumnLineage((OutputColumn("a", ()), OutputColumn("a.b", (edge("id", "IDENTITY"),))))
+    queried = Lineage((ORDERS,), ((None, columns),))
+    with pytest.raises(AssertionError, match=r"\+  default\.orders\.id"):
+        assert_lineage(queried, {"a": []})
+    dotted, packed = (
+        Lineage((ORDERS,), ((attrs.evolve(named_table(("c", "d", "t")), fields=fields), columns),))
+        for fields in ((Field("a", "int"), Field("a.b", "int")), (Field("a", "struct"),))
+    )
+    with pytest.raises(AssertionError, match=r"\+  default\.orders\.id"):
+        assert_lineage(dotted, {"a": []})
+    assert_lineage(packed, {"a": []})
+
+
 def test_a_text_in_the_place_of_a_list_is_refused() -> None:
     with pytest.raises(TypeError, match=r"\['default.orders.amount'\]"):
         assert_lineage(FOUND, {"net": "default.orders.amount", "one": []})
@@ -98,5 +114,6 @@ def test_a_golden_file_is_written_on_demand_alone(tmp_path: Path, monkeypatch: p
     assert golden.read_text("utf-8") == f"{FOUND}\n"
     assert_golden_lineage(FOUND, golden)
     golden.write_text("other\n", "utf-8")
+    monkeypatch.setenv("OPENLINEAGE_PYSPARK_REGOLD", "0")
     with pytest.raises(AssertionError, match="OPENLINEAGE_PYSPARK_REGOLD=1"):
         assert_golden_lineage(FOUND, golden)

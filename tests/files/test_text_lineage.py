@@ -77,6 +77,59 @@ def test_ctes_and_unions_are_followed() -> None:
     ]
 
 
+def test_the_columns_of_a_union_by_name_are_matched_by_their_names() -> None:
+    found = told("SELECT id, upper(a) AS a FROM nope UNION ALL BY NAME SELECT b, id FROM more")
+    assert sources(found) == [
+        ("id", "default.more", "id", "IDENTITY"),
+        ("id", "default.nope", "id", "IDENTITY"),
+        ("a", "default.nope", "a", "TRANSFORMATION"),
+        ("b", "default.more", "b", "IDENTITY"),
+    ]
+    assert "more columns" in str(told("SELECT id FROM nope UNION BY NAME SELECT * FROM more"))
+
+
+def test_a_column_that_a_right_join_uses_is_that_of_the_right_table() -> None:
+    found = told("SELECT id FROM nope RIGHT JOIN more USING (id)")
+    assert sources(found) == [("id", "default.more", "id", "TRANSFORMATION")]
+    both = told("SELECT id FROM nope FULL JOIN more USING (id)")
+    assert [source[1] for source in sources(both)] == ["default.more", "default.nope"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT map('a') AS m FROM nope",
+        "SELECT map('a', id, x) AS m FROM nope",
+        "FROM nope |> LIMIT n5",
+        "FROM nope |> UNION ALL TABLE nope",
+        "MERGE FROM nope USING nope s ON nope.id = s.id WHEN MATCHED THEN UPDATE SET x = s.x",
+    ],
+)
+def test_a_text_on_which_the_parser_stumbles_tells_its_tables_if_spark_can_parse_it(statement: str) -> None:
+    assert [dataset.symlinks[0].name for dataset in told(statement).inputs] == ["default.nope"]
+    assert lineage_of_text(statement.replace("nope", ""), WHY, KNOWN.get, unknown_table) is None
+
+
+@pytest.mark.parametrize("statement", ["DELETE nope", "DELETE nope WHERE id = 1"])
+def test_a_delete_without_from_is_no_sql(statement: str) -> None:
+    assert lineage_of_text(statement, WHY, KNOWN.get, unknown_table) is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "target"),
+    [
+        ("CREATE MATERIALIZED VIEW out AS SELECT id FROM nope", "default.out"),
+        ("CREATE OR REFRESH STREAMING TABLE out AS SELECT id FROM STREAM nope", "default.out"),
+        ("CREATE FLOW f AS INSERT INTO out BY NAME SELECT id FROM STREAM nope", "default.out"),
+        ("ALTER VIEW `out` AS SELECT id FROM nope", "default.out"),
+    ],
+)
+def test_what_pipelines_and_altered_views_read_and_write_is_told(statement: str, target: str) -> None:
+    found = told(statement)
+    assert sources(found) == [("id", "default.nope", "id", "IDENTITY")]
+    assert [dataset.symlinks[0].name for dataset, _ in found.outputs if dataset] == [target]
+
+
 def test_a_cte_within_another_hides_a_name_there_alone() -> None:
     found = told(
         """WITH orders AS (SELECT id, qty AS n FROM orders),
