@@ -40,6 +40,8 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PreciseTimestampConversion;
 import org.apache.spark.sql.catalyst.expressions.Remainder;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
+import org.apache.spark.sql.catalyst.expressions.TaggingExpression;
+import org.apache.spark.sql.catalyst.expressions.UnaryExpression;
 import org.apache.spark.sql.catalyst.expressions.UpdateFields;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
@@ -77,6 +79,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   private static final List LENGTH_CHECKS =
       Arrays.asList(new String[] {"readSidePadding", "charTypeWriteSideCheck", "varcharTypeWriteSideCheck"});
   private static final String IGNORE_NULLS = " IGNORE NULLS";
+  private static final String GROUPING_ID = "spark_grouping_id"; // the column that Spark adds for GROUPING SETS
   private static final String PIVOTED = "__pivot_"; // the beginning of a name that Spark makes
   private static final long DAY = 86400000000L;
   private static final long[] UNITS = {DAY, 3600000000L, 60000000L, 1000000L, 1000L, 1L};
@@ -203,8 +206,14 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return name.length() > 0;
   }
 
+  /** Returns the parts of an attribute; of the one that says which grouping set a row has, the function of the user. */
+  private static List attribute(AttributeReference attribute) {
+    boolean groups = GROUPING_ID.equals(attribute.name());
+    return Collections.singletonList(groups ? new StringBuilder("grouping_id()") : (Object) attribute);
+  }
+
   private List parts(Expression expression) {
-    if (expression instanceof AttributeReference) return Collections.singletonList(expression);
+    if (expression instanceof AttributeReference) return attribute((AttributeReference) expression);
     if (expression instanceof Literal) return Collections.singletonList(new StringBuilder(expression.sql()));
     List parts = replaced(expression);
     if (parts == null) parts = composed(expression);
@@ -304,13 +313,14 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
 
   public Object applyOrElse(Object node, scala.Function1 otherwise) {
     boolean own = node instanceof AttributeReference;
-    List parts = own ? Collections.singletonList(node) : replaced((Expression) node);
+    List parts = own ? attribute((AttributeReference) node) : replaced((Expression) node);
     return parts == null ? node : mark(node, parts);
   }
 
   /** Returns the parts of an expression that has no readable SQL in Spark, or one without its attributes; else null. */
   private List replaced(Expression node) {
     if (node instanceof UnresolvedAttribute) return named((UnresolvedAttribute) node);
+    if (node instanceof TaggingExpression) return parts((Expression) ((UnaryExpression) node).child());
     if (node instanceof OuterReference) return parts((Expression) ((OuterReference) node).e());
     if (node instanceof PlanExpression) return subquery((PlanExpression) node);
     if (node instanceof InSubquery) return in((InSubquery) node);
