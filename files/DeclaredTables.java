@@ -7,7 +7,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension;
 import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.MetadataColumn;
 import org.apache.spark.sql.connector.catalog.NamespaceChange;
+import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
 import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
@@ -20,6 +22,7 @@ import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -54,13 +57,15 @@ public final class DeclaredTables {
     }
 
     /** One declared table. */
-    public static final class DeclaredTable implements SupportsRead, SupportsWrite {
+    public static final class DeclaredTable implements SupportsRead, SupportsWrite, SupportsMetadataColumns {
         private final String name;
+        private final boolean isOfFiles;
         private final StructType schema;
         private final String[] partitions;
 
         DeclaredTable(String catalog, Identifier identifier, StructType schema, String[] partitions) {
             this.name = catalog + "." + identifier.toString();
+            this.isOfFiles = "spark_catalog".equals(catalog);
             this.schema = schema;
             this.partitions = partitions;
         }
@@ -81,6 +86,10 @@ public final class DeclaredTables {
             return found;
         }
 
+        public MetadataColumn[] metadataColumns() {
+            return isOfFiles ? new MetadataColumn[] {new FileMetadata()} : new MetadataColumn[0];
+        }
+
         public Set capabilities() {
             Set found = new HashSet();
             found.add(TableCapability.BATCH_READ);
@@ -98,6 +107,18 @@ public final class DeclaredTables {
 
         public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
             throw new UnsupportedOperationException(name + " is declared alone: nothing can be written");
+        }
+    }
+
+    /** What Spark tells of the file of each row of its own tables. */
+    public static final class FileMetadata implements MetadataColumn {
+        public String name() {
+            return "_metadata";
+        }
+
+        public DataType dataType() {
+            return StructType.fromDDL("file_path STRING, file_name STRING, file_size BIGINT, file_block_start BIGINT, "
+                    + "file_block_length BIGINT, file_modification_time TIMESTAMP");
         }
     }
 

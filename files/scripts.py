@@ -21,6 +21,7 @@ from openlineage_pyspark.facets.statement_text import (
     unknown_table,
 )
 from openlineage_pyspark.files.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, in_backticks
+from openlineage_pyspark.files.refused_views import behind_views
 from openlineage_pyspark.files.session import (
     UNOPENED,
     Analyzed,
@@ -44,6 +45,8 @@ _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 # Of VOID, which becomes any other type, a field would have no source.
 _TEXT_TYPE = "STRING"
 _MADE_OF_QUERY = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"})
+_VIEWS = frozenset({"CreateView", "CreateViewCommand"})
+_TEMPORARY = "CreateViewCommand"
 # Their queries are analyzed by themselves.
 _NO_PLACE = "CacheTableAsSelect"
 
@@ -155,7 +158,8 @@ def lineage_of_answers(
         tables: the tables that were known before.
     """
     known = DeclaredTables(tables)
-    found = (_told(answer, known) for answer in answers)
+    views: dict[Identifier, Lineage] = {}
+    found = (_told(answer, known, views) for answer in answers)
     return tuple(each for each in found if each.lineage is not None or each.problem is not None)
 
 
@@ -188,7 +192,8 @@ def _type_of(sources: Mapping[tuple[str, str], bool] | None, tables: Mapping[str
     return types.get(column.lower(), _TEXT_TYPE)
 
 
-def _told(answer: StatementAnswer, known: DeclaredTables) -> StatementLineage:
+def _told(answer: StatementAnswer, known: DeclaredTables, views: dict[Identifier, Lineage]) -> StatementLineage:
+    """Return the lineage of a statement; add the view that it makes to `views` if Spark refuses that."""
     statement, told = answer.statement, answer.analyzed
     if told.refusal is not None:
         problem = _problem(statement, told, told.refusal)
@@ -200,23 +205,40 @@ def _told(answer: StatementAnswer, known: DeclaredTables) -> StatementLineage:
         def unknown(name: str) -> Dataset:
             return _known_as(unknown_table(name, told.catalog, told.database), known)
 
-        if answer.is_ddl:
-            return StatementLineage(statement, None, problem)
-        lineage = lineage_of_text(statement.text, problem.message, table, unknown, is_sql=bool(told.kind))
-        return StatementLineage(statement, lineage, problem)
+        found = lineage_of_text(statement.text, problem.message, table, unknown, is_sql=bool(told.kind))
+        if found is not None:
+            found = behind_views(found, views)
+            if told.kind in _VIEWS:
+                found = _with_view(found, views, is_temporary=told.kind == _TEMPORARY)
+        return StatementLineage(statement, None if answer.is_ddl else found, problem)
     if told.query is None or answer.is_ddl:
         return StatementLineage(statement)
     lineage = with_names(told.query.lineage(), lambda dataset: _known_as(dataset, known))
-    lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *_unsure(lineage, told.from_text)))
+    lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *_unsure(lineage, told.from_text, views)))
+    lineage = behind_views(lineage, views)
+    for dataset, _ in lineage.outputs:
+        if dataset is not None:
+            views.pop(dataset.identifier, None)
     return StatementLineage(statement, lineage if lineage.outputs else None)
 
 
-def _unsure(lineage: Lineage, from_text: Mapping[Parts, str]) -> Iterator[Gap]:
+def _with_view(found: Lineage, views: dict[Identifier, Lineage], *, is_temporary: bool) -> Lineage | None:
+    """Add a view that Spark refuses to the others; return what is told of its statement: of a temporary one nothing."""
+    ((dataset, columns),) = found.outputs
+    if dataset is not None:
+        views[dataset.identifier] = attrs.evolve(found, outputs=((None if is_temporary else dataset, columns),))
+    return None if is_temporary else found
+
+
+def _unsure(lineage: Lineage, from_text: Mapping[Parts, str], views: Mapping[Identifier, Lineage]) -> Iterator[Gap]:
     """Yield what is not sure of the tables that a statement reads: those that were declared from a text."""
     read = {(dataset.identifier.namespace, dataset.identifier.name) for dataset in lineage.inputs}
     for parts, place in from_text.items():
         name = ".".join(parts[1:])
-        if (parts[0], name) in read:
+        if (parts[0], name) in read and Identifier(parts[0], name) in views:
+            said = f"what comes through the view {name} is taken from its text: Spark can't analyze it ({place})"
+            yield Gap(TEXT, said)
+        elif (parts[0], name) in read:
             yield Gap(
                 TEXT, f"the types of the columns of {name} may be others: Spark can't analyze what makes it ({place})"
             )

@@ -84,6 +84,7 @@ _OWN_ORDER = frozenset({"iceberg", "delta", "hudi", "paimon"})
 UNOPENED = "unopened"
 """The parameter of a refusal that has the provider of a view whose columns are not known."""
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+_OTHER_TYPE = "INCOMPATIBLE_DATA_FOR_TABLE"
 _UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
 _UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
 # Settings that would load classes, or open files; Spark takes those of Hadoop from a session, too.
@@ -99,6 +100,9 @@ _CACHES = "CacheTableAsSelect"
 _PROVIDED_VIEW = "CreateTempViewUsing"
 _DECLARING = frozenset({"DECLARE", "OR", "REPLACE", "VARIABLE", "VAR"})
 _LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
+# The tables of declarative pipelines; a flow is an INSERT into one.
+_PIPELINE_TABLES = frozenset({"CreateMaterializedViewAsSelect", "CreateStreamingTableAsSelect"})
+_FLOW = "CreateFlowCommand"
 _DROPS = frozenset({"DropTable", "DropView"})
 _ALTERS = frozenset(
     {"RenameTable", "AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn", "AlterColumn", "AlterColumns"}
@@ -185,6 +189,7 @@ class ScriptSession:
         self._variables: set[str] = set()
         self._of_loops: set[str] = set()
         self._unopened: dict[str, str] = {}
+        self._loosened = False
 
     def analyze(self, text: str, *, in_script: bool = False, loops: tuple[Loop, ...] = ()) -> Analyzed:
         """
@@ -214,6 +219,9 @@ class ScriptSession:
             refusal = None if in_script and _sets(text) else self._with_provider(refusal_of(problem))
         except (ValueError, ProbeError) as problem:
             refusal = Refusal("", str(problem))
+        if self._loosened:
+            self._put_from_text(of_any_type=False)
+            self._loosened = False
         return Analyzed(kind, query, refusal, catalog, database, from_text=from_text)
 
     def table(self, name: str) -> FoundTable | None:
@@ -293,6 +301,10 @@ class ScriptSession:
             text = str(parsed.originalText())
         elif self._is_foreign_view(kind, parsed):
             text = self._view_as_table(parsed)
+        elif kind in _PIPELINE_TABLES:
+            text = self._filled_table(self._name_of(parsed.name()), str(parsed.originalText()))
+        elif kind == _FLOW:
+            text = _insert_of_flow(text)
         elif kind.startswith(_WITHOUT_LINEAGE) and kind not in (*_VIEWS, _ALTERED_VIEW):
             return None
         return self._retried(lambda: analyzed_plan(self._spark, text))
@@ -311,6 +323,10 @@ class ScriptSession:
         missed = refusal.parameters
         if refusal.code == _UNKNOWN_TABLE:
             return self._know(self.whole(names_in(missed.get("relationName", ""))))
+        if refusal.code.startswith(_OTHER_TYPE) and self._from_text and not self._loosened:
+            self._loosened = True
+            self._put_from_text(of_any_type=True, besides=name_key(names_in(missed.get("tableName", ""))))
+            return True
         if refusal.code in _UNKNOWN_CATALOGS:
             name = missed.get("identifier") or missed.get("namespace") or missed.get("catalogName", "")
             return self._register(names_in(name)[:1])
@@ -327,10 +343,20 @@ class ScriptSession:
         if table is None or name_key(parts) in self._put:
             return False
         self._ensure(parts)
-        schema = self._spark._jsparkSession.sessionState().sqlParser().parseTableSchema(table.ddl)
-        self._call("put", parts[0], self._array(parts[1:-1]), parts[-1], schema, self._array(table.partitions))
+        self._put_table(parts, table)
         self._put.add(name_key(parts))
         return True
+
+    def _put_table(self, parts: Parts, table: DeclaredTable) -> None:
+        schema = self._spark._jsparkSession.sessionState().sqlParser().parseTableSchema(table.ddl)
+        self._call("put", parts[0], self._array(parts[1:-1]), parts[-1], schema, self._array(table.partitions))
+
+    def _put_from_text(self, *, of_any_type: bool, besides: Parts = ()) -> None:
+        """Declare the tables whose types are not known to Spark once more, so that they fit everywhere or as told."""
+        for key in self._put & (self._from_text.keys() - {besides}):
+            table = self._tables.get(key)
+            if table is not None:
+                self._put_table(table.parts, _of_any_type(table) if of_any_type else table)
 
     def _forget(self, parts: Parts) -> None:
         known = self._tables.get(parts)
@@ -380,8 +406,9 @@ class ScriptSession:
             self._create(parsed, parsed.tableSchema().fields() if self._old else _each(parsed.columns()))
         elif kind in _FILLS:
             self._create(parsed, plan.query().schema().fields())
-        elif self._is_foreign_view(kind, parsed):
-            self.declare(DeclaredTable(self._name_of(parsed.child()), _typed(plan.query().schema().fields())))
+        elif kind in _PIPELINE_TABLES or self._is_foreign_view(kind, parsed):
+            name = parsed.name() if kind in _PIPELINE_TABLES else parsed.child()
+            self.declare(DeclaredTable(self._name_of(name), _typed(plan.query().schema().fields())))
         elif kind in _LIKE:
             self._create_like(text)
         elif kind in (*_VIEWS, _CACHES, _ALTERED_VIEW):
@@ -436,15 +463,18 @@ class ScriptSession:
 
     def _view_as_table(self, parsed: Any) -> str:
         """Return the statement that makes a table in the place of a view."""
-        parts = self._name_of(parsed.child())
-        self._ensure(parts)
         is_new = str(parsed.nodeName()) == "CreateView"
         names = (
             ", ".join(in_backticks(str(each._1())) for each in _each(parsed.userSpecifiedColumns())) if is_new else ""
         )
         query = str(parsed.originalText().get() if is_new else parsed.originalText())
         filled = f"SELECT * FROM ({query}) AS `view` ({names})" if names else query  # noqa: S608 (the user's own)
-        return f"CREATE TABLE {'.'.join(map(in_backticks, parts))} AS {filled}"
+        return self._filled_table(self._name_of(parsed.child()), filled)
+
+    def _filled_table(self, parts: Parts, query: str) -> str:
+        """Return the statement that makes a table of a query."""
+        self._ensure(parts)
+        return f"CREATE TABLE {'.'.join(map(in_backticks, parts))} AS {query}"
 
     def _create_like(self, text: str) -> None:
         source = ".".join(map(in_backticks, names_after(text, "LIKE")))
@@ -703,6 +733,21 @@ def _place(position: Any) -> str | None:
 
 def _is_nested(column: Any) -> bool:
     return bool(column.path().isDefined())
+
+
+def _of_any_type(table: DeclaredTable) -> DeclaredTable:
+    """Return a table that fits wherever it is written: its columns whose types are not known are of VOID."""
+    return attrs.evolve(table, columns=tuple((n, "VOID" if t == "STRING" else t) for n, t in table.columns))
+
+
+def _insert_of_flow(text: str) -> str:
+    """Return the INSERT that a flow of a pipeline is."""
+    at = 0
+    for token in tokens(text):
+        if token.kind is TokenKind.WORD and token.text.upper() == "INSERT":
+            return text[at:]
+        at += len(token.text)
+    return text
 
 
 def _sets(text: str) -> bool:

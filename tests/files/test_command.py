@@ -359,6 +359,94 @@ def test_the_worked_examples_do_what_they_say(repository: Path) -> None:
     assert (nothing.returncode, nothing.stdout) == (0, "No lineage changed.\n")
 
 
+REFUSED = """\
+DELETE customers WHERE id = 1;
+CREATE TABLE copied AS SELECT a, b FROM nowhere;
+INSERT INTO target SELECT a, b, 'x' FROM copied;
+CREATE TEMP VIEW passing AS SELECT a, b FROM nowhere WHERE c > 1;
+CREATE VIEW kept AS SELECT a + 1 AS x FROM nowhere;
+INSERT INTO target SELECT b, a, upper(b) FROM passing;
+SELECT max(x) AS m FROM kept WHERE x > 2;
+CREATE OR REPLACE VIEW kept AS SELECT id AS x FROM customers;
+SELECT x FROM kept;
+INSERT INTO target SELECT named_struct('f', 1), 2, 'x';
+SELECT _metadata.file_name AS f, id FROM customers
+"""
+REFUSED_DDL = """\
+CREATE TABLE customers (id BIGINT, name STRING) USING parquet;
+CREATE TABLE target (id BIGINT, net DOUBLE, country STRING) USING parquet;
+"""
+
+
+def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_false_error(tmp_path: Path) -> None:
+    (tmp_path / "ddl.sql").write_text(REFUSED_DDL, "utf-8")
+    (tmp_path / "q.sql").write_text(REFUSED, "utf-8")
+
+    ended = called(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
+
+    assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == [
+        *("q.sql:1:8", "q.sql:2:41", "q.sql:4:46", "q.sql:5:44", "q.sql:10:1")
+    ]
+    statements = [each for each in json.loads(ended.stdout)["statements"] if each["lineage"]]
+    assert {
+        each["line"]: [
+            f"{edge['column']} <- {edge['source_table']}.{edge['source_column']} {edge['subtype']} {edge['certainty']}"
+            for edge in each["lineage"]["edges"]
+        ]
+        for each in statements
+        if each["line"] not in (1, 10)
+    } == {
+        2: ["a <- default.nowhere.a IDENTITY unknown", "b <- default.nowhere.b IDENTITY unknown"],
+        3: ["id <- default.copied.a TRANSFORMATION exact", "net <- default.copied.b TRANSFORMATION exact"],
+        5: ["x <- default.nowhere.a TRANSFORMATION unknown"],
+        6: [
+            "id <- default.nowhere.b TRANSFORMATION unknown",
+            "net <- default.nowhere.a TRANSFORMATION unknown",
+            "country <- default.nowhere.b TRANSFORMATION unknown",
+        ],
+        7: ["m <- default.nowhere.a AGGREGATION unknown", "None <- default.nowhere.a FILTER unknown"],
+        8: ["x <- default.customers.id IDENTITY exact"],
+        9: ["x <- default.customers.id IDENTITY exact"],
+        11: ["id <- default.customers.id IDENTITY exact"],
+    }
+    gaps = {each["line"]: [gap["message"] for gap in each["lineage"]["gaps"]] for each in statements}
+    assert gaps[7] == [
+        "what comes through the view default.kept is taken from its text: Spark can't analyze it (q.sql:5)"
+    ]
+
+
+@pytest.mark.skipif(SPARK_VERSION < "4.1", reason="Spark has declarative pipelines from 4.1 on")
+def test_the_tables_and_flows_of_pipelines_have_their_lineage(tmp_path: Path) -> None:
+    (tmp_path / "ddl.sql").write_text(REFUSED_DDL, "utf-8")
+    (tmp_path / "q.sql").write_text(
+        """\
+CREATE MATERIALIZED VIEW seen AS SELECT id, upper(name) AS name FROM customers;
+CREATE STREAMING TABLE streamed AS SELECT name FROM STREAM customers;
+CREATE FLOW filling AS INSERT INTO target BY NAME SELECT id FROM STREAM customers;
+SELECT name FROM seen;
+SELECT name FROM streamed
+""",
+        "utf-8",
+    )
+
+    ended = called(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
+
+    assert ended.stderr == ""
+    assert {
+        each["line"]: [
+            f"{edge['output_table']}.{edge['column']} <- {edge['source_table']}.{edge['source_column']}"
+            for edge in each["lineage"]["edges"]
+        ]
+        for each in json.loads(ended.stdout)["statements"]
+    } == {
+        1: ["default.seen.id <- default.customers.id", "default.seen.name <- default.customers.name"],
+        2: ["default.streamed.name <- default.customers.name"],
+        3: ["default.target.id <- default.customers.id"],
+        4: ["None.name <- default.seen.name"],
+        5: ["None.name <- default.streamed.name"],
+    }
+
+
 def test_a_store_and_event_files_declare_tables(tmp_path: Path) -> None:
     fields = [
         {"name": "a", "type": "struct", "fields": [{"name": "x", "type": "int"}]},
