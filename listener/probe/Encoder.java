@@ -9,6 +9,8 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -42,6 +44,8 @@ final class Encoder {
       Arrays.asList(new String[] {"INNER", "CROSS", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER"});
   // How Spark spells the type of a table without columns: most tables that a command creates say so.
   private static final String NO_COLUMNS = "{\"type\":\"struct\",\"fields\":[]}";
+  private static final String FRAME_VIEW = "_pyspark_";
+  private static final Pattern FRAME_VIEWS = Pattern.compile(FRAME_VIEW + "[0-9a-f]{32}");
   private static final Method PYTHON_CONTEXT = pythonContextMethod();
   private final Vocabulary vocabulary;
   private final Object session;
@@ -125,7 +129,20 @@ final class Encoder {
     if (encoded > 0) plan.writeRawValue(node.end());
     for (int i = encoded; i < places.size(); i++) plan.writeNull();
     plan.writeEndArray();
-    return plan.end();
+    return withStableNames(plan.end());
+  }
+
+  /** Returns a plan in which the views that PySpark makes of the frames in a statement are numbered, not random. */
+  private static String withStableNames(String plan) {
+    if (plan.indexOf(FRAME_VIEW) < 0) return plan;
+    HashMap numbers = new HashMap();
+    StringBuffer text = new StringBuffer();
+    Matcher found = FRAME_VIEWS.matcher(plan);
+    while (found.find()) {
+      if (!numbers.containsKey(found.group())) numbers.put(found.group(), String.valueOf(numbers.size() + 1));
+      found.appendReplacement(text, FRAME_VIEW + numbers.get(found.group()));
+    }
+    return found.appendTail(text).toString();
   }
 
   /** Returns the place of a node, which is encoded in its turn. */

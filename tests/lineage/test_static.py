@@ -73,6 +73,19 @@ def test_a_text_that_is_no_sql_is_refused_as_running_it_would_be(session):
         lineage(session, "SELEC id FROM emp")
 
 
+def test_a_statement_with_frames_in_it_gives_the_same_graph_each_time(session):
+    """PySpark makes a view of each frame, with a name at random."""
+
+    def graph():
+        frames = {"few": session.table("emp").where("id > 3"), "all": session.table("dept")}
+        query = session.sql("SELECT f.id + 1 AS n, a.city FROM {few} f JOIN {all} a ON f.dept_id = a.id", **frames)
+        return lineage(session, query).to_text("json")
+
+    first = graph()
+    assert graph() == first
+    assert '"label":"_pyspark_1"' in first
+
+
 def test_a_table_that_is_not_there_is_named(session):
     from pyspark.errors import AnalysisException
 
