@@ -47,8 +47,6 @@ _TEXT_TYPE = "STRING"
 _MADE_OF_QUERY = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"})
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
 _TEMPORARY = "CreateViewCommand"
-# Their queries are analyzed by themselves.
-_NO_PLACE = "CacheTableAsSelect"
 
 
 @attrs.frozen
@@ -196,7 +194,7 @@ def _told(answer: StatementAnswer, known: DeclaredTables, views: dict[Identifier
     """Return the lineage of a statement; add the view that it makes to `views` if Spark refuses that."""
     statement, told = answer.statement, answer.analyzed
     if told.refusal is not None:
-        problem = _problem(statement, told, told.refusal)
+        problem = _problem(statement, told.refusal)
 
         def table(name: str) -> Lineage | None:
             query = told.tables.get(name)
@@ -244,9 +242,8 @@ def _unsure(lineage: Lineage, from_text: Mapping[Parts, str], views: Mapping[Ide
             )
 
 
-def _problem(statement: ScriptStatement, told: Analyzed, refusal: Refusal) -> Problem:
-    has_place = told.kind != _NO_PLACE
-    line, column = statement.place(*((refusal.line, refusal.column) if has_place else (None, None)))
+def _problem(statement: ScriptStatement, refusal: Refusal) -> Problem:
+    line, column = statement.place(refusal.line, refusal.column)
     message = refusal.message
     if refusal.code == _UNKNOWN_TABLE:
         names = names_in(refusal.parameters.get("relationName", ""))

@@ -190,6 +190,7 @@ class ScriptSession:
         self._of_loops: set[str] = set()
         self._unopened: dict[str, str] = {}
         self._loosened = False
+        self._is_rewritten = False
 
     def analyze(self, text: str, *, in_script: bool = False, loops: tuple[Loop, ...] = ()) -> Analyzed:
         """
@@ -204,6 +205,7 @@ class ScriptSession:
         from_text = dict(self._from_text)
         catalog, database = self._current()
         kind, query, refusal = "", None, None
+        self._is_rewritten = False
         try:
             with as_probe_error():
                 parsed = self._spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
@@ -216,7 +218,7 @@ class ScriptSession:
                 self._follow(text, kind, parsed, plan)
         except analysis_errors() as problem:
             # In a script, SET may stand before a variable of its own, or before several in parentheses.
-            refusal = None if in_script and _sets(text) else self._with_provider(refusal_of(problem))
+            refusal = None if in_script and _sets(text) else self._with_provider(self._placed(refusal_of(problem)))
         except (ValueError, ProbeError) as problem:
             refusal = Refusal("", str(problem))
         if self._loosened:
@@ -250,6 +252,10 @@ class ScriptSession:
         if from_text:
             self._from_text[table.key] = from_text
         self._know(table.parts)
+
+    def _placed(self, refusal: Refusal) -> Refusal:
+        """Return a refusal without the place of the error if that is not one in the statement as it stands."""
+        return attrs.evolve(refusal, line=None, column=None) if self._is_rewritten else refusal
 
     def _with_provider(self, refusal: Refusal) -> Refusal:
         """Return a refusal that tells if the table that Spark misses is a view of something that is not opened."""
@@ -297,17 +303,21 @@ class ScriptSession:
         if kind in _FILLS:
             self._ensure(self._name_of(parsed.name()))
             text = plainly_created(text)
-        elif kind == _CACHES:
-            text = str(parsed.originalText())
-        elif self._is_foreign_view(kind, parsed):
-            text = self._view_as_table(parsed)
-        elif kind in _PIPELINE_TABLES:
-            text = self._filled_table(self._name_of(parsed.name()), str(parsed.originalText()))
-        elif kind == _FLOW:
-            text = _insert_of_flow(text)
+        elif (standing := self._standing_for(text, kind, parsed)) is not None:
+            text, self._is_rewritten = standing, True
         elif kind.startswith(_WITHOUT_LINEAGE) and kind not in (*_VIEWS, _ALTERED_VIEW):
             return None
         return self._retried(lambda: analyzed_plan(self._spark, text))
+
+    def _standing_for(self, text: str, kind: str, parsed: Any) -> str | None:
+        """Return the statement that is analyzed in the place of another one; None if that is analyzed as it is."""
+        if kind == _CACHES:
+            return str(parsed.originalText())
+        if self._is_foreign_view(kind, parsed):
+            return self._view_as_table(parsed)
+        if kind in _PIPELINE_TABLES:
+            return self._filled_table(self._name_of(parsed.name()), str(parsed.originalText()))
+        return _insert_of_flow(text) if kind == _FLOW else None
 
     def _retried(self, action: Callable[[], Any]) -> Any:
         """Do something; each time that Spark misses what is known here, make it known and do it again."""

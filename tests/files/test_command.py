@@ -424,14 +424,17 @@ CREATE MATERIALIZED VIEW seen AS SELECT id, upper(name) AS name FROM customers;
 CREATE STREAMING TABLE streamed AS SELECT name FROM STREAM customers;
 CREATE FLOW filling AS INSERT INTO target BY NAME SELECT id FROM STREAM customers;
 SELECT name FROM seen;
-SELECT name FROM streamed
+SELECT name FROM streamed;
+CREATE MATERIALIZED VIEW missing AS
+SELECT id FROM nowhere
 """,
         "utf-8",
     )
 
     ended = called(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
 
-    assert ended.stderr == ""
+    # The query is analyzed in another statement, so the place of the error in it is not known.
+    assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == ["q.sql:6:1"]
     assert {
         each["line"]: [
             f"{edge['output_table']}.{edge['column']} <- {edge['source_table']}.{edge['source_column']}"
@@ -444,6 +447,7 @@ SELECT name FROM streamed
         3: ["default.target.id <- default.customers.id"],
         4: ["None.name <- default.seen.name"],
         5: ["None.name <- default.streamed.name"],
+        6: ["default.missing.id <- default.nowhere.id"],
     }
 
 

@@ -16,8 +16,6 @@ FOLDER = Path(__file__).parents[1] / "lineage" / "plans"
 WAREHOUSE = "file:/warehouse"
 # Fields that hold a number of a counter -> the counter; Spark counts on through all that a JVM does.
 _COUNTERS = {"id": "id", "cteId": "id", "loopId": "id", "dataframeId": "dataframe"}
-# The view of a frame that SQL text names in braces.
-_FRAME = re.compile(r"_pyspark_[0-9a-f]{32}")
 # The exprId of an attribute, in the texts of what Spark has no SQL for.
 _MENTION = re.compile(r"(?<=#)\d+")
 
@@ -150,8 +148,8 @@ class _Normalising:
             # What is negative refers to a node by its place.
             return value if value < 0 else self._number("expression", value)
         if isinstance(value, str):
-            named = _FRAME.sub(self._frame, value.replace(self._warehouse, WAREHOUSE))
-            return _MENTION.sub(lambda match: str(self._number("mention", match[0])), named)
+            placed = value.replace(self._warehouse, WAREHOUSE)
+            return _MENTION.sub(lambda match: str(self._number("mention", match[0])), placed)
         if isinstance(value, list):
             return [self._value(item, kind) for item in value]
         return self._object(value, kind)
@@ -161,9 +159,6 @@ class _Normalising:
         if value.keys() & {"n", "t", "keys"} and "o" not in value:
             return dict(value)
         return {key: self._field(kind, key, item) for key, item in value.items()}
-
-    def _frame(self, match: re.Match[str]) -> str:
-        return f"_pyspark_{self._number('frame', match[0])}"
 
 
 class _Shifting(_Normalising):
