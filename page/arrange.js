@@ -70,13 +70,32 @@ function chosen(lineage, asked) {
   let ids;
   if (asked.from && asked.to) ids = onPath(lineage, asked);
   else if (asked.focus) ids = nearby(lineage, asked);
-  else ids = lineage.connected();
-  const all = ids.length;
-  if (all > MOST_BOXES && !asked.focus && !(asked.from && asked.to)) {
-    const busy = { ...asked, focus: lineage.busiest(), depth: 2, direction: "both" };
-    ids = nearby(lineage, busy);
+  else {
+    ids = lineage.connected();
+    if (ids.length > MOST_BOXES) ids = foremost(lineage, asked, ids);
   }
-  return { ids: ids.slice(0, MOST_BOXES), all };
+  if (asked.level === "jobs") ids = ids.filter((id) => lineage.jobs.has(id));
+  return { ids: ids.slice(0, MOST_BOXES), all: ids.length };
+}
+
+/**
+ * Return boxes in the order in which they are shown if there is no room for all: what lies around the busiest table, then
+ * what has failed or has no end, each with what it reads and writes, then the rest, connected boxes together.
+ * @param {Lineage} lineage
+ * @param {Asked} asked
+ * @param {string[]} ids
+ */
+function foremost(lineage, asked, ids) {
+  const around = (/** @type {string} */ focus, /** @type {number} */ depth) => nearby(lineage, { ...asked, focus, depth, direction: "both" });
+  const found = new Set(around(lineage.busiest(), 2));
+  const troubled = [...lineage.jobs.values()].filter((job) => ["bad", "open"].includes(lineage.state(job)));
+  for (const job of troubled) for (const id of around(job.id, 1)) found.add(id);
+  for (const id of ids) {
+    if (found.size >= MOST_BOXES && asked.level !== "jobs") break;
+    if (!found.has(id)) for (const each of around(id, Infinity)) found.add(each);
+  }
+  for (const id of ids) found.add(id);
+  return [...found];
 }
 
 /**
@@ -117,14 +136,25 @@ function boxesOf(lineage, edges) {
  * @param {Asked} asked
  */
 function onPath(lineage, asked) {
-  if (lineage.columns.has(asked.from)) {
-    const edges = lineage.between(asked.from, asked.to, asked.indirect);
-    if (edges.length) return [...boxesOf(lineage, edges)];
-  }
+  const edges = pathOf(lineage, asked);
+  if (edges) return [...boxesOf(lineage, edges)];
   const [from, to] = [asked.from, asked.to].map((id) => (lineage.jobs.has(id) ? id : lineage.datasetOf(id)));
   const down = lineage.around(from, true, Infinity);
   const up = lineage.around(to, false, Infinity);
   return [...down.keys()].filter((id) => up.has(id));
+}
+
+/**
+ * Return the edges on the path that is asked for, if one of its ends is a column and there are any; else null: then all
+ * that lies between the two boxes counts.
+ * @param {Lineage} lineage
+ * @param {Asked} asked
+ * @returns {Set<Edge> | null}
+ */
+function pathOf(lineage, asked) {
+  if (!asked.from || !asked.to || ![asked.from, asked.to].some((id) => lineage.columns.has(id))) return null;
+  const edges = lineage.between(asked.from, asked.to, asked.indirect);
+  return edges.length ? new Set(edges) : null;
 }
 
 /**
@@ -207,6 +237,8 @@ function refilled(lineage, asked, picture, wanted) {
  * @param {Asked} asked
  */
 function wayOf(lineage, asked) {
+  const path = pathOf(lineage, asked);
+  if (path) return new Set([...path].flatMap((edge) => [edge.from, edge.to]));
   if (!lineage.columns.has(asked.focus) || (asked.from && asked.to)) return null;
   const found = new Set(lineage.family(asked.focus));
   for (const down of [false, true]) {
@@ -408,7 +440,7 @@ function routesOf(lineage, asked, boxes, bends) {
     places.set(box.id, [box.x, box.y + HEAD / 2, end]);
   }
   const routes = [];
-  for (const edge of lineage.edges) {
+  for (const edge of pathOf(lineage, asked) || lineage.edges) {
     if (!lineage.counts(edge, asked.indirect)) continue;
     const [from, to] = [places.get(edge.from), places.get(edge.to)];
     if (!from || !to) continue;

@@ -12,6 +12,8 @@ class Page {
     this.lineage = new Lineage(before ? united(before, now) : now);
     this.compared = Boolean(before);
     this.view = { x: 0, y: 0, scale: 1 };
+    /** The names in the address that nothing here has. @type {string[]} */
+    this.missed = [];
     /** @type {Asked & {lit: string, time: string}} */
     this.asked = this.fromAddress();
     this.waiting = 0;
@@ -30,7 +32,10 @@ class Page {
     this.scene = new Scene(canvas, this.lineage, (change) => this.isShown(change));
     this.past = new Scene(left, this.lineage, (change) => change !== "came");
     this.panel = new Panel(byId("panel"), this.lineage, (id, how) => this.go(id, how));
-    this.search = new Search(/** @type {HTMLInputElement} */ (byId("search")), byId("results"), this.lineage, (id) => this.go(id, "around"));
+    this.search = new Search(/** @type {HTMLInputElement} */ (byId("search")), byId("results"), this.lineage, (id) => {
+      if (id) this.go(id, "around");
+      this.take(id || this.scene.current);
+    });
     this.listen();
     for (const pane of [canvas, left]) this.listenTo(pane);
     this.listenToMap();
@@ -45,7 +50,13 @@ class Page {
   /** @returns {Asked & {lit: string, time: string}} */
   fromAddress() {
     const said = new URLSearchParams(location.hash.slice(1));
-    const named = (/** @type {string} */ key) => this.lineage.find(said.get(key) || "");
+    this.missed = [];
+    const named = (/** @type {string} */ key) => {
+      const name = said.get(key) || "";
+      const id = name && this.lineage.find(name);
+      if (name && !id) this.missed.push(name);
+      return id;
+    };
     const first = location.hash.length > 1 ? "" : String(dataOf("around") || "");
     const around = first ? this.lineage.find(first) : named("focus");
     const depth = said.get("depth");
@@ -105,6 +116,7 @@ class Page {
     const needed = how || isFolded || (asked.lit && !this.scene.placeOf(asked.lit));
     if (needed && !how && !isFolded) Object.assign(asked, { focus: id, from: "", to: "" });
     this.scene.current = id;
+    this.missed = [];
     const before = this.scene.placeOf(id);
     this.ask(Boolean(needed));
     if (needed) this.begin();
@@ -178,6 +190,8 @@ class Page {
       if (lineage.columns.has(id)) for (const edge of lineage.way(id, down, asked.indirect)) edges.add(edge);
       else for (const each of lineage.around(id, down, Infinity).keys()) ids.add(each);
     }
+    const path = pathOf(lineage, asked);
+    if (path) for (const edge of edges) if (!path.has(edge)) edges.delete(edge);
     for (const edge of edges) {
       for (const each of [edge.from, edge.to, lineage.datasetOf(edge.from), lineage.datasetOf(edge.to), edge.job || ""]) ids.add(each);
       for (const each of [...lineage.partsOf(edge), ...lineage.passagesOf(edge)]) ids.add(each);
@@ -208,10 +222,11 @@ class Page {
     leave.addEventListener("click", () => this.leavePath());
     byId("path").hidden = !ends.length;
     byId("path").replaceChildren(...(ends.length ? [`Only the path ${ends.join(" ")}${rest} `, leave] : []));
-    byId("note").hidden = !picture.hidden;
-    byId("note").textContent = picture.hidden
-      ? `${picture.boxes.size} boxes are shown, the closest ones; ${picture.hidden} more are not. Search for one, or choose a depth or a direction.`
-      : "";
+    const instead = asked.focus ? "Search for one, or choose a depth or a direction." : "Search for one.";
+    const notes = this.missed.map((name) => `Nothing here is called ${shown(name, 120)}.`);
+    if (picture.hidden) notes.push(`${picture.boxes.size} boxes are shown, the closest ones; ${picture.hidden} more are not. ${instead}`);
+    byId("note").hidden = !notes.length;
+    byId("note").textContent = notes.join(" ");
     const { edges, start } = this.lit;
     byId("live").textContent = start ? `${shown(lineage.label(start), 120)}: ${count(edges.size, "edge")} lit` : "";
   }
@@ -399,9 +414,10 @@ class Page {
   /** @param {KeyboardEvent} event */
   key(event) {
     const target = /** @type {Element} */ (event.target);
-    if (event.ctrlKey || event.metaKey || event.altKey || target.closest("select, input, button, aside")) {
-      if (event.key !== "Escape") return;
-    }
+    const isOther = event.ctrlKey || event.metaKey || event.altKey || target.closest("select, input");
+    // A button is pressed by Enter and Space, and the panel is moved by arrows.
+    const isOwn = target.closest("button, aside") && (event.key.startsWith("Arrow") || ["Enter", " "].includes(event.key));
+    if ((isOther || isOwn) && event.key !== "Escape") return;
     const { current } = this.scene;
     const actions = {
       "/": () => byId("search").focus(),

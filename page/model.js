@@ -286,21 +286,26 @@ class Lineage {
   }
 
   /**
-   * Return the node that a text names: by its id, by its whole name, or by the end of one that no other has.
+   * Return the node that a text names: by its id, by its whole name or path in any case, or by the end of one.
    * @param {string} text
    */
   find(text) {
     for (const each of [this.datasets, this.columns, this.jobs, this.parts, this.partColumns]) if (each.has(text)) return text;
+    const lower = text.toLowerCase();
+    /** @type {string[]} */
+    const same = [];
     /** @type {string[]} */
     const ends = [];
     for (const each of [this.datasets, this.jobs, this.columns]) {
       for (const id of each.keys()) {
         const name = this.label(id);
         if (name === text) return id;
-        if (name.endsWith(`.${text}`) || name.endsWith(`/${text}`)) ends.push(id);
+        const names = [name, this.datasets.get(id)?.name || ""].map((every) => every.toLowerCase());
+        if (names.includes(lower)) same.push(id);
+        else if (names.some((every) => every.endsWith(`.${lower}`) || every.endsWith(`/${lower}`))) ends.push(id);
       }
     }
-    return ends[0] || "";
+    return same[0] || ends[0] || "";
   }
 
   /**

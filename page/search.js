@@ -14,12 +14,13 @@ class Search {
     this.list = list;
     this.choose = choose;
     this.place = 0;
-    /** @type {{id: string, what: string, name: string, lower: string}[]} */
+    /** @type {{id: string, what: string, name: string, lower: string, path: string}[]} */
     this.things = [];
     for (const [what, ids] of /** @type {[string, Iterable<string>][]} */ ([["table", lineage.datasets.keys()], ["job", lineage.jobs.keys()], ["column", lineage.columns.keys()]])) {
       for (const id of ids) {
         const name = lineage.label(id);
-        this.things.push({ id, what, name, lower: name.slice(0, 2000).toLowerCase() });
+        const path = lineage.datasets.get(id)?.name || "";
+        this.things.push({ id, what, name, lower: name.slice(0, 2000).toLowerCase(), path: path.slice(-2000).toLowerCase() });
       }
     }
     input.addEventListener("input", () => this.look());
@@ -37,7 +38,7 @@ class Search {
     const hits = [];
     if (!words.length) return hits;
     for (const thing of this.things) {
-      if (!words.every((word) => thing.lower.includes(word))) continue;
+      if (!words.every((word) => thing.lower.includes(word) || thing.path.includes(word))) continue;
       const [word] = words;
       const at = thing.lower.indexOf(word);
       const begins = at === 0 || ".:/_".includes(thing.lower[at - 1]);
@@ -91,7 +92,10 @@ class Search {
     } else if (event.key === "Enter") {
       const id = this.items()[this.place]?.getAttribute("data-go");
       if (id) this.take(id);
-    } else if (event.key === "Escape") this.input.blur();
+    } else if (event.key === "Escape") {
+      this.input.blur();
+      this.choose("");
+    }
     event.stopPropagation();
   }
 

@@ -23,7 +23,14 @@ from openlineage_pyspark.graph.model import (
 from openlineage_pyspark.store.events.rows import identity
 from openlineage_pyspark.store.questions.names import datasets, find, name_with_namespace
 from openlineage_pyspark.store.questions.reach import Direction, Limits, holding_since, reach
-from openlineage_pyspark.store.questions.told import call_sites_of, explained, operators_of_edges, told_by, warnings_of
+from openlineage_pyspark.store.questions.told import (
+    call_sites_of,
+    explained,
+    later_runs,
+    operators_of_edges,
+    told_by,
+    warnings_of,
+)
 from openlineage_pyspark.store.tables.ids import id_lists
 from openlineage_pyspark.store.times import known_time
 
@@ -127,11 +134,24 @@ class _Builder:
         nodes: list[Node] = list(self._datasets(named))
         columns = self._columns(named, derived)
         job_of_run = {run.run_id: run.job for run in runs}
-        edges = explained(_column_edges(derived, named, jobs), told)
+        edges = explained(_column_edges(derived, named, jobs), told, self._earlier(derived, jobs, runs))
         nodes += [*columns, *jobs.values(), *runs, *operators_of_edges(edges)]
         every_edge = (*self._flow_edges(flows, named, jobs), *edges)
         time = "" if self._limits.as_of is None else _text_of(self._limits.as_of)
         return ShownGraph(tuple(nodes), every_edge, warnings_of(told, job_of_run), time)
+
+    def _earlier(
+        self, derived: Iterable[tuple[Any, ...]], jobs: dict[int, JobNode], runs: Sequence[RunNode]
+    ) -> dict[str, list[str]]:
+        """Return the last runs of edges that came after the time asked for, each with its job's runs until then."""
+        if self._limits.as_of is None:
+            return {}
+        of_job = {row[9]: jobs[row[4]].id for row in derived if row[9]}
+        until: dict[str, list[str]] = {}
+        for run in runs:
+            until.setdefault(run.job, []).append(run.id)
+        late = later_runs(self._tables, of_job, self._limits.time)
+        return {node_id("run", run): until.get(of_job[run], []) for run in late}
 
     def _every_dataset(self) -> set[int]:
         sql = (

@@ -29,7 +29,7 @@ from openlineage_pyspark.store.questions.names import datasets
 from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST, id_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.store.questions.names import QueriedTables
 
@@ -108,16 +108,29 @@ def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, 
     return found
 
 
-def explained(edges: Iterable[GraphEdge], told: dict[str, ToldByRun]) -> list[GraphEdge]:
+def explained(
+    edges: Iterable[GraphEdge], told: dict[str, ToldByRun], earlier: Mapping[str, Sequence[str]]
+) -> list[GraphEdge]:
     """
     Return edges with the ways that events tell and with their confidence, those to one target by preference.
 
     Args:
         edges: the edges.
-        told: what the events of their last runs tell, by the id of the run's node.
+        told: what the events of their last runs tell, by the id of the run.
+        earlier: the node of a run that was not yet at the time asked for -> the nodes of its job's runs until then, the
+            latest first. The edge is then told by the latest of them that tells its way.
     """
     known = {node_id("run", run): each for run, each in told.items()}
-    made = [edge if edge.kind in _FLOWS else _explained(edge, known.get(edge.last_run, _NOTHING)) for edge in edges]
+    made = []
+    for edge in edges:
+        if edge.kind in _FLOWS:
+            made.append(edge)
+            continue
+        runs = earlier.get(edge.last_run)
+        if runs is not None:
+            telling = (run for run in runs if _key(edge) in known.get(run, _NOTHING).ways)
+            edge = attrs.evolve(edge, last_run=next(telling, runs[0] if runs else ""))  # noqa: PLW2901 (as it was then)
+        made.append(_explained(edge, known.get(edge.last_run, _NOTHING)))
     return sorted(made, key=lambda each: (each.target, preferred(each), each.source, each.job))
 
 
@@ -180,8 +193,24 @@ def _call_site(text: str) -> str:
         return ""
 
 
+def later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[str]:
+    """Return those of some runs that began after a time, in microseconds since 1970."""
+    found: set[str] = set()
+    every = sorted(set(runs))
+    for begin in range(0, len(every), MOST_IN_A_LIST):
+        part = every[begin : begin + MOST_IN_A_LIST]
+        marks = ", ".join("?" * len(part))
+        sql = f"SELECT run_id FROM run WHERE run_id IN ({marks}) AND coalesce(started, first_time) > ?"  # noqa: S608
+        found.update(row[0] for row in tables.query(sql, (*part, time)))
+    return found
+
+
+def _key(edge: GraphEdge) -> _Key:
+    return edge.source, edge.target, edge.type, edge.subtype, edge.masking
+
+
 def _explained(edge: GraphEdge, told: ToldByRun) -> GraphEdge:
-    way = told.ways.get((edge.source, edge.target, edge.type, edge.subtype, edge.masking))
+    way = told.ways.get(_key(edge))
     if way is not None:
         edge = attrs.evolve(
             edge,

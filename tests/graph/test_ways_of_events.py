@@ -18,7 +18,7 @@ from openlineage_pyspark.graph.model import (
     sure,
 )
 from openlineage_pyspark.store.answers import Store
-from support.lineage_events import dataset, lineage, run_event, symlink, taken
+from support.lineage_events import at, dataset, lineage, run_event, symlink, taken
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,6 +83,32 @@ def test_edges_name_their_operators_and_steps_and_the_preferred_kind_comes_first
         OperatorNode(JOB, 0, "Insert"),
     ]
     jsonschema.validate(graph.to_dict(), schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_an_earlier_time_is_told_by_the_runs_until_then(tmp_path: Path) -> None:
+    """What a later run of the job tells was not yet told; what an earlier one told still holds."""
+    edges = lineage(x=[("s", "a", "TRANSFORMATION"), ("s", "b", "TRANSFORMATION")])
+    events = [
+        run_event(
+            *("load", "COMPLETE", minute),
+            run=f"r{minute}",
+            inputs=(dataset("s"),),
+            outputs=(dataset("t", columnLineage=edges, pyspark_lineage_steps=said),),
+        )
+        for minute, said in ((1, facet(told("a", "opaque"))), (2, facet()), (9, facet(told("b", "opaque"))))
+    ]
+    taken(tmp_path / "a.db", events)
+    with Store.open(tmp_path / "a.db") as store:
+        shown = [
+            [(edge.source[-1], edge.kind, edge.last_run) for edge in to_x(store.graph(as_of=time))]
+            for time in (at(1), at(5), "")
+        ]
+    run = "run|r{}".format
+    assert shown == [
+        [("b", EdgeKind.DERIVED, run(1)), ("a", EdgeKind.EXTERNAL, run(1))],
+        [("b", EdgeKind.DERIVED, run(2)), ("a", EdgeKind.EXTERNAL, run(1))],
+        [("a", EdgeKind.DERIVED, run(9)), ("b", EdgeKind.EXTERNAL, run(9))],
+    ]
 
 
 @pytest.mark.parametrize(

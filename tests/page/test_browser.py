@@ -22,7 +22,7 @@ from openlineage_pyspark.graph.model import (
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from support.large_graph import large_graph
-from support.lineage_events import dataset, run_event
+from support.lineage_events import dataset, run_event, symlink
 from support.page_speed import ACTIONS, frames, opened
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -165,6 +165,63 @@ def test_only_the_path_between_two_things(seen, first):
         [],
         "Only the path from wide to report: there is none Leave the path",
     )
+
+
+def test_the_path_between_two_columns_has_the_columns_and_lines_on_it_alone(seen, first):
+    seen.open(first, "#from=shop.orders.amount&to=daily.total")
+    assert seen.columns == ["clean.amount", "daily.total", "shop.orders.amount"]
+    assert seen.script("return document.querySelectorAll('#canvas .edge').length") == 2
+
+    seen.click_on("Column", "daily.total")
+    assert seen.lit == ["clean.amount", "daily.total", "shop.orders.amount"]
+
+
+def test_a_name_in_the_address_that_nothing_has_is_said(seen, first):
+    note = "return document.getElementById('note').innerText"
+    seen.open(first, "#focus=nosuch&from=orders.amount&to=gone")
+    assert seen.script(note) == "Nothing here is called nosuch. Nothing here is called gone."
+
+    seen.click_on("Table", "daily")
+    assert seen.script(note) == ""
+    seen.go("#focus=DAILY.Total")
+    assert seen.address.startswith("#focus=daily.total")
+
+
+def test_keys_work_after_a_button_and_the_search_leads_back_to_the_picture(seen, first):
+    seen.open(first)
+    seen.chrome.find_element("id", "all").click()
+    press(seen, "/", "daily.tot", Keys.ENTER)
+    focused = "return document.activeElement.getAttribute('aria-label')"
+    assert seen.script(focused).startswith("Column daily.total")
+    press(seen, "/", "cle", Keys.ESCAPE)
+    assert seen.script(focused).startswith("Column daily.total")
+
+
+def test_a_table_is_found_by_its_path(seen, of_events):
+    made = dataset("warehouse/daily_2026", symlinks=symlink("shop.totals"))
+    seen.open(of_events([run_event("nightly", "COMPLETE", 1, inputs=(dataset("a"),), outputs=(made,))]))
+    press(seen, "/", "warehouse/daily")
+    found = seen.script("return [...document.querySelectorAll('#results li')].map((each) => each.innerText)")
+    assert found == ["shop.totals table"]
+
+
+def test_without_room_for_all_as_many_are_shown_as_there_is_room_for_and_what_failed_among_them(seen, of_events):
+    """Sixty pipelines of their own: no table has more around it than another."""
+    events = [
+        run_event(
+            *(f"load {at}", "FAIL" if at == 57 else "COMPLETE", at),
+            inputs=(dataset(f"raw{at}"),),
+            outputs=(dataset(f"made{at}"),),
+        )
+        for at in range(60)
+    ]
+    seen.open(of_events(events))
+    note = "return document.getElementById('note').innerText"
+    assert seen.script("return page.picture.boxes.size") == 100
+    assert seen.script("return page.picture.boxes.has('job|jobs|load 57')") is True
+    assert seen.script(note) == "100 boxes are shown, the closest ones; 80 more are not. Search for one."
+    seen.choose("level", "jobs")
+    assert (seen.script("return page.picture.boxes.size"), seen.script(note)) == (60, "")
 
 
 def test_columns_are_folded_for_one_table_and_for_all(seen, first):
