@@ -359,7 +359,8 @@ class _Analysis:
         changed = self._changed(write)
         for column in write.columns:
             found: SourceKinds = {}
-            own = changed.get(column.name.casefold(), set())
+            before = changed.get(column.name.casefold(), {})
+            own = {origin.id for origin in before}
             keeps_value = False
             for part in column.values:
                 made = self.trace.expression(part.scope, part.value, part.kind, command)
@@ -370,7 +371,8 @@ class _Analysis:
                 continue
             # A column that the MERGE itself adds to the table has no value to keep.
             if write.keeps_rows and column.name.casefold() in changed:
-                kept = Way((self.trace.label(command),))
+                origin = next(iter(before), None)
+                kept = Way(self.trace.path(origin, None) if self.paths and origin is not None else ())
                 found.setdefault((write.dataset.identifier, column.name), {}).setdefault(Kind.IDENTITY, kept)
             columns.append(OutputColumn(column.name, _edges(found), self._behind(column, command)))
             sources.append(found)
@@ -381,19 +383,19 @@ class _Analysis:
         columns += [n for c in write.columns for n in self._nested(c.name, c.values, command)]
         return WrittenDataset(write, ColumnLineage(tuple(columns), _edges(rows)))
 
-    def _changed(self, write: Write) -> dict[str, set[int]]:
+    def _changed(self, write: Write) -> dict[str, dict[Origin, None]]:
         """
-        Return the columns of the rows that a write changes -> their exprIds; none if it changes no existing rows.
+        Return the columns of the rows that a write changes -> where they come from; none if it changes no such rows.
 
         The same column of the same table may also be a source, under another exprId: in a MERGE of a table with itself.
         The names are in lower case.
         """
         if write.changes is None:
             return {}
-        found: dict[str, set[int]] = {}
+        found: dict[str, dict[Origin, None]] = {}
         for column in self.plan.operators[write.changes].output:
             origins = self.trace.column(write.changes, column.id)
-            found.setdefault(column.name.casefold(), set()).update(origin.id for origin in origins)
+            found.setdefault(column.name.casefold(), {}).update(dict.fromkeys(origins))
         return found
 
     def _rows(self, queries: tuple[int, ...]) -> SourceKinds:

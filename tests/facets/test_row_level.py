@@ -112,3 +112,18 @@ def test_a_table_that_is_merged_with_itself_is_a_source_of_its_own_columns(spark
         "pay": ["t.pay CONDITIONAL", "t.pay IDENTITY", "t.pay TRANSFORMATION"],
     }
     assert [short(dataset.identifier.name, table) for dataset in found.inputs] == ["t"]
+
+
+@pytest.mark.parametrize("table", COMMANDS)
+@pytest.mark.parametrize("spark", ["3.5", "4.0"])
+def test_each_way_of_a_merge_leads_from_its_table_to_the_command_also_that_of_a_value_that_stays(spark, table):
+    plan = decode_plan(PLANS[f"{spark} {table} merge"])
+    found = lineage_of_plan(plan, Session("file:/lake/warehouse"), paths=True)
+    (output,) = found.outputs
+    edges = [*output.lineage.dataset, *(edge for column in output.lineage.columns for edge in column.edges)]
+    ends = {
+        (each.way.operators[0].partition("#")[0], each.way.operators[-1])
+        for edge in edges
+        for each in edge.transformations
+    }
+    assert ends == {("DataSourceV2Relation", f"{plan.top.name}#0")}
