@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import zlib
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
         found = lineage_of_answers(_answers(now, tables, options), tables)
         if base is not None:
             return _diff(found, lineage_of_answers(_answers(base, tables, options), tables), options)
-    except (FilesError, StoreError, OSError, EOFError, zlib.error) as problem:
+    except (FilesError, StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
     if options.format in _PICTURES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import os
 import sys
 import tempfile
@@ -127,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
             else text_of_graph(graph, options.format, unfold=options.unfold)
         )
         _write(text, graph, output, opens=options.open)
-    except (StoreError, OSError, EOFError, zlib.error) as problem:
+    except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
     for problem_of_line in problems:
@@ -162,10 +163,11 @@ def _refuse_nothing(graph: Graph, options: argparse.Namespace) -> None:
     Refuse to write an empty page over one that may be there.
 
     Raises:
-        StoreError: there is nothing to show. At an earlier time there may have been nothing.
+        StoreError: there is nothing to show.
     """
-    if not graph.nodes and not options.as_of:
-        raise StoreError("no lineage was found: nothing is written")
+    if not graph.nodes:
+        then = f" as of {options.as_of}" if options.as_of else ""
+        raise StoreError(f"no lineage was found{then}: nothing is written")
 
 
 def _refuse_no_time(text: str) -> None:
@@ -222,8 +224,6 @@ def _shown(options: argparse.Namespace, problems: list[str]) -> Iterator[Store]:
     Raises:
         StoreError: nothing is named, options of Spark's mean nothing, or as `_opened`.
         OSError: as `_opened`.
-        EOFError: as there.
-        zlib.error: as there.
     """
     paths = options.paths
     if not paths:
@@ -251,8 +251,6 @@ def _opened(named: argparse.Namespace, paths: list[Path], problems: list[str]) -
     Raises:
         StoreError: as `opened_from` and `command.store_option.opened`.
         OSError: as `opened_from`.
-        EOFError: as there.
-        zlib.error: as there.
     """
     if len(paths) > 1 or not is_in_spark(named):
         with opened_from(paths, problems) as store:
@@ -280,13 +278,11 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
 
     Args:
         paths: a store's file, or event files and folders of them.
-        problems: gets a line for each line that is no event.
+        problems: gets a line for each line that is no event, and for each file whose end can't be read.
 
     Raises:
         StoreError: a store is among several, or no line is an event.
         OSError: one can't be read.
-        EOFError: one is compressed, and its end is missing.
-        zlib.error: one is compressed, and damaged.
     """
     if len(paths) == 1 and is_store_file(paths[0]):
         with Store.open(paths[0]) as store:
@@ -295,7 +291,7 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "lineage.db")
         with Database(path) as database:
-            taken = take(database, _lines(paths), is_beside=True)
+            taken = take(database, _lines(paths, problems), is_beside=True)
         if taken.rejected and not taken.events:
             raise StoreError(f"there is no event in {', '.join(map(str, paths))}: {taken.reasons[0]}")
         problems += taken.reasons
@@ -310,11 +306,19 @@ def file_reason_of(problem: Exception) -> str:
     return str(problem)
 
 
-def _lines(paths: list[Path]) -> Iterator[EventLine]:
+def _lines(paths: list[Path], problems: list[str]) -> Iterator[EventLine]:
     refuse_stores(paths)
     for path in paths:
         files = files_of(path)
         if not files:
             raise StoreError(f"{path} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz)")
         for file in files:
-            yield from lines_of(file)
+            yield from _readable(file, problems)
+
+
+def _readable(file: Path, problems: list[str]) -> Iterator[EventLine]:
+    """Return the lines of a file as far as it can be read: a killed process leaves an incomplete gzip file."""
+    try:
+        yield from lines_of(file)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        problems.append(f"{file}: the gzip data is damaged or cut off ({problem}); what was before that is shown")

@@ -643,8 +643,9 @@ def _curve(points: list[tuple[int, int]]) -> str:
         if place % 2 == 0:
             parts.append(f"H{x2}")
         elif x1 == x2:
-            # From a box to itself: out to the right, and back.
-            parts.append(f"C{x1 + _BULGE},{y1} {x2 + _BULGE},{y2} {x2},{y2}")
+            # From a box to itself: out to the right, and back; from a row to itself in a loop, and not on one line.
+            loop = _BULGE // 2 if y1 == y2 else 0
+            parts.append(f"C{x1 + _BULGE},{y1 - loop} {x2 + _BULGE},{y2 + loop} {x2},{y2}")
         else:
             middle = (x1 + x2) // 2
             parts.append(f"C{middle},{y1} {middle},{y2} {x2},{y2}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import tempfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from openlineage_pyspark.store.events.portions import EventLine
     from openlineage_pyspark.store.events.rows import Rows
     from openlineage_pyspark.store.questions.names import QueriedTables
     from openlineage_pyspark.store.questions.reach import Place
@@ -152,17 +155,23 @@ def diff_of_files(before: Path, after: Path) -> Diff:
 
     Raises:
         OSError: one can't be read.
-        EOFError: one is compressed, and its end is missing.
-        zlib.error: one is compressed, and damaged.
-        StoreError: a line is no event, or there are none.
+        StoreError: a line is no event, there are none, or one is compressed and its end is missing or damaged.
     """
-    sides = [[line for file in files_of(path) for line in lines_of(file)] for path in (before, after)]
+    sides = [[line for file in files_of(path) for line in _lines(file)] for path in (before, after)]
     with tempfile.TemporaryDirectory() as folder, Database(Path(folder, "both.db")) as both:
         for path, side in zip((before, after), sides, strict=True):
             taken = take(both, side)
             if taken.rejected or not taken.events:
                 raise StoreError(taken.reasons[0] if taken.reasons else f"{path} holds no events")
         return _diff(both, *((line.text for line in side) for side in sides))
+
+
+def _lines(file: Path) -> Iterator[EventLine]:
+    """Return the lines of a file; name it if its gzip data is damaged: half of it can't be compared."""
+    try:
+        yield from lines_of(file)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        raise StoreError(f"{file}: the gzip data is damaged or cut off ({problem})") from problem
 
 
 def _texts_until(tables: QueriedTables, time: int) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import zlib
 from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -112,7 +111,7 @@ def _draw(options: argparse.Namespace) -> int:
     except NameNotFoundError as problem:
         complain(f"{problem}; `show {' '.join(options.files)}` lists the outputs and their columns")
         return 1
-    except (StoreError, OSError, EOFError, zlib.error) as problem:
+    except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return 1
     for problem_of_line in problems[:_MOST_PROBLEMS]:

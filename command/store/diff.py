@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         _refuse_mixed(options.before, options.after)
         found = _diff(options)
         picture = _graph(options) if options.format in _GRAPHS else ""
-    except (StoreError, OSError, EOFError, zlib.error) as problem:
+    except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return 2
     if picture:

@@ -84,6 +84,20 @@ def test_a_line_that_is_no_event_is_named_and_the_page_is_written(machine, tmp_p
     assert (machine / "lineage.html").exists()
 
 
+def test_a_gzipped_file_without_its_end_is_named_and_what_was_before_is_shown(machine, tmp_path, run):
+    path = tmp_path / "events.ndjson.gz"
+    whole = gzip.compress(text_of_events(shop()).encode())
+    path.write_bytes(whole[: len(whole) - 12])
+
+    code, shown, errors = run("view", str(path))
+
+    assert (code, shown.startswith("lineage.html: ")) == (1, True)
+    assert f"{path}: the gzip data is damaged or cut off" in errors
+    code, _, errors = run("diff", str(path), str(path))
+    assert code == 2
+    assert f"{path}: the gzip data is damaged or cut off" in errors
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -91,6 +105,7 @@ def test_a_line_that_is_no_event_is_named_and_the_page_is_written(machine, tmp_p
         (("{events}", "--table", "nowhere"), "nothing is called 'nowhere'"),
         (("{events}", "--depth", "2"), "--depth needs a number of at least 1, and --column or --table"),
         (("{events}", "--as-of", "soon"), "'soon' is not a time"),
+        (("{events}", "--as-of", "2001-01-01"), "no lineage was found as of 2001-01-01: nothing is written"),
         (("missing.ndjson",), "missing.ndjson can't be read: No such file or directory\n"),
         (("{events}", "-o", "no/such/page.html"), "no/such/page.html can't be written: No such file or directory\n"),
         (

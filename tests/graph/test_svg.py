@@ -145,6 +145,16 @@ def test_a_table_that_is_made_from_itself_has_a_line_to_itself() -> None:
     assert start == end
 
 
+def test_a_column_that_is_made_from_itself_has_a_loop() -> None:
+    column = ColumnNode(ORDERS.id, "id")
+    picture = seen(Graph((ORDERS, column), (GraphEdge(column.id, column.id, EdgeKind.DIRECT, STATED),)))
+    (path,) = [each for each in picture.iter(f"{NAMESPACE}path") if each.find(f"{NAMESPACE}title") is not None]
+    heights = [int(y) for y in re.findall(r"\d+,(\d+)", path.attrib["d"])]
+
+    assert heights[0] == heights[-1]
+    assert heights[1] < heights[0] < heights[2]
+
+
 @pytest.mark.parametrize("name", [HOSTILE, "\x00\x1b[31m\ud800\ufffe", "y" * 10_000, "漢" * 10_000])
 def test_a_hostile_name_is_shown_as_text_and_cut(name: str) -> None:
     table = DatasetNode("lake", "t", name)
