@@ -8,7 +8,6 @@ parse what Spark can, the tables are still told.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -144,23 +143,19 @@ def read_statement(statement: str) -> TextLineage | None:
     Raises:
         ImportError: sqlglot is not installed.
     """
-    import sqlglot
-    from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS, PARSER_ERRORS
+    from openlineage_pyspark.facets.datasets.foreign_sql import MOST_CHARACTERS
+    from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
     from sqlglot.errors import SqlglotError
 
     if len(statement) > MOST_CHARACTERS:
         return TextLineage("", named_tables(statement))
-    quiet = logging.getLogger("sqlglot")
-    level, quiet.level = quiet.level, logging.CRITICAL
+    text = _for_sqlglot(statement)
     try:
-        text = _for_sqlglot(statement)
-        parsed = [each for each in sqlglot.parse(text, dialect=_DIALECT) if each is not None]
-    except PARSER_ERRORS:
+        trees = parsed(text, _DIALECT)
+    except UnparsableError:
         return None
-    finally:
-        quiet.level = level
     try:
-        return _read(parsed[0]) or TextLineage(_target_in(text), named_tables(text)) if len(parsed) == 1 else None
+        return _read(trees[0]) or TextLineage(_target_in(text), named_tables(text)) if len(trees) == 1 else None
     except (SqlglotError, RecursionError):
         return None
 

@@ -17,16 +17,16 @@ def of_sqlite(query: str, dialect: str) -> str:
         StoreError: it is no query, or there is no such dialect.
     """
     import sqlglot
-    from sqlglot.errors import SqlglotError
+    from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
 
     try:
-        parsed = [each for each in sqlglot.parse(query, read=dialect) if each is not None]
-    except (SqlglotError, ValueError) as problem:
-        raise StoreError(f"the query can't be read: {str(problem).splitlines()[0]}") from None
-    if len(parsed) != 1 or not isinstance(parsed[0], sqlglot.exp.Query):
+        trees = parsed(query, dialect)
+    except UnparsableError as problem:
+        raise StoreError(f"the query can't be read: {problem}") from None
+    if len(trees) != 1 or not isinstance(trees[0], sqlglot.exp.Query):
         raise StoreError("write one SELECT, and nothing else")
-    for name in list(parsed[0].find_all(sqlglot.exp.Identifier)):
+    for name in list(trees[0].find_all(sqlglot.exp.Identifier)):
         # Some names, such as table, are words of SQLite. In double quotes, it takes an unknown name for a text.
         quoted = "`{}`".format(name.name.replace("`", "``"))
         name.replace(sqlglot.exp.Identifier(this=quoted, quoted=False))
-    return str(parsed[0].sql(dialect="sqlite"))
+    return str(trees[0].sql(dialect="sqlite"))

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import attrs
 import sqlglot
+from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -20,9 +21,6 @@ MOST_CHARACTERS = 100_000
 """The longest query that is parsed: about a second of Python's processor time."""
 MOST_STEPS = 300_000
 """The most nodes and sources that are looked at for one query."""
-
-PARSER_ERRORS = (SqlglotError, RecursionError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What sqlglot raises for a text that it can't parse; of a text that it does not foresee, errors of its own code."""
 
 SourceColumn: TypeAlias = tuple[str, str]
 """The names of a table and of a column in it."""
@@ -149,30 +147,29 @@ def read_query(text: str, dialect: str | None) -> Query:
     if len(text) > MOST_CHARACTERS:
         raise TooLargeError
     try:
-        statements = sqlglot.parse(text, dialect=sqlglot.Dialect.get(dialect or ""))
-    except PARSER_ERRORS as problem:
-        # The parser recurses into brackets and subqueries, as the reader does.
+        statements = parsed(text, sqlglot.Dialect.get(dialect or ""))
+    except UnparsableError as problem:
         raise UnreadableError from problem
     return read_parsed(statements[0] if len(statements) == 1 else None, dialect)
 
 
-def read_parsed(parsed: Any, dialect: str | None) -> Query:
+def read_parsed(query: Any, dialect: str | None) -> Query:
     """
     Return what a query reads that sqlglot has parsed.
 
     Args:
-        parsed: the query, with the CTEs before it. It is not written as a text again: sqlglot would put all CTEs before
+        query: the query, with the CTEs before it. It is not written as a text again: sqlglot would put all CTEs before
             it that way, also those within others, where they hide what has their name.
         dialect: the name of its SQL, as for `read_query`.
 
     Raises:
         UnreadableError: it is no query, or is nested too deeply.
     """
-    if not isinstance(parsed, _QUERIES):
+    if not isinstance(query, _QUERIES):
         raise UnreadableError
     reader = _NameResolver(dialect or "")
     try:
-        result = reader.query(parsed, None, {})
+        result = reader.query(query, None, {})
     except (SqlglotError, RecursionError) as problem:
         raise UnreadableError from problem
     return Query(tuple(reader.tables), tuple(result.items), whole=result.every is _ABSENT)

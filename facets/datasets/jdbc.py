@@ -8,10 +8,7 @@ the inputs. A result column has no sources if they can't be told, and the relati
 from __future__ import annotations
 
 import functools
-import logging
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -96,26 +93,6 @@ def v2_table_to_be(catalog: object, name: str, fields: tuple[Field, ...]) -> Dat
     return jdbc_dataset(url, name, fields) if url else None
 
 
-_reading = threading.local()
-
-
-def _of_others(_record: logging.LogRecord) -> bool:
-    return not getattr(_reading, "active", False)
-
-
-@contextmanager
-def _unheard() -> Iterator[None]:
-    """Suppress sqlglot's warnings on this thread, because they quote the query, which may contain secrets."""
-    # Adding the same filter again changes nothing.
-    logging.getLogger("sqlglot").addFilter(_of_others)
-    _reading.active = True
-    try:
-        yield
-    finally:
-        _reading.active = False
-
-
-@_unheard()
 def jdbc_relation(described: Described, operator: Operator, fields: tuple[Field, ...]) -> Relation:
     """
     Return what a JDBC relation reads.
@@ -138,7 +115,6 @@ def jdbc_relation(described: Described, operator: Operator, fields: tuple[Field,
     return _relation(url, query, operator, fields)
 
 
-@_unheard()
 def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
     """
     Return the tables that a JDBC source reads.

@@ -6,16 +6,14 @@ This module is imported only for such a statement, because sqlglot is large.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import attrs
-import sqlglot
+from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
 from openlineage_pyspark.store.recovery.statements import PLAIN_CHARACTERS, name_parts, table_in_sql
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 if TYPE_CHECKING:
     from openlineage_pyspark.store.recovery.facts import DatasetFacts
@@ -59,9 +57,25 @@ def rewritten(
         read_copies: what it reads -> the copy to read in its place.
         corrected: what it reads as it is then, also if it names a version.
     """
-    tree = _parsed(sql)
+    tree = _tree_of(sql)
     if isinstance(tree, str):
         return Rewritten("", (tree,))
+    try:
+        return _changed(tree, reads, known, copies, read_copies, corrected)
+    except RecursionError:
+        # sqlglot writes a tree by recursion, and goes deeper there than where it parses.
+        return Rewritten("", ("its statement is nested too deeply to be written again",))
+
+
+def _changed(
+    tree: Any,
+    reads: Sequence[tuple[DatasetFacts, str]],
+    known: Sequence[DatasetFacts],
+    copies: Mapping[int, str],
+    read_copies: Mapping[int, str],
+    corrected: Collection[int],
+) -> Rewritten:
+    """Change a tree to the statement that must run, and return that; the arguments are those of `rewritten`."""
     versions = {dataset.id: version for dataset, version in reads}
     targets = {id(each) for each in _targets(tree)}
     ctes = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
@@ -95,24 +109,19 @@ def rewritten(
     return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before)
 
 
-def _parsed(sql: str) -> Any:
+def _tree_of(sql: str) -> Any:
     """Return the tree of a statement, or why it can't run again from its text."""
-    quiet = logging.getLogger("sqlglot")
-    level, quiet.level = quiet.level, logging.CRITICAL
     try:
-        parsed = [each for each in sqlglot.parse(sql, dialect=_DIALECT) if each is not None]
-    except (SqlglotError, RecursionError) as problem:
-        first = str(problem).splitlines()[0]
-        return f"its statement can't be parsed to pin what it reads ({first})"
-    finally:
-        quiet.level = level
-    if len(parsed) != 1 or isinstance(parsed[0], exp.Command):
+        trees = parsed(sql, _DIALECT)
+    except UnparsableError as problem:
+        return f"its statement can't be parsed to pin what it reads ({problem})"
+    if len(trees) != 1 or isinstance(trees[0], exp.Command):
         return "its statement is of a kind that can't be rewritten"
-    if isinstance(parsed[0], exp.Query):
+    if isinstance(trees[0], exp.Query):
         return "its text is a query, and no event tells how its rows were written"
-    if parsed[0].find(exp.Placeholder, exp.Parameter):
+    if trees[0].find(exp.Placeholder, exp.Parameter):
         return "its statement has parameters, and no event tells their values"
-    return parsed[0]
+    return trees[0]
 
 
 def _keep_name(tree: Any, table: exp.Table, name: str) -> None:

@@ -80,8 +80,7 @@ def test_each_logger_is_one_that_the_filter_is_put_on() -> None:
     ours = {ast.unparse(node.args[0]) for path, node in made if path.startswith("transport/")}
     assert elsewhere == {
         ("command/doctor/delivery.py", "'openlineage_pyspark.transport'"),
-        ("facets/datasets/jdbc.py", "'sqlglot'"),
-        ("facets/statement_text.py", "'sqlglot'"),
+        ("facets/sql_parser.py", "'sqlglot'"),
         ("listener/guard.py", "'openlineage_pyspark'"),
         ("listener/start/hook.py", "'openlineage_pyspark'"),
     }

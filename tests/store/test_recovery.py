@@ -16,6 +16,7 @@ from openlineage_pyspark.store.recovery.facts import DatasetFacts, Facts, MadeVe
 from openlineage_pyspark.store.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.store.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.store.recovery.planning import RecoveryRequest, plan
+from openlineage_pyspark.store.recovery.rewriting import rewritten
 from openlineage_pyspark.store.recovery.statements import copy_name, switched
 from support.lineage_events import taken
 from support.recovery_events import application, batch, statement, stream, table
@@ -575,6 +576,38 @@ def test_what_is_not_sure_is_said_where_it_matters(filled: Fill) -> None:
     assert by_job["c"].doubts[0].startswith("its statement can't be parsed to pin what it reads (")
     assert by_job["c"].doubts[1] == "it ran this: THIS is (no SQL"
     assert by_job["d"].doubts == ("it is not known how it was started",)
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT map('a') FROM ice.db.a", "sqlglot fails with IndexError: "),
+        (f"SELECT {'(' * 3000}v{')' * 3000} FROM ice.db.a", "it is nested too deeply"),
+    ],
+)
+def test_a_statement_on_which_the_parser_itself_fails_is_shown(filled: Fill, query: str, reason: str) -> None:
+    found = filled(
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement("b", 2, f"INSERT INTO ice.db.b {query}", (table("a", "11"),), table("b", "21", parent="20")),
+    ).recover("db.a")
+
+    (doubts,) = [step.doubts for step in found.steps if step.again and step.again[0].job == "b"]
+    assert doubts[0].startswith(f"its statement can't be parsed to pin what it reads ({reason}")
+    assert doubts[1].startswith("it ran this: INSERT INTO ice.db.b SELECT")
+
+
+def test_a_statement_of_any_depth_is_written_again_or_refused() -> None:
+    """The parser may read what is too deep for it to write."""
+    made = [
+        rewritten(f"INSERT INTO t {'SELECT * FROM (' * depth}SELECT 1{')' * depth}", (), (), {}, {})
+        for depth in range(5, 1000, 5)
+    ]
+
+    assert made[0].text.startswith("INSERT INTO t SELECT * FROM (SELECT * FROM (")
+    assert made[-1].doubts == ("its statement can't be parsed to pin what it reads (it is nested too deeply)",)
+    assert {each.doubts[-1] for each in made if not each.text} <= {
+        *("its statement is nested too deeply to be written again", made[-1].doubts[0]),
+    }
 
 
 def test_a_command_with_secrets_is_shown_and_not_run(filled: Fill) -> None:

@@ -183,6 +183,11 @@ def test_all_tables_upstream_are_found_by_a_recursive_query(filled: Fill) -> Non
     assert filled(*EVENTS).sql(query)[1] == [("last", 0), ("cat.myDatabase.myTable", 1), ("myDatabase.first", 2)]
 
 
+def test_a_query_on_which_the_parser_itself_fails_is_refused(filled: Fill) -> None:
+    with pytest.raises(StoreError, match=r"^the query can't be read: sqlglot fails with IndexError"):
+        filled(*EVENTS).sql("SELECT map('a') FROM event", dialect="spark")
+
+
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
@@ -190,6 +195,7 @@ def test_all_tables_upstream_are_found_by_a_recursive_query(filled: Fill) -> Non
         ("ATTACH 'x' AS y", "the query can't be read: "),
         ("SELECT 1; SELECT 2", "write one SELECT, and nothing else"),
         ("SELECT (", "the query can't be read: "),
+        ("SELECT array(" * 2000, "the query can't be read: it is nested too deeply"),
         ("SELECT none FROM event", "the query can't be answered: no such column: none"),
     ],
 )
