@@ -209,7 +209,7 @@ class Lineage:
             lines += [title, *(f"  {line}" for line in _reads(self, dataset, names)), *_lines(lineage, names)]
         if not self.outputs:
             lines += [_NOTHING, *(f"  reads {names.of(dataset.identifier)}" for dataset in self.inputs)]
-        return "\n".join([*lines, *map(_remark, self.gaps)])
+        return "\n".join([*lines, *_remarks(self.gaps)])
 
     def __repr__(self) -> str:
         """Return the same table: a shell shows this."""
@@ -310,7 +310,7 @@ def html_of(lineage: Lineage, graph: Graph, title: str = "") -> str:
     ]
     remarks = [] if lineage.outputs else [_NOTHING]
     remarks += [names.remark(each) for each in names.used(lineage._identifiers())]
-    return figure(graph, tables, title=title, remarks=[*remarks, *map(_remark, lineage.gaps)])
+    return figure(graph, tables, title=title, remarks=[*remarks, *_remarks(lineage.gaps)])
 
 
 def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
@@ -405,6 +405,10 @@ def how(kinds: Iterable[str], expression: str) -> str:
     return f"{', '.join(kinds) or '-'}  {' '.join(expression.split())}".rstrip()
 
 
+def _remarks(gaps: Iterable[Gap]) -> list[str]:
+    return [remark_line(gap.task, gap.message) for gap in gaps]
+
+
 def _lines(lineage: ColumnLineage, names: ShortNames) -> list[str]:
     """Return the table of an output. Nothing is cut: the text may go into a file, and the longest cells stand last."""
     rows = [HEADINGS, *rows_of(lineage, names)]
@@ -421,8 +425,9 @@ def _cells(row: tuple[str, str, str]) -> tuple[str, ...]:
     return (*row[:2], kinds, expression)
 
 
-def _remark(gap: Gap) -> str:
-    return f"not understood: {gap.task}: {gap.message}"
+def remark_line(operator: str, message: str) -> str:
+    """Return the line that says what was not understood."""
+    return f"not understood: {': '.join(filter(None, (operator, message)))}"
 
 
 def _edges(

@@ -66,13 +66,6 @@ _OF_ROWS = {
 }
 
 
-def type_of(subtype: str) -> str:
-    """Return the type of a transformation whose subtype alone is known; empty without a subtype."""
-    if not subtype:
-        return ""
-    return "INDIRECT" if subtype in _OF_ROWS else "DIRECT"
-
-
 def edge_kind_of(type_: str, subtype: str, certainty: str = "") -> EdgeKind:
     """
     Return the plain word for a transformation of OpenLineage.
@@ -95,25 +88,27 @@ class Confidence:
     Args:
         value: from 0 to 1.
         reason: why, for people.
+        certainty: the same in a word: `exact`, `opaque`, `guessed`, `not said` or `unknown`.
     """
 
     value: float
     reason: str
+    certainty: str = "exact"
 
 
 READ_FROM_PLAN = Confidence(1.0, "It was read from the plan.")
 STATED = Confidence(1.0, "The run states it.")
-NOT_SAID_HOW = Confidence(0.3, "The run states it, but does not say how the value arrives.")
+NOT_SAID_HOW = Confidence(0.3, "The run states it, but does not say how the value arrives.", "not said")
 # A version that was guessed is no surer than an operator that was: if it is wrong, so is the edge. Code that can't be
 # read is surer, because the value does pass it.
 INFERRED_VERSION = Confidence(
-    0.5, "No event names the version that was read: this one was current when the run began to read."
+    0.5, "No event names the version that was read: this one was current when the run began to read.", "guessed"
 )
 
 
 def in_part(operator: str) -> Confidence:
     """Return the confidence of what a run states that did not understand an operator of its plan."""
-    return Confidence(0.5, f"The run states it, but a part of its plan was not understood: {operator}.")
+    return Confidence(0.5, f"The run states it, but a part of its plan was not understood: {operator}.", "guessed")
 
 
 _OF_CERTAINTY = {
@@ -135,7 +130,7 @@ def sure(certainty: str, steps: Iterable[EdgeStep] = ()) -> Confidence:
         return READ_FROM_PLAN
     value, reason = _OF_CERTAINTY[certainty]
     operators = ", ".join(dict.fromkeys(step.operator for step in steps if step.certainty == certainty))
-    return Confidence(value, f"{reason}: {operators}." if operators else f"{reason}.")
+    return Confidence(value, f"{reason}: {operators}." if operators else f"{reason}.", certainty)
 
 
 @attrs.frozen

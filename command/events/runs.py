@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.model.lineage import Certainty
 from openlineage_pyspark.facets.report import EVERY_ROW, VIEW_TYPE, ShortNames, kind_text
+from openlineage_pyspark.store.events.rows import remarks_of
+from openlineage_pyspark.store.questions.told import ways_of_output
 from openlineage_pyspark.transport.event import TERMINAL_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from openlineage_pyspark.command.events.lines import EventJson
 
@@ -20,6 +23,9 @@ NO_END = "no end"
 """The state of a run whose last event is not its end."""
 
 _TABLE = "TABLE"
+_Way: TypeAlias = "tuple[str, str, str, str, str, str, bool]"
+"""A column; namespace, name and field of its source; type, subtype and masking."""
+_CERTAINTIES = {each.word: each for each in Certainty}
 # A CREATE with columns is that of a query, which has made the table.
 _REPLACING = frozenset(("CREATE", "DROP", "OVERWRITE", "TRUNCATE"))
 
@@ -34,12 +40,14 @@ class ReportedColumn:
         field: its name there.
         kinds: its transformations, such as `AGGREGATION`; empty if the event does not say.
         expression: the text of the first expression that is not a plain copy; empty if there is none.
+        certainty: how sure the least sure of them is.
     """
 
     dataset: Identifier
     field: str
     kinds: tuple[str, ...]
     expression: str
+    certainty: Certainty = Certainty.EXACT
 
 
 @attrs.frozen
@@ -80,6 +88,7 @@ class ReportedState:
         inputs: the datasets that the run reads.
         outputs: the datasets that it writes.
         error: the error message, on one line; empty if there is none.
+        remarks: what was not understood, as pairs of an operator and a message.
     """
 
     run_id: str
@@ -89,6 +98,7 @@ class ReportedState:
     inputs: tuple[ReportedDataset, ...]
     outputs: tuple[ReportedDataset, ...]
     error: str
+    remarks: tuple[tuple[str, str], ...] = ()
 
 
 @attrs.frozen
@@ -128,6 +138,8 @@ def reported_state_of(event: EventJson) -> ReportedState:
             says what.
     """
     run, job = _group(event, "run"), _group(event, "job")
+    remarks = tuple(dict.fromkeys(remarks_of(event)))
+    certainty = Certainty.GUESSED if remarks else Certainty.EXACT
     message = _text(_group(_facets(run), "errorMessage", optional=True), "message", default="")
     return ReportedState(
         run_id=_text(run, "runId"),
@@ -135,8 +147,9 @@ def reported_state_of(event: EventJson) -> ReportedState:
         type=_text(event, "eventType", default="OTHER"),
         time=_time(event.get("eventTime")),
         inputs=tuple(_dataset(read) for read in _groups(event, "inputs")),
-        outputs=tuple(_output(written) for written in _groups(event, "outputs")),
+        outputs=tuple(_output(written, certainty) for written in _groups(event, "outputs")),
         error=" ".join(message.split()),
+        remarks=remarks,
     )
 
 
@@ -213,39 +226,60 @@ def _dataset(document: EventJson) -> ReportedDataset:
     )
 
 
-def _output(document: EventJson) -> ReportedDataset:
+def _output(document: EventJson, certainty: Certainty) -> ReportedDataset:
+    """Return an output. Its edges have the given certainty, unless the event tells that of an edge."""
     facets = _facets(document)
     statistics = _group(_group(document, "outputFacets", optional=True), "outputStatistics", optional=True)
     return attrs.evolve(
         _dataset(document),
         rows=_count(statistics, "rowCount"),
         change=_text(_group(facets, "lifecycleStateChange", optional=True), "lifecycleStateChange", default=""),
-        columns=tuple(_columns(facets)) if "columnLineage" in facets else None,
+        columns=tuple(_columns(document, certainty)) if "columnLineage" in facets else None,
     )
 
 
-def _columns(facets: EventJson) -> Iterator[tuple[str, tuple[ReportedColumn, ...]]]:
+def _columns(document: EventJson, certainty: Certainty) -> Iterator[tuple[str, tuple[ReportedColumn, ...]]]:
+    facets = _facets(document)
     lineage = _group(facets, "columnLineage")
+    told = {
+        (target[2], *source, *how): _CERTAINTIES.get(way.certainty, Certainty.UNKNOWN)
+        for source, target, how, way in ways_of_output(document)
+        if way.certainty != Certainty.EXACT.word
+    }
     fields = _group(lineage, "fields")
     schema = [_text(field, "name") for field in _groups(_group(facets, "schema", optional=True), "fields")]
     for column in dict.fromkeys([*schema, *fields]):
         edges = _groups(_group(fields, column), "inputFields") if column in fields else []
-        yield column, tuple(map(_edge, edges))
+        yield column, tuple(_edge(each, column, told, certainty) for each in edges)
     every = _groups(lineage, "dataset")
     if every:
-        yield EVERY_ROW, tuple(map(_edge, every))
+        yield EVERY_ROW, tuple(_edge(each, "", told, certainty) for each in every)
 
 
-def _edge(document: EventJson) -> ReportedColumn:
+def _edge(document: EventJson, column: str, told: Mapping[_Way, Certainty], certainty: Certainty) -> ReportedColumn:
+    """
+    Return an edge.
+
+    Args:
+        document: an input field of the facet.
+        column: the column that it flows into; empty for all rows.
+        told: the certainties that the event tells.
+        certainty: that of ways of which the event tells none.
+    """
+    dataset = Identifier(_text(document, "namespace"), _text(document, "name"))
+    field = _text(document, "field")
     kinds: dict[str, None] = {}
+    certainties: list[Certainty] = []
     expression = ""
     for step in _groups(document, "transformations"):
-        kind = _text(step, "subtype", default="") or _text(step, "type")
-        kinds[kind_text(kind, masked=bool(step.get("masking")))] = None
-        if kind != "IDENTITY":
+        type_, subtype = _text(step, "type", default=""), _text(step, "subtype", default="")
+        masking = step.get("masking") is True
+        way = (column, dataset.namespace, dataset.name, field, type_, subtype, masking)
+        certainties.append(told.get(way, certainty))
+        kinds[kind_text(subtype or type_, masked=masking)] = None
+        if subtype != "IDENTITY":
             expression = expression or _text(step, "description", default="")
-    dataset = Identifier(_text(document, "namespace"), _text(document, "name"))
-    return ReportedColumn(dataset, _text(document, "field"), tuple(kinds), expression)
+    return ReportedColumn(dataset, field, tuple(kinds), expression, min(certainties, default=certainty))
 
 
 def _facets(holder: EventJson) -> EventJson:

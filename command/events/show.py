@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.command.events.lines import EventFileError, read_lines
 from openlineage_pyspark.command.events.runs import current_outputs, names_of, reported_state_of, runs_of
 from openlineage_pyspark.command.view import add_unfold
-from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines
+from openlineage_pyspark.facets.model.lineage import Certainty
+from openlineage_pyspark.facets.report import EVERY_ROW, HEADINGS, NO_SOURCE, how, reads_lines, remark_line
 
 if TYPE_CHECKING:
     import argparse
@@ -197,6 +198,8 @@ def _show(
         views = (names.of(read.dataset) for read in _views(each))
         for line in reads_lines(views, (names.of(dataset) for dataset in _without_edges(each, output))):
             screen.line(f"  {line}")
+        for operator, message in each.last.remarks:
+            screen.line(f"  {remark_line(operator, message)}")
         _show_columns(screen, output, names, column)
     screen.line()
     _show_runs(screen, runs)
@@ -232,7 +235,8 @@ def _show_columns(screen: Screen, output: ReportedDataset, names: ShortNames, wa
             rows.append((column, "-", NO_SOURCE))
         for place, edge in enumerate(edges):
             source = f"{names.of(edge.dataset)}.{edge.field}"
-            rows.append(("" if place else column, source, how(edge.kinds, edge.expression)))
+            words = [*edge.kinds] if edge.certainty is Certainty.EXACT else [*edge.kinds, edge.certainty.word]
+            rows.append(("" if place else column, source, how(words, edge.expression)))
     column_title, source_title, how_title = HEADINGS
     columns = (TableColumn(column_title, 12), TableColumn(source_title, 20), TableColumn(how_title, 11, cut_end=True))
     screen.table(columns, rows)
@@ -296,6 +300,7 @@ def _document(
                 "seconds": each.seconds,
                 "rows": each.rows,
                 "error": each.last.error,
+                "notUnderstood": [{"operator": name, "message": message} for name, message in each.last.remarks],
             }
             for each in runs
         ],
@@ -309,4 +314,5 @@ def _source(edge: ReportedColumn) -> dict[str, Any]:
         "field": edge.field,
         "kinds": list(edge.kinds),
         "expression": edge.expression,
+        "certainty": edge.certainty.word,
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.screen import Screen, TableColumn
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more
 from openlineage_pyspark.page.formats import text_of_graph
-from openlineage_pyspark.store.questions.pictures import ANSWER_FORMATS
+from openlineage_pyspark.store.questions.pictures import PICTURE_FORMATS, picture_of_answer, table_of_csv
 from openlineage_pyspark.store.questions.reached import Grain, id_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _UPSTREAM = "Shows where a dataset, a column, a version, a job or a run comes fr
 _DOWNSTREAM = "Shows what is made from a dataset, a column, a version, by a job or a run, the closest first."
 _BETWEEN = "Shows the ways from one dataset or column to another, and nothing else."
 
-_FORMATS = ("table", "json", *ANSWER_FORMATS, "html", "svg")
+_FORMATS = ("table", "csv", "json", *PICTURE_FORMATS, "html", "svg")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -73,10 +73,12 @@ def _between(store: Store, options: argparse.Namespace) -> int:
 def _print(store: Store, answer: Answer, options: argparse.Namespace) -> int:
     if options.format == "table":
         _print_table(Screen(), answer)
-    elif options.format in ANSWER_FORMATS:
-        sys.stdout.write(ANSWER_FORMATS[options.format](answer))
+    elif options.format == "csv":
+        sys.stdout.write(table_of_csv(answer))
     elif options.format == "json" and not _is_graph(answer, options):
         Screen().json(answer.to_dict())
+    elif options.format in PICTURE_FORMATS and not _is_graph(answer, options):
+        sys.stdout.write(PICTURE_FORMATS[options.format](picture_of_answer(answer)))
     else:
         graph = store.graph_of(answer, direct=options.direct, as_of=options.as_of, ever=options.ever)
         if options.format == "json":
@@ -87,7 +89,7 @@ def _print(store: Store, answer: Answer, options: argparse.Namespace) -> int:
 
 
 def _is_graph(answer: Answer, options: argparse.Namespace) -> bool:
-    """Return whether the graph's JSON says all: it has no versions, and no edges between jobs."""
+    """Return whether the graph says all: it has no versions, and no edges between jobs."""
     by_job = getattr(options, "by", "") == Grain.JOB.value
     return not by_job and not any(node.kind in ("version", "run") for node in answer.all_nodes)
 
@@ -115,8 +117,11 @@ def _label(node: AnswerNode, kinds: set[str]) -> str:
 
 
 def _how_of_column(link: AnswerLink) -> tuple[str, ...]:
-    kinds = (f"{kind} (masked)" if masked else kind for kind, masked in zip(link.kinds, link.masked, strict=True))
-    return (f"{', '.join(dict.fromkeys(kinds))} {next(filter(None, link.expressions), '')}".rstrip(),)
+    kinds = [f"{kind} (masked)" if masked else kind for kind, masked in zip(link.kinds, link.masked, strict=True)]
+    doubts = [] if link.certainty == "exact" else [link.certainty]
+    expressions = (edge.expression for edge in link.edges if edge.subtype != "IDENTITY")
+    words = ", ".join(filter(None, dict.fromkeys([*kinds, *doubts])))
+    return (f"{words}  {next(filter(None, expressions), '')}".rstrip(),)
 
 
 def _how_of_version(link: AnswerLink) -> tuple[str, ...]:

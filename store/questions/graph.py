@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.graph.figure import ShownGraph
 from openlineage_pyspark.graph.model import (
-    READ_FROM_PLAN,
     STATED,
     ColumnNode,
     DatasetNode,
@@ -17,17 +16,20 @@ from openlineage_pyspark.graph.model import (
     JobNode,
     RunNode,
     column_id,
-    edge_kind_of,
     node_id,
+    preferred,
 )
 from openlineage_pyspark.store.events.rows import identity
 from openlineage_pyspark.store.questions.names import datasets, find, name_with_namespace
 from openlineage_pyspark.store.questions.reach import Direction, Limits, holding_since, reach
 from openlineage_pyspark.store.questions.told import (
+    RUNS_OF_A_JOB,
     call_sites_of,
+    earlier_runs,
     explained,
-    later_runs,
+    latest_runs,
     operators_of_edges,
+    stored_edge,
     told_by,
     warnings_of,
 )
@@ -38,9 +40,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.graph.model import Graph, Node
     from openlineage_pyspark.store.questions.names import DatasetName, QueriedTables
     from openlineage_pyspark.store.questions.reached import Answer
-
-RUNS_OF_A_JOB = 5
-"""How many of the latest runs of each job are nodes."""
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
 
@@ -135,6 +134,7 @@ class _Builder:
         columns = self._columns(named, derived)
         job_of_run = {run.run_id: run.job for run in runs}
         edges = explained(_column_edges(derived, named, jobs), told, self._earlier(derived, jobs, runs))
+        edges.sort(key=lambda each: (each.target, preferred(each), each.source, each.job))
         nodes += [*columns, *jobs.values(), *runs, *operators_of_edges(edges)]
         every_edge = (*self._flow_edges(flows, named, jobs), *edges)
         time = "" if self._limits.as_of is None else _text_of(self._limits.as_of)
@@ -143,15 +143,14 @@ class _Builder:
     def _earlier(
         self, derived: Iterable[tuple[Any, ...]], jobs: dict[int, JobNode], runs: Sequence[RunNode]
     ) -> dict[str, list[str]]:
-        """Return the last runs of edges that came after the time asked for, each with its job's runs until then."""
+        """Return what `explained` needs to tell the edges of an earlier time."""
         if self._limits.as_of is None:
             return {}
-        of_job = {row[9]: jobs[row[4]].id for row in derived if row[9]}
         until: dict[str, list[str]] = {}
         for run in runs:
-            until.setdefault(run.job, []).append(run.id)
-        late = later_runs(self._tables, of_job, self._limits.time)
-        return {node_id("run", run): until.get(of_job[run], []) for run in late}
+            until.setdefault(run.job, []).append(run.run_id)
+        job_of_run = {row[9]: jobs[row[4]].id for row in derived if row[9]}
+        return earlier_runs(self._tables, job_of_run, until, self._limits.time)
 
     def _every_dataset(self) -> set[int]:
         sql = (
@@ -261,11 +260,8 @@ class _Builder:
         found = []
         for listed in id_lists(jobs):
             rows = self._tables.query(
-                "SELECT job_id, run_id, state, started, ended, parent_run_id, error FROM ("  # noqa: S608 (numbers alone)
-                "SELECT r.*, row_number() OVER (PARTITION BY job_id "
-                "ORDER BY coalesce(started, first_time) DESC, run_id) AS place FROM run r "
-                f"WHERE job_id IN ({listed}) AND coalesce(started, first_time) <= ?) t "
-                "WHERE place <= ? ORDER BY job_id, place",
+                "SELECT job_id, run_id, state, started, ended, parent_run_id, error "  # noqa: S608 (numbers alone)
+                f"FROM ({latest_runs(listed)}) t WHERE place <= ? ORDER BY job_id, place",
                 (time, RUNS_OF_A_JOB),
             )
             for job, run, state, started, ended, parent, error in rows:
@@ -305,18 +301,8 @@ def _column_edges(
 ) -> Iterator[GraphEdge]:
     ids = {dataset: _dataset_id(name) for dataset, name in named.items()}
     for source, read, target, written, job, type_, subtype, masking, text, run, *_ in derived:
-        yield GraphEdge(
-            column_id(ids[source], read),
-            column_id(ids[target], written),
-            edge_kind_of(type_, subtype),
-            READ_FROM_PLAN,
-            type_,
-            subtype,
-            masking=bool(masking),
-            expression=text or "",
-            job=jobs[job].id,
-            last_run=node_id("run", run) if run else "",
-        )
+        ends = column_id(ids[source], read), column_id(ids[target], written)
+        yield stored_edge(*ends, type_, subtype, text or "", masking=bool(masking), job=jobs[job].id, run=run or "")
 
 
 def _dataset_id(dataset: DatasetName) -> str:

@@ -1,4 +1,8 @@
-"""Answers as text that other programs draw or read: Mermaid (which GitHub draws in Markdown), DOT and CSV."""
+"""
+Answers by versions and by jobs as text that other programs draw: Mermaid (which GitHub draws in Markdown) and DOT.
+
+All answers are there as CSV. Those by tables and by columns are drawn as graphs (`graph.pictures`).
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,19 @@ from openlineage_pyspark.graph.plain import csv_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openlineage_pyspark.store.questions.reached import Answer, AnswerNode
+    from openlineage_pyspark.store.questions.reached import Answer, AnswerLink, AnswerNode
 
 
 def picture_of_answer(answer: Answer) -> Picture:
-    """Return the picture of an answer: a box for each dataset with its columns or versions, an arrow for each edge."""
+    """
+    Return the picture of an answer: a box for each dataset with its versions, or for each job, an arrow for each edge.
+
+    Args:
+        answer: one by versions or by jobs.
+    """
     boxes = [
         Box(nodes[0].dataset, tuple((node.id, _part(node)) for node in nodes))
-        if nodes[0].kind in ("column", "version") or len(nodes) > 1
+        if nodes[0].kind == "version" or len(nodes) > 1
         else Box(nodes[0].label, key=nodes[0].id)
         for nodes in _by_dataset(answer)
     ]
@@ -30,19 +39,15 @@ def table_of_csv(answer: Answer) -> str:
     return csv_of([columns, *rows])
 
 
-ANSWER_FORMATS: dict[str, Callable[[Answer], str]] = {
-    "csv": table_of_csv,
-    "dot": lambda answer: dot(picture_of_answer(answer)),
-    "mermaid": lambda answer: mermaid(picture_of_answer(answer)),
-}
-"""The formats of an answer besides a table and JSON, by their names."""
+PICTURE_FORMATS: dict[str, Callable[[Picture], str]] = {"dot": dot, "mermaid": mermaid}
+"""The formats of a picture, by their names."""
 
 
 def _part(node: AnswerNode) -> str:
     """Return what a node is of its dataset."""
     if node.kind == "version":
         return node.version or "before the first version that is known"
-    return node.label if node.kind in ("job", "run") else node.column or "every row"
+    return node.label
 
 
 def _by_dataset(answer: Answer) -> list[list[AnswerNode]]:
@@ -55,10 +60,11 @@ def _by_dataset(answer: Answer) -> list[list[AnswerNode]]:
 
 
 def _arrows(answer: Answer) -> Iterator[Arrow]:
-    """Yield an arrow for each pair of nodes, with the kinds of all edges between them."""
-    labels: dict[tuple[AnswerNode, AnswerNode], dict[str, None]] = {}
+    """Yield an arrow for each pair of nodes; it is dashed if no event names a version of which it tells."""
+    links: dict[tuple[AnswerNode, AnswerNode], list[AnswerLink]] = {}
     for link in answer.links:
-        kinds = ("kept",) if link.kept else link.kinds
-        labels.setdefault((link.source, link.target), {}).update(dict.fromkeys(kinds))
-    for (source, target), words in labels.items():
-        yield Arrow(source.id, target.id, ", ".join(filter(None, words)))
+        links.setdefault((link.source, link.target), []).append(link)
+    for (source, target), same in links.items():
+        kept, inferred = (all(getattr(link, word) for link in same) for word in ("kept", "inferred"))
+        label = "kept" if kept else "version inferred" if inferred else ""
+        yield Arrow(source.id, target.id, label, not inferred)

@@ -30,6 +30,26 @@ class Direction(enum.Enum):
     DOWNSTREAM = "downstream"
 
 
+@attrs.frozen(order=True)
+class PlaceKind:
+    """
+    How a column gets to its target.
+
+    Args:
+        type: DIRECT or INDIRECT; empty if the event does not say.
+        subtype: such as `AGGREGATION`; empty if the event does not say.
+        text: what makes it.
+        masked: whether the value can't be recognized afterwards.
+        last_run: the last run that said so; empty if it is not known.
+    """
+
+    type: str
+    subtype: str
+    text: str
+    masked: bool
+    last_run: str
+
+
 @attrs.frozen
 class PlaceEdge:
     """
@@ -39,16 +59,13 @@ class PlaceEdge:
         source: where the data come from.
         target: where they go.
         job_id: the job.
-        kinds: how a column gets there, such as `AGGREGATION`, with the text of each, and whether the value can't be
-            recognized afterwards; empty between datasets.
-        last_run: the last run that said so; empty if it is not known.
+        kinds: how a column gets there; empty between datasets.
     """
 
     source: Place
     target: Place
     job_id: int
-    kinds: tuple[tuple[str, str, bool], ...] = ()
-    last_run: str = ""
+    kinds: tuple[PlaceKind, ...] = ()
 
 
 @attrs.frozen
@@ -266,19 +283,26 @@ def _column_edges(
     tables: QueriedTables, frontier: list[Place], direction: Direction, jobs: _Jobs
 ) -> Iterator[PlaceEdge]:
     said = [
-        (PlaceEdge((source, read), (target, written), job, ((subtype or type_, text or "", bool(masked)),), run), *span)
+        (
+            PlaceEdge(
+                *((source, read), (target, written), job),
+                (PlaceKind(type_ or "", subtype or "", text or "", bool(masked), run or ""),),
+            ),
+            *span,
+        )
         for query, parameters in _column_queries(frontier, direction)
         for source, read, target, written, job, type_, subtype, text, masked, run, *span in tables.query(
             query, parameters
         )
         if not jobs.limits.direct or type_ != "INDIRECT"
     ]
-    found: dict[tuple[Place, Place, int], set[PlaceEdge]] = {}
+    found: dict[tuple[Place, Place, int], set[PlaceKind]] = {}
     for edge in jobs.holding(said):
-        found.setdefault((edge.source, edge.target, edge.job_id), set()).add(edge)
+        found.setdefault((edge.source, edge.target, edge.job_id), set()).update(edge.kinds)
     for key in sorted(found):
-        kinds = tuple(sorted({kind for part in found[key] for kind in part.kinds}))
-        yield PlaceEdge(*key, kinds, max(part.last_run for part in found[key]))
+        # Of one kind that several names of a dataset have, the last one stays.
+        latest = {attrs.astuple(kind)[:-1]: kind for kind in sorted(found[key])}
+        yield PlaceEdge(*key, tuple(latest.values()))
 
 
 def _column_queries(frontier: list[Place], direction: Direction) -> Iterator[tuple[str, tuple[str | int, ...]]]:

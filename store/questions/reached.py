@@ -11,7 +11,6 @@ import attrs
 from openlineage_pyspark.graph.figure import FigureTable, ShownGraph, figure
 from openlineage_pyspark.graph.model import (
     INFERRED_VERSION,
-    NOT_SAID_HOW,
     STATED,
     ColumnNode,
     DatasetNode,
@@ -19,9 +18,7 @@ from openlineage_pyspark.graph.model import (
     GraphEdge,
     JobNode,
     column_id,
-    edge_kind_of,
     node_id,
-    type_of,
 )
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.questions.reach import Direction
@@ -95,26 +92,43 @@ class AnswerLink:
         target: where they go.
         job: the job's name.
         job_namespace: its namespace.
-        kinds: how a column gets there, such as `AGGREGATION`; empty between datasets.
-        expressions: the texts that make it, in the order of the kinds.
         last_run: the last run that said so, or the run that made this version; empty if it is not known.
         batch: the micro-batch of that run; None if there is none.
         kept: whether the target is the dataset's next version, which keeps the rows of the source.
         inferred: whether no event names the source's version: it was current when the run began to read.
-        masked: whether the value can't be recognized afterwards, in the order of the kinds.
+        edges: between columns, an edge of the graph for each way in which the source gets to the target; else empty.
     """
 
     source: AnswerNode
     target: AnswerNode
     job: str
     job_namespace: str
-    kinds: tuple[str, ...]
-    expressions: tuple[str, ...]
     last_run: str
     batch: int | None = None
     kept: bool = False
     inferred: bool = False
-    masked: tuple[bool, ...] = ()
+    edges: tuple[GraphEdge, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return how a column gets there, such as `AGGREGATION`; nothing between datasets."""
+        return tuple(edge.subtype or edge.type for edge in self.edges)
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Return the texts that make it, in the order of the kinds."""
+        return tuple(edge.expression for edge in self.edges)
+
+    @property
+    def masked(self) -> tuple[bool, ...]:
+        """Return whether the value can't be recognized afterwards, in the order of the kinds."""
+        return tuple(edge.masking for edge in self.edges)
+
+    @property
+    def certainty(self) -> str:
+        """Return how sure the least sure of its edges is, in a word such as `opaque`; empty without an edge."""
+        sure = (edge.confidence for edge in self.edges)
+        return min(sure, key=lambda each: each.value).certainty if self.edges else ""
 
     @property
     def depth(self) -> int:
@@ -159,6 +173,7 @@ class Answer:
                     "job": {"namespace": link.job_namespace, "name": link.job},
                     "kinds": list(link.kinds),
                     "expressions": list(link.expressions),
+                    **({"certainty": link.certainty} if link.certainty else {}),
                     "lastRun": link.last_run or None,
                     **({} if link.target.kind != "version" else _of_version(link)),
                 }
@@ -173,7 +188,7 @@ class Answer:
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the graph, and the edges as a table."""
         columns, rows = self.table()
-        told = [at for at in range(len(columns)) if any(row[at] not in (None, "") for row in rows)]
+        told = [at for at in range(len(columns)) if any(row[at] not in (None, "", "exact") for row in rows)]
         cells = [["" if row[at] is None else str(row[at]) for at in told] for row in rows]
         headings = [columns[at].replace("_", " ") for at in told]
         caption = f"{self.question} of {self.start.label}" if self.question != "between" else "from one to the other"
@@ -192,7 +207,8 @@ class Answer:
         for link in self.links:
             ends = [(node.dataset or node.label, node.column) for node in (link.source, link.target)]
             texts = ["; ".join(filter(None, dict.fromkeys(each))) for each in (link.kinds, link.expressions)]
-            row: tuple[str | int | bool | None, ...] = (link.depth, *ends[0], *ends[1], *texts, link.job, link.last_run)
+            told = (*texts, link.job, link.last_run, link.certainty)
+            row: tuple[str | int | bool | None, ...] = (link.depth, *ends[0], *ends[1], *told)
             if by_version:
                 row = (*row, link.source.version, link.target.version, link.batch, link.kept, link.inferred)
             rows.append(row)
@@ -226,7 +242,7 @@ class Answer:
 
 _COLUMNS = (
     *("depth", "source", "source_column", "target", "target_column"),
-    *("kinds", "expression", "job", "last_run"),
+    *("kinds", "expression", "job", "last_run", "certainty"),
 )
 _VERSION_COLUMNS = ("source_version", "target_version", "batch", "kept", "inferred")
 
@@ -265,7 +281,7 @@ def _by_table(answer: Answer) -> Answer:
             ends = (tables[_table_key(link.source)], tables[_table_key(link.target)])
             links.setdefault((*ends, link.job, link.job_namespace), []).append(link)
     merged = [
-        AnswerLink(*key, (), (), max(each.last_run for each in same), inferred=all(each.inferred for each in same))
+        AnswerLink(*key, max(each.last_run for each in same), inferred=all(each.inferred for each in same))
         for key, same in links.items()
     ]
     start = tables[_table_key(answer.start)]
@@ -295,9 +311,7 @@ def _by_job(answer: Answer) -> Answer:
 
     def add(source: AnswerNode, target: AnswerNode, link: AnswerLink) -> None:
         if source != target:
-            made.setdefault(
-                (source, target), AnswerLink(source, target, link.job, link.job_namespace, (), (), link.last_run)
-            )
+            made.setdefault((source, target), AnswerLink(source, target, link.job, link.job_namespace, link.last_run))
 
     for link in by_table.links:
         job = jobs[link.job_namespace, link.job]
@@ -373,14 +387,8 @@ def _edges(link: AnswerLink) -> Iterator[GraphEdge]:
     confidence = INFERRED_VERSION if link.inferred else STATED
     if link.kept:
         yield GraphEdge(source, target, EdgeKind.DIRECT, confidence, job=job, last_run=run)
-    elif link.kinds:
-        for subtype, text, masked in zip(link.kinds, link.expressions, link.masked, strict=True):
-            type_ = type_of(subtype)
-            kind = edge_kind_of(type_, subtype)
-            sure = NOT_SAID_HOW if kind is EdgeKind.UNKNOWN else confidence
-            yield GraphEdge(
-                source, target, kind, sure, type_, subtype, masking=masked, expression=text, job=job, last_run=run
-            )
+    elif link.edges:
+        yield from link.edges
     else:
         ends = [(source, False), (target, link.target.kind in ("job", "run"))]
         if job not in ("", source, target):

@@ -7,11 +7,12 @@ The facet `pyspark_lineage_steps` names the operators that an edge passes, and h
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import attrs
 from openlineage_pyspark.graph.model import (
     NOT_SAID_HOW,
+    READ_FROM_PLAN,
     EdgeKind,
     EdgeStep,
     GraphEdge,
@@ -21,7 +22,6 @@ from openlineage_pyspark.graph.model import (
     edge_kind_of,
     in_part,
     node_id,
-    preferred,
     sure,
 )
 from openlineage_pyspark.store.events.rows import InvalidEventError, identity, parse_event, remarks_of
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.store.questions.names import QueriedTables
 
+RUNS_OF_A_JOB = 5
+"""How many of the latest runs of a job a graph has; so many may tell how an edge came at an earlier time."""
+
 _STEPS = "pyspark_lineage_steps"
 _CALL_SITE = '"pyspark_call_site"'
 _LONGEST_FACET = 2000
@@ -40,10 +43,10 @@ _LONGEST_TEXT = 10_000
 # A way of ours has fewer operators and steps. In a facet, a number stands for each of them.
 _MOST_TOLD = 200
 _ROLES = {"CTERelationDef": "CTE", "View": "VIEW"}
-_FLOWS = (EdgeKind.READ, EdgeKind.WRITE)
 
 _End: TypeAlias = "tuple[str, str, str]"
 """The namespace and the name of a dataset, and a column; the column is empty for all rows."""
+_Job = TypeVar("_Job")
 _Key: TypeAlias = "tuple[str, str, str, str, bool]"
 """The ids of both ends of an edge, type, subtype and masking."""
 
@@ -92,7 +95,7 @@ def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, 
     """
     remarks: dict[str, dict[tuple[str, str], None]] = {}
     ways: dict[str, list[tuple[_End, _End, tuple[str, str, bool], ToldWay]]] = {}
-    for run, event in _events(tables, sorted(set(runs)), time):
+    for run, event in _events(tables, runs, time):
         remarks.setdefault(run, {}).update(dict.fromkeys(remarks_of(event)))
         ways.setdefault(run, []).extend(_ways(event))
     ids = _ids(tables, (end[:2] for told in ways.values() for way in told for end in way[:2]))
@@ -108,30 +111,101 @@ def told_by(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, 
     return found
 
 
+def stored_edge(
+    source: str, target: str, type_: str, subtype: str, text: str, *, masking: bool, job: str, run: str
+) -> GraphEdge:
+    """
+    Return the edge of the graph that a row of column lineage stands for.
+
+    Args:
+        source: the id of the node of the source column.
+        target: that of the target.
+        type_: DIRECT or INDIRECT; empty if the event does not say.
+        subtype: such as `AGGREGATION`; empty if the event does not say.
+        text: the text that makes the target; empty without one.
+        masking: whether the value can't be recognized afterwards.
+        job: the id of the job's node.
+        run: the last run that said so; empty if it is not known.
+    """
+    kind = edge_kind_of(type_, subtype)
+    last_run = node_id("run", run) if run else ""
+    return GraphEdge(
+        *(source, target, kind, NOT_SAID_HOW if kind is EdgeKind.UNKNOWN else READ_FROM_PLAN, type_, subtype),
+        masking=masking,
+        expression=text,
+        job=job,
+        last_run=last_run,
+    )
+
+
 def explained(
     edges: Iterable[GraphEdge], told: dict[str, ToldByRun], earlier: Mapping[str, Sequence[str]]
 ) -> list[GraphEdge]:
     """
-    Return edges with the ways that events tell and with their confidence, those to one target by preference.
+    Return edges with the ways that events tell and with their confidence, in the same order.
 
     Args:
         edges: the edges.
         told: what the events of their last runs tell, by the id of the run.
-        earlier: the node of a run that was not yet at the time asked for -> the nodes of its job's runs until then, the
-            latest first. The edge is then told by the latest of them that tells its way.
+        earlier: what `earlier_runs` returned. An edge that such a run told is told by the latest of the others that
+            tells its way.
     """
     known = {node_id("run", run): each for run, each in told.items()}
     made = []
     for edge in edges:
-        if edge.kind in _FLOWS:
-            made.append(edge)
-            continue
         runs = earlier.get(edge.last_run)
         if runs is not None:
             telling = (run for run in runs if _key(edge) in known.get(run, _NOTHING).ways)
             edge = attrs.evolve(edge, last_run=next(telling, runs[0] if runs else ""))  # noqa: PLW2901 (as it was then)
         made.append(_explained(edge, known.get(edge.last_run, _NOTHING)))
-    return sorted(made, key=lambda each: (each.target, preferred(each), each.source, each.job))
+    return made
+
+
+def latest_runs(jobs: str) -> str:
+    """
+    Return a query for the runs of some jobs until a time, which is its parameter, with the `place` of each one.
+
+    Args:
+        jobs: the ids of the jobs, as SQL lists them. The latest run of each has the place 1.
+    """
+    return (
+        "SELECT r.*, row_number() OVER (PARTITION BY job_id "  # noqa: S608 (numbers alone)
+        "ORDER BY coalesce(started, first_time) DESC, run_id) AS place FROM run r "
+        f"WHERE job_id IN ({jobs}) AND coalesce(started, first_time) <= ?"
+    )
+
+
+def runs_until(tables: QueriedTables, jobs: Iterable[int], time: int) -> dict[int, list[str]]:
+    """Return the last runs of some jobs until a time, microseconds since 1970, the latest first."""
+    found: dict[int, list[str]] = {}
+    for listed in id_lists(jobs):
+        rows = tables.query(
+            f"SELECT job_id, run_id FROM ({latest_runs(listed)}) t "  # noqa: S608 (numbers alone)
+            "WHERE place <= ? ORDER BY job_id, place",
+            (time, RUNS_OF_A_JOB),
+        )
+        for job, run in rows:
+            found.setdefault(job, []).append(run)
+    return found
+
+
+def earlier_runs(
+    tables: QueriedTables, job_of_run: Mapping[str, _Job], until: Mapping[_Job, Sequence[str]], time: int
+) -> dict[str, list[str]]:
+    """
+    Return what was last of the jobs of some runs that began after a time.
+
+    Args:
+        tables: the store.
+        job_of_run: run -> its job.
+        until: job -> its last runs until that time, the latest first.
+        time: microseconds since 1970.
+
+    Returns:
+        The node of each run that began later -> the nodes of its job's runs until then.
+    """
+    late = _later_runs(tables, job_of_run, time)
+    return {node_id("run", run): [node_id("run", each) for each in until.get(job_of_run[run], ())] for run in late}
 
 
 def operators_of_edges(edges: Iterable[GraphEdge]) -> list[OperatorNode]:
@@ -170,10 +244,7 @@ def call_sites_of(tables: QueriedTables, runs: Iterable[str], time: int) -> dict
         time: until when, microseconds since 1970.
     """
     found: dict[str, str] = {}
-    every = sorted(set(runs))
-    for begin in range(0, len(every), MOST_IN_A_LIST):
-        part = every[begin : begin + MOST_IN_A_LIST]
-        marks = ", ".join("?" * len(part))
+    for marks, part in _lists(runs):
         # Only the facet is read: an event may be long, and a graph has many runs.
         rows = tables.query(
             f"SELECT run_id, substr(json, instr(json, '{_CALL_SITE}'), {_LONGEST_FACET}) FROM event "  # noqa: S608
@@ -193,13 +264,9 @@ def _call_site(text: str) -> str:
         return ""
 
 
-def later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[str]:
-    """Return those of some runs that began after a time, in microseconds since 1970."""
+def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[str]:
     found: set[str] = set()
-    every = sorted(set(runs))
-    for begin in range(0, len(every), MOST_IN_A_LIST):
-        part = every[begin : begin + MOST_IN_A_LIST]
-        marks = ", ".join("?" * len(part))
+    for marks, part in _lists(runs):
         sql = f"SELECT run_id FROM run WHERE run_id IN ({marks}) AND coalesce(started, first_time) > ?"  # noqa: S608
         found.update(row[0] for row in tables.query(sql, (*part, time)))
     return found
@@ -220,19 +287,23 @@ def _explained(edge: GraphEdge, told: ToldByRun) -> GraphEdge:
         )
         if way.certainty != "exact":
             return attrs.evolve(edge, confidence=sure(way.certainty, way.steps))
-    if edge.kind is EdgeKind.UNKNOWN:
-        return attrs.evolve(edge, confidence=NOT_SAID_HOW)
     if told.remarks and edge.confidence.value == 1:
         operators = dict.fromkeys(operator or message for operator, message in told.remarks)
         return attrs.evolve(edge, confidence=in_part(", ".join(operators)))
     return edge
 
 
-def _events(tables: QueriedTables, runs: list[str], time: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _lists(runs: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the ids of runs, each once, as lists that a query can take, with the marks that stand for them there."""
+    every = sorted(set(runs))
+    for begin in range(0, len(every), MOST_IN_A_LIST):
+        part = every[begin : begin + MOST_IN_A_LIST]
+        yield ", ".join("?" * len(part)), part
+
+
+def _events(tables: QueriedTables, runs: Iterable[str], time: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield those events of runs that tell something, in the order of their times."""
-    for begin in range(0, len(runs), MOST_IN_A_LIST):
-        part = runs[begin : begin + MOST_IN_A_LIST]
-        marks = ", ".join("?" * len(part))
+    for marks, part in _lists(runs):
         rows = tables.query(
             f"SELECT run_id, json FROM event WHERE run_id IN ({marks}) AND time <= ? "  # noqa: S608 (marks alone)
             f"AND (json LIKE '%\"extractionError\"%' OR json LIKE '%\"{_STEPS}\"%') ORDER BY time, event_id",
@@ -267,10 +338,19 @@ def _ways(event: dict[str, Any]) -> Iterator[tuple[_End, _End, tuple[str, str, b
     """Yield the ways that an event tells: both ends, the words of the edge, and its way. Another shape is left out."""
     outputs = event.get("outputs")
     for output in outputs if isinstance(outputs, list) else ():
-        yield from _ways_of(output)
+        yield from ways_of_output(output)
 
 
-def _ways_of(output: Any) -> list[tuple[_End, _End, tuple[str, str, bool], ToldWay]]:
+def ways_of_output(output: Any) -> list[tuple[_End, _End, tuple[str, str, bool], ToldWay]]:
+    """
+    Return the ways that an output of an event tells; none if it tells them in another shape.
+
+    Args:
+        output: the output as parsed JSON.
+
+    Returns:
+        For each way the source and the target as namespace, name and column; type, subtype and masking; and the way.
+    """
     try:
         facet = output["facets"][_STEPS]
         lists = [("", facet["rows"]), *facet["columns"].items()]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.graph.model import node_id
 from openlineage_pyspark.store.errors import StoreError
 from openlineage_pyspark.store.events.rows import NO_BATCH
 from openlineage_pyspark.store.questions.names import DatasetName, Thing, datasets, find
@@ -17,6 +19,7 @@ from openlineage_pyspark.store.questions.reached import (
     closest,
     closest_link,
     coarser,
+    id_of,
 )
 from openlineage_pyspark.store.questions.things import (
     JobThing,
@@ -27,12 +30,14 @@ from openlineage_pyspark.store.questions.things import (
     jobs_within,
     runs_within,
 )
+from openlineage_pyspark.store.questions.told import earlier_runs, explained, runs_until, stored_edge, told_by
 from openlineage_pyspark.store.questions.versions import StoredVersions, VersionEdge, reach_places, reach_versions
 from openlineage_pyspark.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from openlineage_pyspark.graph.model import GraphEdge
     from openlineage_pyspark.store.questions.names import QueriedTables
     from openlineage_pyspark.store.questions.reach import Closure, Place, PlaceEdge
     from openlineage_pyspark.store.questions.things import Asked
@@ -63,16 +68,16 @@ def reached_from(
     grain = by or _usual_grain(asked)
     if grain in (Grain.COLUMN, Grain.SNAPSHOT) and _finest(asked) is not grain:
         raise StoreError(f"{text} can't be asked for by {grain.value}: {_INSTEAD[grain]}")
-    maker = _Maker(tables, direction)
+    maker = _Maker(tables, direction, limits)
     if isinstance(asked, Thing):
         if asked.column:
             answer = maker.of_places(reach(tables, (asked.dataset.id, asked.column), direction, limits))
         else:
-            answer = maker.of_dataset(asked.dataset, limits, by_columns=grain is Grain.COLUMN)
+            answer = maker.of_dataset(asked.dataset, by_columns=grain is Grain.COLUMN)
     elif isinstance(asked, JobThing):
-        answer = maker.of_job(asked, limits)
+        answer = maker.of_job(asked)
     else:
-        answer = maker.of_versions(versions, asked, limits)
+        answer = maker.of_versions(versions, asked)
     return coarser(answer, grain) if grain in (Grain.TABLE, Grain.JOB) else answer
 
 
@@ -93,7 +98,7 @@ def ways_between(tables: QueriedTables, source: str, target: str, limits: Limits
     if end.column and not start.column:
         raise StoreError(f"{source} is a dataset and {target} a column: name a column of {start.dataset.label} too")
     reached = reach(tables, (start.dataset.id, start.column), Direction.DOWNSTREAM, limits)
-    found = _Maker(tables, Direction.DOWNSTREAM).of_places(between(reached, (end.dataset.id, end.column)))
+    found = _Maker(tables, Direction.DOWNSTREAM, limits).of_places(between(reached, (end.dataset.id, end.column)))
     return attrs.evolve(found, question="between")
 
 
@@ -122,17 +127,19 @@ class _Maker:
 
     tables: QueriedTables
     direction: Direction
+    limits: Limits
 
-    def of_dataset(self, dataset: DatasetName, limits: Limits, *, by_columns: bool) -> Answer:
+    def of_dataset(self, dataset: DatasetName, *, by_columns: bool) -> Answer:
         start = (dataset.id, "")
-        found = reach_all(self.tables, [start], self.direction, limits, by_columns=by_columns)
+        found = reach_all(self.tables, [start], self.direction, self.limits, by_columns=by_columns)
         return self._of_edges(start, *found)
 
     def of_places(self, reached: Closure) -> Answer:
         depths = {reached.start: 0, **reached.depths}
         return self._of_edges(reached.start, depths, reached.passed, reached.edges)
 
-    def of_job(self, job: JobThing, limits: Limits) -> Answer:
+    def of_job(self, job: JobThing) -> Answer:
+        limits = self.limits
         start = AnswerNode("", "", job.namespace, job.name, 0, kind="job")
         within = {
             each: datasets_of_job(self.tables, each, self.direction, limits)
@@ -147,10 +154,11 @@ class _Maker:
         for each, places in within.items():
             for place in places:
                 ends = (start, shown[place]) if self.direction is Direction.DOWNSTREAM else (shown[place], start)
-                links.append(AnswerLink(*ends, *named[each], (), (), ""))
+                links.append(AnswerLink(*ends, *named[each], ""))
         return self._answer(start, shown.values(), links)
 
-    def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing, limits: Limits) -> Answer:
+    def of_versions(self, versions: StoredVersions, asked: VersionThing | RunThing) -> Answer:
+        limits = self.limits
         down = self.direction is Direction.DOWNSTREAM
         if isinstance(asked, VersionThing):
             key = asked.version.key
@@ -179,9 +187,7 @@ class _Maker:
         jobs = self._jobs(edge.job_id for edge in first)
         for edge in first:
             ends = (start, shown[edge.source]) if down else (shown[edge.source], start)
-            links.append(
-                AnswerLink(*ends, *jobs[edge.job_id], (), (), edge.part[0], _batch(edge), inferred=edge.inferred)
-            )
+            links.append(AnswerLink(*ends, *jobs[edge.job_id], edge.part[0], _batch(edge), inferred=edge.inferred))
         return self._answer(start, shown.values(), links)
 
     def _of_edges(
@@ -201,18 +207,39 @@ class _Maker:
     def _links(self, edges: Iterable[PlaceEdge], shown: dict[Place, AnswerNode]) -> list[AnswerLink]:
         every = list(edges)
         jobs = self._jobs(edge.job_id for edge in every)
+        told = iter(self._explained(every, shown, jobs))
         return [
             AnswerLink(
                 shown[edge.source],
                 shown[edge.target],
                 *jobs[edge.job_id],
-                tuple(kind for kind, *_ in edge.kinds),
-                tuple(text for _, text, _ in edge.kinds),
-                edge.last_run,
-                masked=tuple(masked for *_, masked in edge.kinds),
+                last_run=max((kind.last_run for kind in edge.kinds), default=""),
+                edges=tuple(islice(told, len(edge.kinds))),
             )
             for edge in every
         ]
+
+    def _explained(
+        self, edges: list[PlaceEdge], shown: dict[Place, AnswerNode], jobs: dict[int | None, tuple[str, str]]
+    ) -> list[GraphEdge]:
+        """Return an edge of the graph for each kind of each edge between columns, as the events of the runs tell it."""
+        job_of_run = {kind.last_run: edge.job_id for edge in edges for kind in edge.kinds if kind.last_run}
+        if not any(edge.kinds for edge in edges):
+            return []
+        time, earlier, until = self.limits.time, {}, {}
+        if self.limits.as_of is not None:
+            until = runs_until(self.tables, job_of_run.values(), time)
+            earlier = earlier_runs(self.tables, job_of_run, until, time)
+        told = told_by(self.tables, {*job_of_run, *(run for runs in until.values() for run in runs)}, time)
+        made = []
+        for edge in edges:
+            ends = id_of(shown[edge.source]), id_of(shown[edge.target])
+            job = node_id("job", *reversed(jobs[edge.job_id]))
+            made += [
+                stored_edge(*ends, kind.type, kind.subtype, kind.text, masking=kind.masked, job=job, run=kind.last_run)
+                for kind in edge.kinds
+            ]
+        return explained(made, told, earlier)
 
     def _versions(self, reached: VersionClosure, more: int) -> dict[VersionKey, AnswerNode]:
         named = datasets(self.tables, (dataset_id for dataset_id, _ in reached.depths))
@@ -228,8 +255,6 @@ class _Maker:
                 shown[edge.source],
                 shown[edge.target],
                 *jobs[edge.job_id],
-                kinds=(),
-                expressions=(),
                 last_run=edge.part[0],
                 batch=_batch(edge),
                 kept=edge.kept,

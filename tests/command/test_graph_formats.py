@@ -112,6 +112,23 @@ def test_the_json_of_an_answer_is_the_graph_of_what_it_names(store, run):
     }
 
 
+@pytest.mark.parametrize(
+    ("format_", "doubt"),
+    [
+        ("table", "TRANSFORMATION, guessed  TRANSFORMATION of total"),
+        ("csv", "TRANSFORMATION of total,shop.guess,r3,guessed\n"),
+        ("mermaid", '-.->|"DERIVED (0.5) TRANSFORMATION of total"|'),
+        ("dot", '[label="DERIVED (0.5) TRANSFORMATION of total", style=dashed]'),
+        ("svg", "a part of its plan was not understood: MapInPandas"),
+        ("html", "a part of its plan was not understood: MapInPandas"),
+    ],
+)
+def test_each_format_of_an_answer_says_that_an_edge_is_uncertain(store, run, format_, doubt):
+    between = ("between", "clean.amount", "guessed.score")
+    for question in (("upstream", "guessed.score"), ("downstream", "daily.total"), between):
+        assert doubt in run(*question, "--store", store, "--format", format_)[1], question
+
+
 def test_an_answer_of_tables_has_the_jobs_between_them(store, run):
     document = json.loads(run("downstream", "daily", "--depth", "1", "--store", store, "--format", "json")[1])
 

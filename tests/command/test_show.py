@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.lineage_events import dataset, lineage, run_event
 
 DIRECT = {"type": "DIRECT", "masking": False}
 INDIRECT = {"type": "INDIRECT", "masking": False}
@@ -406,7 +407,7 @@ def test_programs_get_json(written, run):
                         "sources": [
                             {
                                 "namespace": "file", "name": "/d/landing/flights", "field": "id",
-                                "kinds": ["AGGREGATION"], "expression": "count(id)",
+                                "kinds": ["AGGREGATION"], "expression": "count(id)", "certainty": "exact",
                             }
                         ],
                     }
@@ -416,7 +417,80 @@ def test_programs_get_json(written, run):
         "runs": [
             {
                 "run": "b", "job": "app.ctas.daily", "state": "COMPLETE", "started": "2026-01-01T00:00:01+00:00",
-                "seconds": 2.0, "rows": 1095, "error": "",
+                "seconds": 2.0, "rows": 1095, "error": "", "notUnderstood": [],
             }
         ],
     }  # fmt: skip
+
+
+def told(field, certainty, *, subtype="TRANSFORMATION", kind="DIRECT", masking=False):
+    """Return an edge of the facet that says how sure edges are."""
+    known = {"namespace": "lake", "name": "s", "field": field, "type": kind, "subtype": subtype, "masking": masking}
+    return {**known, "certainty": certainty, "operators": [], "steps": []}
+
+
+def with_steps(columns, rows=(), **run_facets):
+    """Return the event of a run that makes x of three columns, two of them in two ways, and filters by the third."""
+    edges = lineage(
+        x=[("s", "a", "TRANSFORMATION"), ("s", "b", "TRANSFORMATION"), ("s", "c", "IDENTITY")],
+        _rows=[("s", "c", "FILTER")],
+    )
+    again = {"type": "DIRECT", "subtype": "AGGREGATION", "description": "sum(b)", "masking": True}
+    edges["fields"]["x"]["inputFields"][1]["transformations"].append(again)
+    steps = {"operators": [], "expressions": [], "columns": columns, "rows": list(rows)}
+    made = dataset("t", columns=("x",), columnLineage=edges, pyspark_lineage_steps=steps)
+    return run_event("load", "COMPLETE", 1, run="r", inputs=(dataset("s"),), outputs=(made,), **run_facets)
+
+
+def test_an_edge_that_is_not_exact_says_so(written, run):
+    rows = [told("c", "guessed", subtype="FILTER", kind="INDIRECT")]
+    # Of the ways of b, the aggregate alone is in doubt.
+    sum_of_b = told("b", "unknown", subtype="AGGREGATION", masking=True)
+    columns = {"x": [told("a", "opaque"), told("b", "exact"), sum_of_b]}
+    shown = run("show", written(with_steps(columns, rows)))[1].splitlines()
+
+    assert shown[4:8] == [
+        "  x            lake/s.a  TRANSFORMATION, opaque  TRANSFORMATION of a",
+        "               lake/s.b  TRANSFORMATION, AGGREGATION (masked), unknown  TRANSFORMATION of b",
+        "               lake/s.c  IDENTITY",
+        "  (every row)  lake/s.c  FILTER, guessed  FILTER of c",
+    ]
+
+
+def test_what_a_run_did_not_understand_makes_its_other_edges_doubtful(written, run):
+    gap = {"errors": [{"task": "Their", "errorMessage": "no rule"}, {"errorMessage": "a limit was reached"}]}
+    file = written(with_steps({"x": [told("a", "opaque")]}, extractionError=gap))
+    shown = run("show", file)[1].splitlines()
+
+    assert shown[3:9] == [
+        "  not understood: Their: no rule",
+        "  not understood: a limit was reached",
+        "  column       from      how",
+        "  x            lake/s.a  TRANSFORMATION, opaque  TRANSFORMATION of a",
+        "               lake/s.b  TRANSFORMATION, AGGREGATION (masked), guessed  TRANSFORMATION of b",
+        "               lake/s.c  IDENTITY, guessed",
+    ]
+    document = json.loads(run("show", file, "--json")[1])
+    assert [each["certainty"] for each in document["outputs"][0]["columns"][0]["sources"]] == [
+        *("opaque", "guessed", "guessed"),
+    ]
+    assert document["runs"][0]["notUnderstood"] == [
+        {"operator": "Their", "message": "no rule"},
+        {"operator": "", "message": "a limit was reached"},
+    ]
+
+
+@pytest.mark.parametrize("strange", [7, {}, {"columns": {"x": [{**told("a", "opaque"), "certainty": 7}]}, "rows": []}])
+def test_a_certainty_in_another_shape_is_left_out(written, run, strange):
+    event_ = with_steps({})
+    event_["outputs"][0]["facets"]["pyspark_lineage_steps"] = strange
+    code, shown, errors = run("show", written(event_))
+
+    assert (code, errors) == (0, "")
+    assert "  x            lake/s.a  TRANSFORMATION  TRANSFORMATION of a" in shown.splitlines()
+
+
+def test_a_certainty_that_is_not_known_is_the_least(written, run):
+    shown = run("show", written(with_steps({"x": [told("a", "likely")]})))[1]
+
+    assert "  x            lake/s.a  TRANSFORMATION, unknown  TRANSFORMATION of a" in shown.splitlines()

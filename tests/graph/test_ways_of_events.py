@@ -99,9 +99,13 @@ def test_an_earlier_time_is_told_by_the_runs_until_then(tmp_path: Path) -> None:
     ]
     taken(tmp_path / "a.db", events)
     with Store.open(tmp_path / "a.db") as store:
+        times = (at(1), at(5), "")
         shown = [
-            [(edge.source[-1], edge.kind, edge.last_run) for edge in to_x(store.graph(as_of=time))]
-            for time in (at(1), at(5), "")
+            [(edge.source[-1], edge.kind, edge.last_run) for edge in to_x(store.graph(as_of=time))] for time in times
+        ]
+        answers = [store.upstream("t.x", as_of=time).links for time in times]
+        assert [{edge for link in links for edge in link.edges} for links in answers] == [
+            set(to_x(store.graph(as_of=time))) for time in times
         ]
     run = "run|r{}".format
     assert shown == [
@@ -128,6 +132,25 @@ def test_each_certainty_has_its_confidence_and_reason(
     (edge,) = [each for each in to_x(graph_of(tmp_path, facet(told("a", certainty)))) if each.source[-1] == "a"]
 
     assert (edge.kind, edge.confidence.value, edge.confidence.reason) == (kind, value, reason)
+
+
+def test_an_answer_tells_of_its_edges_what_the_graph_tells(tmp_path: Path) -> None:
+    """As values, as a graph, and as a table."""
+    graph = graph_of(tmp_path, facet(told("a", "opaque"), told("b", "exact")))
+    with Store.open(tmp_path / "a.db") as store:
+        answers = [store.upstream("t.x"), store.downstream("s", by="column"), store.between("s.a", "t")]
+        shown = [{edge for edge in to_x(answer.graph()) if edge.source == "column|lake|s|a"} for answer in answers]
+        assert shown == [{edge for edge in to_x(graph) if edge.source == "column|lake|s|a"}] * 3
+        upstream = answers[0]
+        assert set(to_x(upstream.graph())) == set(to_x(graph))
+        assert {(link.source.column, link.certainty) for link in upstream.links} == {
+            *(("a", "opaque"), ("b", "exact"), ("c", "exact")),
+        }
+        columns, rows = upstream.table()
+        assert [row[columns.index("certainty")] for row in rows] == ["opaque", "exact", "exact"]
+        assert ">certainty</th>" in upstream._repr_html_()
+        assert ">certainty</th>" not in store.upstream("t")._repr_html_()
+        assert {link.certainty for link in store.upstream("t").links} == {""}
 
 
 def test_a_run_with_a_remark_makes_its_other_edges_doubtful(tmp_path: Path) -> None:

@@ -71,7 +71,9 @@ def test_a_version_is_a_part_of_its_table_and_less_sure_if_no_event_names_it(sto
     told = (edge for edge in store.history_graph("daily").edges if edge.kind is EdgeKind.DERIVED)
     assert [edge.confidence for edge in told] == [INFERRED_VERSION]
     assert (
-        Confidence(0.5, "No event names the version that was read: this one was current when the run began to read.")
+        Confidence(
+            0.5, "No event names the version that was read: this one was current when the run began to read.", "guessed"
+        )
         == INFERRED_VERSION
     )
 

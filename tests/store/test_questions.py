@@ -10,7 +10,7 @@ import networkx
 import pytest
 from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
-from openlineage_pyspark.store.questions.pictures import ANSWER_FORMATS
+from openlineage_pyspark.store.questions.pictures import PICTURE_FORMATS, picture_of_answer, table_of_csv
 from openlineage_pyspark.store.questions.reached import Answer
 from support.lineage_events import at, company, company_of_versions, dataset, lineage, run_event, symlink
 
@@ -32,7 +32,7 @@ def links_of(answer: Answer) -> list[tuple[str, str]]:
     return [(link.source.label, link.target.label) for link in answer.links]
 
 
-COLUMNS = "depth,source,source_column,target,target_column,kinds,expression,job,last_run"
+COLUMNS = "depth,source,source_column,target,target_column,kinds,expression,job,last_run,certainty"
 LAYERS = (
     run_event("load", "START", 0, run="load-1"),
     run_event("load", "COMPLETE", 1, run="load-1", outputs=(versioned("raw", "101"),)),
@@ -239,7 +239,7 @@ def test_pictures_and_tables_show_versions_and_jobs(filled: Fill) -> None:
     store = filled(*LAYERS)
     answer = store.downstream("raw@101")
     assert (
-        ANSWER_FORMATS["mermaid"](answer)
+        PICTURE_FORMATS["mermaid"](picture_of_answer(answer))
         == """\
 flowchart LR
   subgraph d0["raw"]
@@ -252,17 +252,17 @@ flowchart LR
   subgraph d2["daily"]
     n3["sum-1"]
   end
-  n0 -->|"kept"| n1
+  n0 -.->|"kept"| n1
   n0 --> n2
-  n2 --> n3
+  n2 -.->|"version inferred"| n3
 """
     )
-    assert ANSWER_FORMATS["csv"](answer).splitlines()[:3] == [
+    assert table_of_csv(answer).splitlines()[:3] == [
         f"{COLUMNS},source_version,target_version,batch,kept,inferred",
-        "0,raw,,raw,,,,load,load-2,101,102,,True,True",
-        "1,raw,,clean,,,,clean,clean-1,101,201,,False,False",
+        "0,raw,,raw,,,,load,load-2,,101,102,,True,True",
+        "1,raw,,clean,,,,clean,clean-1,,101,201,,False,False",
     ]
-    assert 'label="job:clean"' in ANSWER_FORMATS["dot"](store.downstream("raw", by="job"))
+    assert 'label="job:clean"' in PICTURE_FORMATS["dot"](picture_of_answer(store.downstream("raw", by="job")))
     edge = json.loads(json.dumps(answer.to_dict()))["edges"][0]
     assert (edge["from"], edge["to"], edge["kept"], edge["inferred"]) == ("lake/raw@101", "lake/raw@102", True, True)
 
