@@ -76,9 +76,15 @@ public final class Probe extends SparkListener {
     return records.lost();
   }
 
-  /** Returns the first piece of the encoding of a plan that is not being run: see `UnreadPieces.first`. */
-  public String encode(LogicalPlan plan, Object session) throws IOException {
-    return unread.first(DeepEncoding.of(vocabulary, session, plan, System.currentTimeMillis()));
+  /** Returns whether answers of any length are sent at once from now on: see `Connections`. */
+  public boolean sendAtOnce(Object server) {
+    return Connections.sendAtOnce(server);
+  }
+
+  /** Returns the first piece of the encoding of a plan that is not being run, or all of it: see `UnreadPieces`. */
+  public String encode(LogicalPlan plan, Object session, boolean whole) throws IOException {
+    String encoded = DeepEncoding.of(vocabulary, session, plan, System.currentTimeMillis());
+    return whole ? UnreadPieces.whole(encoded) : unread.first(encoded);
   }
 
   /** Returns another piece of an encoding; null if it is forgotten. */
@@ -92,9 +98,9 @@ public final class Probe extends SparkListener {
   }
 
   /** Returns the encoding of that plan, as `encode` does; or no piece and the statement's kind, if it is refused. */
-  public String encodeStatement(String statement, Object session) throws Exception {
+  public String encodeStatement(String statement, Object session, boolean whole) throws Exception {
     Object analyzed = analyzed(statement, session);
-    return analyzed instanceof String ? "0 0 " + analyzed : encode((LogicalPlan) analyzed, session);
+    return analyzed instanceof String ? "0 0 " + analyzed : encode((LogicalPlan) analyzed, session, whole);
   }
 
   public void onOtherEvent(SparkListenerEvent event) {

@@ -16,6 +16,11 @@ final class UnreadPieces {
     return pieces.length + " " + (pieces.length > 1 ? keep(pieces) : 0) + " " + pieces[0];
   }
 
+  /** Returns a text as the only piece. */
+  static String whole(String text) {
+    return "1 0 " + text;
+  }
+
   private synchronized int keep(String[] pieces) {
     if (unread.size() >= MOST) unread.remove(unread.keySet().iterator().next());
     unread.put(Integer.valueOf(++last), pieces);

@@ -74,6 +74,7 @@ class Probe:
         from py4j.protocol import Py4JError
 
         self._gateway = gateway
+        self._at_once = threading.local()
         # The number of the last batch of records that arrived.
         self._acknowledged = 0
         jvm = gateway.jvm
@@ -216,13 +217,29 @@ class Probe:
             ProbeError: the JVM has forgotten the encoding, since too many others were asked for at the same time.
         """
         encode = self._java.encodeStatement if isinstance(query, str) else self._java.encode
-        pieces, number, first = encode(query, java_session).split(" ", 2)
+        pieces, number, first = encode(query, java_session, self._sends_at_once()).split(" ", 2)
         if pieces == "0":
             raise _refused(first)
         taken = [first, *(self._java.encoded(int(number), at) for at in range(1, int(pieces)))]
         if None in taken:
             raise ProbeError("too many plans are read from the JVM at the same time: ask for them in fewer threads")
         return "".join(taken)
+
+    def _sends_at_once(self) -> bool:
+        """
+        Return whether an answer of any length comes to this thread at once.
+
+        That takes one more call, once for each thread: PySpark has a connection for each thread, unless it is told not
+        to (`PYSPARK_PIN_THREAD=false`).
+        """
+        from py4j.clientserver import ClientServer
+
+        known: bool | None = getattr(self._at_once, "known", None)
+        if known is None:
+            pinned = isinstance(self._gateway, ClientServer)
+            known = pinned and bool(self._java.sendAtOnce(self._gateway.java_gateway_server))
+            self._at_once.known = known
+        return known
 
 
 _CLASS = "openlineage.pyspark.Probe"

@@ -95,11 +95,11 @@ class _Decoding:
         types: list[str] = raw["types"]
         self._types = types
         self._nodes: list[list[Any] | None] = raw["nodes"]
-        self._attributes: dict[int, Attribute] = {}
-        self._outputs: dict[int, Output] = {}
-        for id_, name, type_, *comment in raw["attributes"]:
-            self._attributes[id_] = _attribute((name, types[type_], comment[0] if comment else None))
-            self._outputs[id_] = _output((id_, name))
+        attributes: list[list[Any]] = raw["attributes"]
+        self._attributes: dict[int, Attribute] = {
+            each[0]: _attribute((each[1], types[each[2]], each[3] if len(each) > 3 else None)) for each in attributes
+        }
+        self._outputs: dict[int, Output] = {each[0]: _output((each[0], each[1])) for each in attributes}
         self._cut = bool(raw["cut"])
         self._session: dict[str, Any] = dict(raw.get("session") or {})
         self._case_sensitive = self._session.pop("caseSensitive", False) is True

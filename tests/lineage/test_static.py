@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -26,7 +30,7 @@ def test_a_statement_is_not_run(session):
     assert jobs.jobsList(None).size() == before
 
 
-def test_a_statement_takes_one_call_of_the_jvm_and_one_for_each_piece_of_its_plan(session, monkeypatch):
+def test_a_statement_takes_one_call_of_the_jvm_and_one_more_for_each_thread(session, monkeypatch):
     client = session.sparkContext._gateway._gateway_client
     send, sent = client.send_command, []
 
@@ -46,8 +50,46 @@ def test_a_statement_takes_one_call_of_the_jvm_and_one_for_each_piece_of_its_pla
     sums = ", ".join(f"id + {at} AS sum_{at}" for at in range(100))
     encoded = encoded_query(session, f"SELECT {sums} FROM emp")
     assert len(encoded.plan) > 16_000
-    assert called() == ["encodeStatement", *["encoded"] * (len(encoded.plan) // 7_800)]
+    assert called() == ["encodeStatement"]
     assert len(encoded.lineage().edges) == 100
+
+    sent.clear()
+    with ThreadPoolExecutor(1) as thread:
+        for _ in range(2):
+            assert thread.submit(encoded_query, session, f"SELECT {sums} FROM emp").result().plan
+    assert called() == ["sendAtOnce", "encodeStatement", "encodeStatement"]
+
+
+def test_where_threads_share_their_connections_a_plan_comes_in_pieces(tmp_path):
+    """A connection may be new then, and py4j would send a long answer on it in two parts, 40 ms apart."""
+    code = """
+from pyspark.sql import SparkSession
+from openlineage_pyspark.listener.static import encoded_query
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+client, sent = spark.sparkContext._gateway._gateway_client, []
+send = client.send_command
+
+
+def noted(command, *args, **kwargs):
+    sent.append(command.split("\\n")[2])
+    return send(command, *args, **kwargs)
+
+
+client.send_command = noted
+sums = ", ".join(f"id + {at} AS sum_{at}" for at in range(100))
+encoded = encoded_query(spark, f"SELECT {sums} FROM range(3)")
+pieces = -(-len(encoded.plan) // 7_800)
+assert len(encoded.plan) > 16_000
+assert [each for each in sent if each.startswith("encode")] == ["encodeStatement", *["encoded"] * (pieces - 1)], sent
+assert "sendAtOnce" not in sent
+spark.stop()
+"""
+    environment = {**os.environ, "PYSPARK_PIN_THREAD": "false", "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.splitlines()[-1:] if done.returncode else []) == (0, [])
 
 
 @pytest.mark.parametrize(

@@ -519,6 +519,18 @@ def test_a_plan_whose_start_found_no_room_comes_with_the_end(spark, tmp_path):
     ]
 
 
+def test_only_a_server_of_py4j_sends_at_once(spark):
+    probe = Probe(spark.sparkContext._gateway, ProbeLimits())
+    jvm, server = spark._jvm, spark.sparkContext._gateway.java_gateway_server
+    held = jvm.java.lang.Class.forName("py4j.GatewayServer").getDeclaredField("connections")
+    held.setAccessible(True)
+
+    assert probe._java.sendAtOnce(server) is True
+    assert {connection.getSocket().getTcpNoDelay() for connection in list(held.get(server))} == {True}
+    for other in (jvm.java.lang.Object(), None):
+        assert probe._java.sendAtOnce(other) is False
+
+
 def test_an_encoding_that_is_not_read_to_its_end_makes_room_for_64_others(spark):
     """A reader that comes back so late is told, and the JVM does not keep what nobody reads."""
     columns = ", ".join(f"id + {at} AS sum_{at}" for at in range(100))
@@ -529,6 +541,9 @@ def test_an_encoding_that_is_not_read_to_its_end_makes_room_for_64_others(spark)
 
         def __init__(self, java, others):
             self.java, self.others = java, others
+
+        def sendAtOnce(self, _server):  # noqa: N802 (as the probe calls it)
+            return False
 
         def encode(self, *arguments):
             first, *_ = [self.java.encode(*arguments) for _ in range(1 + self.others)]
