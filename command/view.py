@@ -76,7 +76,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--as-of", default="", metavar="TIME", help="the lineage at a time, such as 2026-01-31 or 2d")
     parser.add_argument("--compare", default="", metavar="TIME|EVENTS|STORE", help=_COMPARE)
     parser.add_argument("--ever", action="store_true", help="count what jobs did once and do no longer")
-    parser.add_argument("--format", choices=tuple(_ENDINGS), default="html", help="default: html")
+    parser.add_argument(
+        "--format", choices=tuple(_ENDINGS), help="default: what the ending of --output says, else html"
+    )
     add_unfold(parser)
     parser.set_defaults(run=run)
 
@@ -97,6 +99,7 @@ def run(options: argparse.Namespace) -> int:
         The exit code: 1 if a line was no event, 2 if there is nothing to read, or no place to write. What is at the
         place stays then.
     """
+    options.format = options.format or _format_of(options.output or "")
     if options.depth is not None and (options.depth < 1 or not options.around):
         complain("--depth needs a number of at least 1, and --column or --table")
         return _WRONG
@@ -134,6 +137,12 @@ def run(options: argparse.Namespace) -> int:
     for problem_of_line in problems:
         complain(problem_of_line)
     return int(bool(problems))
+
+
+def _format_of(output: str) -> str:
+    """Return the format that a file's ending says."""
+    ending = Path(output).suffix.lower().lstrip(".")
+    return next((format_ for format_, known in _ENDINGS.items() if known == ending), "html")
 
 
 def unfold_refusal(options: argparse.Namespace) -> str:

@@ -45,6 +45,8 @@ _LONGEST_TYPE = 14
 _LONGEST_TEXT = 200
 _LONGEST_NOTE = 110
 _MOST_TOLD = 4
+# So many parts of a job's name does its box show at most.
+_MOST_PARTS = 4
 _MOST_NOTES = 3
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 _STATES = {"COMPLETE": ("good", "✓", "complete"), "FAIL": ("bad", "✕", "failed"), "ABORT": ("bad", "✕", "aborted")}
@@ -262,6 +264,19 @@ class _Leg:
     change: str = ""
 
 
+def _short_names(jobs: list[JobNode]) -> dict[str, str]:
+    """Return the end of each job's name, from a dot on, that no other job's name has; of others the last parts."""
+    found: dict[str, str] = {}
+    open_ = jobs
+    for parts in range(1, _MOST_PARTS + 1):
+        by_end: dict[str, list[JobNode]] = {}
+        for job in open_:
+            by_end.setdefault(".".join(job.name.split(".")[-parts:]), []).append(job)
+        found.update({job.id: end or job.name for end, same in by_end.items() for job in same})
+        open_ = [job for same in by_end.values() if len(same) > 1 for job in same]
+    return found
+
+
 class _Scene:
     """What is shown of a graph, before anything has a place."""
 
@@ -292,6 +307,7 @@ class _Scene:
         self.around = around
         self.start = self._home(around)
         used = {link for edge in graph.edges for link in self._links(edge)}
+        self._job_names = _short_names([node for node in every if isinstance(node, JobNode)])
         self.kept = _near(list(self.all_boxes), used, self.start, bounds.boxes)
         self.boxes = {id_: self._box(node, ends) for id_, node in self.all_boxes.items() if id_ in self.kept}
         self.legs, self.undrawn = self._lines()
@@ -345,7 +361,7 @@ class _Scene:
     def _box(self, node: DatasetNode | JobNode | OperatorNode, ends: set[str]) -> _PlacedBox:
         if isinstance(node, JobNode):
             # A statement of a file has no namespace, and its name is that of the file: `daily.sql:5`.
-            short = (node.name.rpartition(".")[2] if node.namespace else "") or node.name
+            short = self._job_names[node.id] if node.namespace else node.name
             return _PlacedBox(node, shown(short, _LONGEST_NAME, end=not node.namespace))
         is_table = isinstance(node, DatasetNode)
         label = shown(self.label(node.id), _LONGEST_NAME, end=is_table)

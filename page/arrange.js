@@ -136,25 +136,12 @@ function boxesOf(lineage, edges) {
  * @param {Asked} asked
  */
 function onPath(lineage, asked) {
-  const edges = pathOf(lineage, asked);
+  const edges = lineage.path(asked.from, asked.to, asked.indirect);
   if (edges) return [...boxesOf(lineage, edges)];
   const [from, to] = [asked.from, asked.to].map((id) => (lineage.jobs.has(id) ? id : lineage.datasetOf(id)));
   const down = lineage.around(from, true, Infinity);
   const up = lineage.around(to, false, Infinity);
   return [...down.keys()].filter((id) => up.has(id));
-}
-
-/**
- * Return the edges on the path that is asked for, if one of its ends is a column and there are any; else null: then all
- * that lies between the two boxes counts.
- * @param {Lineage} lineage
- * @param {Asked} asked
- * @returns {Set<Edge> | null}
- */
-function pathOf(lineage, asked) {
-  if (!asked.from || !asked.to || ![asked.from, asked.to].some((id) => lineage.columns.has(id))) return null;
-  const edges = lineage.between(asked.from, asked.to, asked.indirect);
-  return edges.length ? new Set(edges) : null;
 }
 
 /**
@@ -237,7 +224,7 @@ function refilled(lineage, asked, picture, wanted) {
  * @param {Asked} asked
  */
 function wayOf(lineage, asked) {
-  const path = pathOf(lineage, asked);
+  const path = lineage.path(asked.from, asked.to, asked.indirect);
   if (path) return new Set([...path].flatMap((edge) => [edge.from, edge.to]));
   if (!lineage.columns.has(asked.focus) || (asked.from && asked.to)) return null;
   const found = new Set(lineage.family(asked.focus));
@@ -440,7 +427,7 @@ function routesOf(lineage, asked, boxes, bends) {
     places.set(box.id, [box.x, box.y + HEAD / 2, end]);
   }
   const routes = [];
-  for (const edge of pathOf(lineage, asked) || lineage.edges) {
+  for (const edge of lineage.path(asked.from, asked.to, asked.indirect) || lineage.edges) {
     if (!lineage.counts(edge, asked.indirect)) continue;
     const [from, to] = [places.get(edge.from), places.get(edge.to)];
     if (!from || !to) continue;

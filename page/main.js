@@ -12,7 +12,7 @@ class Page {
     this.lineage = new Lineage(before ? united(before, now) : now);
     this.compared = Boolean(before);
     this.view = { x: 0, y: 0, scale: 1 };
-    /** The names in the address that nothing here has. @type {string[]} */
+    /** What is to be said of names in the address: that nothing here has one, or several things. @type {string[]} */
     this.missed = [];
     /** @type {Asked & {lit: string, time: string}} */
     this.asked = this.fromAddress();
@@ -53,12 +53,13 @@ class Page {
     this.missed = [];
     const named = (/** @type {string} */ key) => {
       const name = said.get(key) || "";
-      const id = name && this.lineage.find(name);
-      if (name && !id) this.missed.push(name);
+      const [id = "", ...others] = name ? this.lineage.find(name) : [];
+      if (name && !id) this.missed.push(`Nothing here is called ${shown(name, 120)}.`);
+      if (others.length) this.missed.push(`${others.length + 1} things here are called ${shown(name, 120)}; this is the ${this.lineage.whole(id)}. Search shows the others.`);
       return id;
     };
     const first = location.hash.length > 1 ? "" : String(dataOf("around") || "");
-    const around = first ? this.lineage.find(first) : named("focus");
+    const around = first ? this.lineage.find(first)[0] || "" : named("focus");
     const depth = said.get("depth");
     const lit = named("lit");
     return {
@@ -97,7 +98,8 @@ class Page {
   /** Return the name of a node if it leads back to it, else its id. @param {string} id */
   short(id) {
     const name = this.lineage.label(id);
-    return name.length < 200 && this.lineage.find(name) === id ? name : id;
+    const found = name.length < 200 ? this.lineage.find(name) : [];
+    return found.length === 1 && found[0] === id ? name : id;
   }
 
   /**
@@ -153,13 +155,18 @@ class Page {
     this.lit = this.litBy(asked.lit);
     if (anew || !this.picture.boxes.size) this.picture = arrange(lineage, asked, this.lit.ids);
     else this.picture = refilled(lineage, asked, this.picture, this.lit.ids);
+    // A link may lead to what there is no room for.
+    if (anew && asked.lit && !asked.focus && !asked.from && !asked.to && !this.picture.boxes.has(lineage.boxOf(asked.lit))) {
+      asked.focus = asked.lit;
+      this.picture = arrange(lineage, asked, this.lit.ids);
+    }
     if (!this.scene.placeOf(this.scene.current)) this.scene.current = asked.lit || asked.focus || [...this.picture.boxes.keys()][0] || "";
     this.past.current = this.scene.current;
     this.scene.focus = this.past.focus = lineage.datasetOf(asked.focus);
     this.show();
     this.toAddress();
     this.control();
-    this.panel.show(asked.lit || asked.focus, asked.indirect, asked.direction);
+    this.panel.show(asked.lit || asked.focus, asked.indirect, asked.direction, lineage.path(asked.from, asked.to, asked.indirect));
     document.title = asked.lit || asked.focus ? `${shown(lineage.label(asked.lit || asked.focus), 80)} - Lineage` : "Lineage";
   }
 
@@ -190,7 +197,7 @@ class Page {
       if (lineage.columns.has(id)) for (const edge of lineage.way(id, down, asked.indirect)) edges.add(edge);
       else for (const each of lineage.around(id, down, Infinity).keys()) ids.add(each);
     }
-    const path = pathOf(lineage, asked);
+    const path = lineage.path(asked.from, asked.to, asked.indirect);
     if (path) for (const edge of edges) if (!path.has(edge)) edges.delete(edge);
     for (const edge of edges) {
       for (const each of [edge.from, edge.to, lineage.datasetOf(edge.from), lineage.datasetOf(edge.to), edge.job || ""]) ids.add(each);
@@ -223,7 +230,7 @@ class Page {
     byId("path").hidden = !ends.length;
     byId("path").replaceChildren(...(ends.length ? [`Only the path ${ends.join(" ")}${rest} `, leave] : []));
     const instead = asked.focus ? "Search for one, or choose a depth or a direction." : "Search for one.";
-    const notes = this.missed.map((name) => `Nothing here is called ${shown(name, 120)}.`);
+    const notes = [...this.missed];
     if (picture.hidden) notes.push(`${picture.boxes.size} boxes are shown, the closest ones; ${picture.hidden} more are not. ${instead}`);
     byId("note").hidden = !notes.length;
     byId("note").textContent = notes.join(" ");
@@ -261,7 +268,12 @@ class Page {
     if (scale >= 0.5 || !start) return;
     this.stand(id);
     const { width, height } = byId("canvas").getBoundingClientRect();
-    this.view = { x: width / 2 - start.x * 0.8, y: height / 2 - start.y * 0.8, scale: 0.8 };
+    // Nothing but the picture is shown, as far as it fills the window.
+    const [x, y] = [[width, picture.width, start.x], [height, picture.height, start.y]].map(([room, size, at]) => {
+      const free = room - size * 0.8;
+      return free > 0 ? free / 2 : Math.max(free, Math.min(0, room / 2 - at * 0.8));
+    });
+    this.view = { x, y, scale: 0.8 };
   }
 
   /** Let two times stand beside or above each other, so that they are as large as can be. */

@@ -22,6 +22,8 @@
 
 const INFLUENCES = new Set(["CONDITIONAL", "JOIN", "FILTER", "GROUP_BY", "SORT", "WINDOW", "INFLUENCE"]);
 const FAILED = new Set(["FAIL", "ABORT"]);
+/** How many parts of a job's name its box shows at most. */
+const MOST_PARTS = 4;
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /**
@@ -144,6 +146,9 @@ class Lineage {
     for (const node of graph.nodes) this.addNode(node);
     for (const edge of graph.edges) this.addEdge(edge);
     for (const warning of graph.warnings) this.jobs.get(warning.job || "")?.warnings.push(warning);
+    this.heads = headsOf(this.jobs.values());
+    /** @type {{asked: string, edges: Set<Edge> | null}} */
+    this.lastPath = { asked: "", edges: null };
   }
 
   /** @param {any} node */
@@ -274,38 +279,66 @@ class Lineage {
   }
 
   /**
+   * Return what a table, a column or a job is, with its namespace.
+   * @param {string} id
+   */
+  whole(id) {
+    const job = this.jobs.get(id);
+    const dataset = this.datasets.get(this.datasetOf(id));
+    const [what, { namespace = "", name = "" }] = job ? ["job", job] : ["table", dataset || {}];
+    const column = this.columns.get(id);
+    return `${column ? `column ${shown(column.name, 120)} of the ` : ""}${what} ${shown(name, 200)} in ${shown(namespace, 120)}`;
+  }
+
+  /**
    * Return the text in the head of a box: the end of a table's name or of a job's, which tells it from the others.
    * @param {string} id
    */
   headOf(id) {
     const job = this.jobs.get(id);
     // A statement of a file has no namespace, and its name is that of the file: `daily.sql:5`.
-    if (job) return job.namespace ? shown(shortName(job.name), LONGEST_NAME) : shownEnd(job.name, LONGEST_NAME);
+    if (job) return job.namespace ? shown(this.heads.get(id) || job.name, LONGEST_NAME) : shownEnd(job.name, LONGEST_NAME);
     const part = this.parts.get(id);
     return part ? shown(`${PARTS[part.role] || ""} ${this.label(id)}`, LONGEST_NAME) : shownEnd(this.label(id), LONGEST_NAME);
   }
 
   /**
-   * Return the node that a text names: by its id, by its whole name or path in any case, or by the end of one.
+   * Return the nodes that a text names: by its id, else by its whole name, else by that or its path in any case, else by
+   * the end of one. Tables come first, then jobs.
    * @param {string} text
    */
   find(text) {
-    for (const each of [this.datasets, this.columns, this.jobs, this.parts, this.partColumns]) if (each.has(text)) return text;
+    for (const each of [this.datasets, this.columns, this.jobs, this.parts, this.partColumns]) if (each.has(text)) return [text];
     const lower = text.toLowerCase();
-    /** @type {string[]} */
-    const same = [];
-    /** @type {string[]} */
-    const ends = [];
+    /** @type {string[][]} */
+    const [whole, same, ends] = [[], [], []];
     for (const each of [this.datasets, this.jobs, this.columns]) {
       for (const id of each.keys()) {
         const name = this.label(id);
-        if (name === text) return id;
         const names = [name, this.datasets.get(id)?.name || ""].map((every) => every.toLowerCase());
-        if (names.includes(lower)) same.push(id);
+        if (name === text) whole.push(id);
+        else if (names.includes(lower)) same.push(id);
         else if (names.some((every) => every.endsWith(`.${lower}`) || every.endsWith(`/${lower}`))) ends.push(id);
       }
     }
-    return same[0] || ends[0] || "";
+    return [whole, same, ends].find((found) => found.length) || [];
+  }
+
+  /**
+   * Return the edges on the path between two nodes, if one of them is a column and there are any; else null.
+   * @param {string} from
+   * @param {string} to
+   * @param {boolean} indirect
+   * @returns {Set<Edge> | null}
+   */
+  path(from, to, indirect) {
+    const asked = JSON.stringify([from, to, indirect, this.uncertain]);
+    if (this.lastPath.asked !== asked) {
+      const isOfColumns = from && to && [from, to].some((id) => this.columns.has(id));
+      const edges = isOfColumns ? this.between(from, to, indirect) : [];
+      this.lastPath = { asked, edges: edges.length ? new Set(edges) : null };
+    }
+    return this.lastPath.edges;
   }
 
   /**
@@ -498,9 +531,20 @@ function push(map, key, value) {
 }
 
 /**
- * Return the end of a job's name, which tells it from the other jobs of its application.
- * @param {string} name
+ * Return the end of each job's name, from a dot on, that no other job's name has; of names that have more parts in common,
+ * the last ones.
+ * @param {Iterable<{id: string, name: string}>} jobs
+ * @returns {Map<string, string>}
  */
-function shortName(name) {
-  return name.slice(name.lastIndexOf(".") + 1) || name;
+function headsOf(jobs) {
+  const found = new Map();
+  let open = [...jobs];
+  for (let parts = 1; open.length && parts <= MOST_PARTS; parts++) {
+    /** @type {Map<string, typeof open>} */
+    const byEnd = new Map();
+    for (const job of open) push(byEnd, job.name.split(".").slice(-parts).join("."), job);
+    for (const [end, same] of byEnd) for (const { id, name } of same) found.set(id, end || name);
+    open = [...byEnd.values()].filter((same) => same.length > 1).flat();
+  }
+  return found;
 }

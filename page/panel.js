@@ -53,6 +53,8 @@ class Panel {
     this.place = place;
     this.lineage = lineage;
     this.go = go;
+    /** @type {Set<Edge> | null} */
+    this.path = null;
   }
 
   /**
@@ -60,9 +62,11 @@ class Panel {
    * @param {string} id
    * @param {boolean} indirect
    * @param {string} direction
+   * @param {Set<Edge> | null} path The only edges to show, if a path alone is shown.
    */
-  show(id, indirect, direction) {
+  show(id, indirect, direction, path) {
     const { lineage } = this;
+    this.path = path;
     const job = lineage.jobs.get(id);
     const wasInside = this.place.querySelector(":focus-visible");
     this.place.scrollTop = 0;
@@ -86,6 +90,12 @@ class Panel {
     const button = el("button", { type: "button", "data-how": how }, text);
     button.addEventListener("click", () => this.go(id, how));
     return button;
+  }
+
+  /** Return what the panel is about; of a long name its beginning, and all of it where it can be scrolled. @param {string} what @param {string} name */
+  title(what, name) {
+    const whole = name.length > LONG_CODE ? [code(shown(name, 10000))] : [];
+    return [el("h2", {}, `${what} `, el("bdi", {}, shown(name, 200))), ...whole];
   }
 
   ofAll() {
@@ -165,7 +175,7 @@ class Panel {
   /** @param {Job} job */
   ofJob(job) {
     return [
-      el("h2", {}, "Job ", el("bdi", {}, shown(job.name, 2000))),
+      ...this.title("Job", job.name),
       el("small", {}, [job.namespace, job.processing, job.kind].filter(Boolean).map((text) => shown(text, 200)).join(", ")),
       el("p", {}, this.action("What lies around it", job.id, "around")),
       ...this.listed("Last runs", job.runs, (run) => el("li", {}, this.runLine(run), el("br", {}), el("small", {}, shown(run.runId, 80)))),
@@ -186,7 +196,7 @@ class Panel {
       ? [el("small", {}, shown(column.dataType, 300)), el("p", {}, "in ", this.link(dataset.id))]
       : [el("small", {}, shown(`${dataset.namespace} ${dataset.name}`, 2000)), ...this.ofDataset(dataset)];
     return [
-      el("h2", {}, column ? "Column " : "Table ", el("bdi", {}, shown(lineage.label(id), 2000))),
+      ...this.title(column ? "Column" : "Table", lineage.label(id)),
       ...about,
       el("p", {}, this.action("What lies around it", id, "around"), " ", this.action("Path from here", id, "from"), " ", this.action("Path to here", id, "to")),
       ...(direction === "down" ? [] : this.edgeList("Comes from", column ? lineage.way(id, false, indirect) : [])),
@@ -210,7 +220,7 @@ class Panel {
       ? [el("small", {}, shown(column.dataType, 300)), el("p", {}, `in the ${what} `, this.link(part.id))]
       : this.listed("Columns", part.columns, (each) => el("li", {}, this.link(each.id, each.name), " ", el("small", {}, shown(each.dataType, 200))));
     return [
-      el("h2", {}, column ? "Column " : `${what} `, el("bdi", {}, shown(lineage.label(id), 2000))),
+      ...this.title(column ? "Column" : what, lineage.label(id)),
       el("small", {}, shown(`${part.name}#${part.index}`, 100)),
       ...(part.job ? [el("p", {}, "of ", this.link(part.job))] : []),
       ...about,
@@ -241,11 +251,12 @@ class Panel {
 
   /** @param {string} title @param {Edge[]} edges */
   edgeList(title, edges) {
+    const { path } = this;
     /** @type {Map<string, Edge[]>} */
     const groups = new Map();
-    for (const edge of surestFirst(edges)) push(groups, `${edge.from}\n${edge.to}\n${edge.job}`, edge);
+    for (const edge of surestFirst(path ? edges.filter((each) => path.has(each)) : edges)) push(groups, `${edge.from}\n${edge.to}\n${edge.job}`, edge);
     const items = this.listed(`${title} (${groups.size})`, [...groups.values()].slice(0, MOST_EDGES * 20), (group) => this.edgeItem(group));
-    return items.length ? items : [el("h3", {}, title), el("p", {}, "nothing that an event tells")];
+    return items.length ? items : [el("h3", {}, title), el("p", {}, path ? "nothing on this path" : "nothing that an event tells")];
   }
 
   /**

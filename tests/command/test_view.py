@@ -33,6 +33,20 @@ def test_event_files_and_a_store_give_the_same_page(machine, events, store, run)
     assert page.startswith("<!doctype html>")
 
 
+@pytest.mark.parametrize(
+    ("name", "begin"),
+    [
+        *(("a.svg", "<svg"), ("a.JSON", '{"version"'), ("a.mmd", "flowchart"), ("a.dot", "digraph")),
+        *(("a.html", "<!doctype html>"), ("a.txt", "<!doctype html>"), ("a", "<!doctype html>")),
+    ],
+)
+def test_the_ending_of_the_file_says_the_format(machine, events, run, name, begin):
+    assert run("view", events, "-o", name)[0] == 0
+    assert (machine / name).read_text().startswith(begin)
+    assert run("view", events, "-o", name, "--format", "dot")[0] == 0
+    assert (machine / name).read_text().startswith("digraph")
+
+
 def test_the_graph_as_json_goes_to_standard_output(events, run):
     code, shown, errors = run("view", events, "--format", "json", "-o", "-", "--table", "guessed", "--depth", "1")
 

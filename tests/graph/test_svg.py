@@ -135,6 +135,16 @@ def test_lines_lead_through_the_job_and_what_was_not_understood_stands_below() -
     assert [each.attrib["class"] for each in picture.iter(f"{NAMESPACE}svg")][1:] == ["table", "table", "job bad"]
 
 
+def test_jobs_whose_names_end_alike_show_the_part_that_tells_them_apart() -> None:
+    names = [f"app.{name}" for name in ("create_table.default_daily", "insert.default_daily", "insert.default_weekly")]
+    jobs = [JobNode("n", name) for name in names] + [JobNode("m", "a."), JobNode("n", "a.")]
+    edges = [GraphEdge(ORDERS.id, job.id, EdgeKind.READ, STATED, job=job.id) for job in jobs]
+
+    assert sorted(texts(seen(Graph((ORDERS, *jobs), tuple(edges))))) == [
+        *("a.", "a.", "create_table.default_daily", "default_weekly", "insert.default_daily", ORDERS.label),
+    ]
+
+
 def test_a_table_that_is_made_from_itself_has_a_line_to_itself() -> None:
     columns = (ColumnNode(ORDERS.id, "id"), ColumnNode(ORDERS.id, "amount"))
     back = GraphEdge(columns[0].id, columns[1].id, EdgeKind.DIRECT, STATED)

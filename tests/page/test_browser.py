@@ -174,6 +174,9 @@ def test_the_path_between_two_columns_has_the_columns_and_lines_on_it_alone(seen
 
     seen.click_on("Column", "daily.total")
     assert seen.lit == ["clean.amount", "daily.total", "shop.orders.amount"]
+    assert "Comes from (2)" in seen.panel
+    assert "clean.day" not in seen.panel
+    assert "Goes to\n\nnothing on this path" in seen.panel
 
 
 def test_a_name_in_the_address_that_nothing_has_is_said(seen, first):
@@ -185,6 +188,68 @@ def test_a_name_in_the_address_that_nothing_has_is_said(seen, first):
     assert seen.script(note) == ""
     seen.go("#focus=DAILY.Total")
     assert seen.address.startswith("#focus=daily.total")
+
+
+def test_a_name_in_the_address_that_several_things_have_is_said_and_a_link_names_one_alone(seen):
+    tables = [DatasetNode("lake", f"{folder}/orders", f"{folder}.orders") for folder in ("east", "west")]
+    tables += [DatasetNode(namespace, "/daily", "daily") for namespace in ("file", "s3://lake")]
+    seen.open(Graph(tuple(tables), ()), "#focus=orders&to=daily")
+    assert seen.script("return document.getElementById('note').innerText") == (
+        "2 things here are called orders; this is the table east/orders in lake. Search shows the others. "
+        "2 things here are called daily; this is the table /daily in file. Search shows the others."
+    )
+    assert seen.address.startswith("#focus=east.orders&to=dataset%7Cfile%7C%2Fdaily&")
+    seen.go("#focus=dataset%7Cs3%3A%2F%2Flake%7C%2Fdaily")
+    assert "s3://lake /daily" in seen.panel
+    assert seen.script("return document.getElementById('note').hidden") is True
+
+
+def test_jobs_whose_names_end_alike_show_the_part_that_tells_them_apart(seen):
+    names = ["app.create_table.default_daily", "app.insert.default_daily", "app.insert.default_weekly", "daily."]
+    table = DatasetNode("lake", "t", "t")
+    jobs = [JobNode(namespace, name) for name in names for namespace in ("one",)] + [JobNode("two", "daily.")]
+    edges = [GraphEdge(table.id, job.id, EdgeKind.READ, STATED, job=job.id) for job in jobs]
+    seen.open(Graph((table, *jobs), tuple(edges)))
+
+    shown = (
+        "return [...document.querySelectorAll('#canvas .job')].map((each) => each.querySelector('text').textContent)"
+    )
+    assert sorted(seen.script(shown)) == [
+        *("create_table.default_daily", "daily.", "daily.", "default_weekly", "insert.default_daily"),
+    ]
+
+
+@pytest.mark.parametrize("focus", ["t0", "t20", "t39"])
+def test_a_picture_that_is_higher_than_the_window_fills_it(seen, focus):
+    """Whatever it opens with: no half of the window is empty."""
+    source = DatasetNode("lake", "s", "s")
+    tables = [DatasetNode("lake", f"t{at}", f"t{at}") for at in range(40)]
+    jobs = [JobNode("j", f"j{at}") for at in range(40)]
+    reads = [GraphEdge(source.id, job.id, EdgeKind.READ, STATED, job=job.id) for job in jobs]
+    writes = [
+        GraphEdge(job.id, table.id, EdgeKind.WRITE, STATED, job=job.id) for job, table in zip(jobs, tables, strict=True)
+    ]
+    seen.open(Graph((source, *tables, *jobs), (*reads, *writes)), f"#lit={focus}")
+    ends = """
+    const { picture, view } = page;
+    const { height } = document.getElementById('canvas').getBoundingClientRect();
+    return [view.scale, view.y, height - (view.y + picture.height * view.scale)];
+    """
+    scale, above, below = seen.script(ends)
+
+    assert scale == pytest.approx(0.8)
+    assert (above <= 0.5, below <= 0.5) == (True, True)
+    assert seen.script(f"return !!document.querySelector('#canvas [aria-label=\"Table {focus}\"]')") is True
+
+
+def test_a_name_of_ten_thousand_characters_leaves_room_in_the_panel(seen):
+    table = DatasetNode("lake", "t", "way/too/long/" * 800)
+    seen.open(Graph((table,), ()), f"#focus={table.id}")
+    panel, name = (seen.rectangle(each) for each in ("#panel", "#panel h2"))
+
+    assert name[3] < panel[3] / 2
+    assert seen.script("return document.querySelector('#panel code').textContent.length") == 10_000
+    assert seen.script("return document.querySelector('#panel code').clientHeight") < panel[3] / 2
 
 
 def test_keys_work_after_a_button_and_the_search_leads_back_to_the_picture(seen, first):
@@ -222,6 +287,10 @@ def test_without_room_for_all_as_many_are_shown_as_there_is_room_for_and_what_fa
     assert seen.script(note) == "100 boxes are shown, the closest ones; 80 more are not. Search for one."
     seen.choose("level", "jobs")
     assert (seen.script("return page.picture.boxes.size"), seen.script(note)) == (60, "")
+
+    # A link leads to what there is no room for.
+    seen.open(of_events(events), "#lit=made59")
+    assert (seen.tables, seen.jobs) == (["made59", "raw59"], ["load 59"])
 
 
 def test_columns_are_folded_for_one_table_and_for_all(seen, first):
