@@ -176,7 +176,8 @@ def _refuse_nothing(graph: Graph, options: argparse.Namespace) -> None:
     """
     if not graph.nodes:
         then = f" as of {options.as_of}" if options.as_of else ""
-        raise StoreError(f"no lineage was found{then}: nothing is written")
+        where = ", ".join(map(str, options.paths)) or "the store"
+        raise StoreError(f"no lineage was found in {where}{then}: nothing is written")
 
 
 def _refuse_no_time(text: str) -> None:

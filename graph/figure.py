@@ -15,7 +15,7 @@ import html
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.graph.model import Graph
+from openlineage_pyspark.graph.model import FLOWS, ColumnNode, DatasetNode, Graph, JobNode, OperatorNode
 from openlineage_pyspark.graph.svg import Bounds, drawing, shown
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _BOUNDS = Bounds(boxes=40, rows=12, lines=600)
 _MOST_ROWS = 500
+_HEADINGS = ("from", "to", "how", "expression", "certainty", "job", "change")
 _LONGEST_CELL = 2000
 _FRAME = "overflow:auto;max-height:{}px;margin:4px 0"
 # Each in its own output: another cell may be trusted.
@@ -78,8 +79,36 @@ class ShownGraph(Graph):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        return figure(self)
+        """Return what a notebook shows: the graph, and its edges as a table."""
+        return figure(self, [table] if (table := _edges_of(self)).rows else [])
+
+
+def _edges_of(graph: Graph) -> FigureTable:
+    """Return the edges of a graph as a table, without columns of which it says nothing."""
+    names = {node.id: node.label for node in graph.nodes if isinstance(node, DatasetNode)}
+    names |= {node.id: f"job {node.name}" for node in graph.nodes if isinstance(node, JobNode)}
+    names |= {node.id: node.title for node in graph.nodes if isinstance(node, OperatorNode)}
+    owners = dict(names)
+    names |= {
+        node.id: f"{owners.get(node.dataset, node.dataset)}.{node.name}"
+        for node in graph.nodes
+        if isinstance(node, ColumnNode)
+    }
+    told = {edge.job for edge in graph.edges if edge.kind not in FLOWS}
+    rows = []
+    for edge in graph.edges:
+        # What a job reads and writes is said by the edges of its columns, if there are any.
+        if edge.kind in FLOWS and edge.job in told:
+            continue
+        ends = [names.get(each, each) for each in (edge.source, edge.target)]
+        if edge.kind not in FLOWS and edge.target in owners:
+            ends[1] = f"{ends[1]} (every row)"
+        kind = f"{edge.kind.value}, masked" if edge.masking else edge.kind.value
+        certainty = "" if edge.confidence.certainty == "exact" else edge.confidence.certainty
+        job = names.get(edge.job, "").removeprefix("job ") if edge.kind not in FLOWS else ""
+        rows.append((*ends, kind, edge.expression, certainty, job, edge.change))
+    kept = [at for at in range(len(_HEADINGS)) if any(row[at] for row in rows)]
+    return FigureTable([_HEADINGS[at] for at in kept], [[row[at] for at in kept] for row in rows])
 
 
 def _picture(graph: Graph, around: str) -> str:

@@ -54,6 +54,8 @@ class EdgeKind(enum.Enum):
     WRITE = "WRITE"
 
 
+FLOWS = (EdgeKind.READ, EdgeKind.WRITE)
+"""The kinds of edges between a dataset and a job."""
 PREFERENCE = {kind: place for place, kind in enumerate(EdgeKind)}
 """The place of each kind where one target has edges of several: the first is shown first."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.graph.model import (
+    FLOWS,
     PREFERENCE,
     ColumnNode,
     DatasetNode,
@@ -135,9 +136,9 @@ def picture_of_graph(graph: Graph) -> Picture:
 
     Of a dataset that is only read, it has the columns that are used.
     """
-    values = [edge for edge in graph.edges if edge.kind not in (EdgeKind.READ, EdgeKind.WRITE)]
+    values = [edge for edge in graph.edges if edge.kind not in FLOWS]
     told = {edge.job for edge in values}
-    flows = [edge for edge in graph.edges if edge.kind in (EdgeKind.READ, EdgeKind.WRITE) and edge.job not in told]
+    flows = [edge for edge in graph.edges if edge.kind in FLOWS and edge.job not in told]
     arrows = (*_arrows(values), *(Arrow(edge.source, edge.target, _SIGNS.get(edge.change, "")) for edge in flows))
     used = {key for arrow in arrows for key in (arrow.source, arrow.target)}
     columns: dict[str, list[ColumnNode]] = {}

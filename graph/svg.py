@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 from openlineage_pyspark.graph.layout import Gaps, Layout, Size, layered
 from openlineage_pyspark.graph.model import (
+    FLOWS,
     PREFERENCE,
     ColumnNode,
     DatasetNode,
@@ -51,7 +52,6 @@ _MOST_NOTES = 3
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 _STATES = {"COMPLETE": ("good", "✓", "complete"), "FAIL": ("bad", "✕", "failed"), "ABORT": ("bad", "✕", "aborted")}
 _OPEN = ("open", "…", "not finished")
-_FLOWS = (EdgeKind.READ, EdgeKind.WRITE)
 _VALUE, _INFLUENCE, _DOUBT, _FLOW = "value", "influence", "doubt", "flow"
 _LOOKS = (_FLOW, _DOUBT, _INFLUENCE, _VALUE)
 """How lines look; the last lie above."""
@@ -295,7 +295,7 @@ class _Scene:
                 self._last_runs.setdefault(node.job, node)
         self.by_target: dict[str, list[GraphEdge]] = {}
         for edge in graph.edges:
-            if edge.kind not in _FLOWS:
+            if edge.kind not in FLOWS:
                 self.by_target.setdefault(edge.target, []).append(edge)
         every = [
             node
@@ -404,14 +404,14 @@ class _Scene:
 
 def _surest(edge: GraphEdge) -> tuple[bool, float, int, str, str]:
     """Return what sorts edges: those of columns first, and the surest of them."""
-    is_flow = edge.kind in _FLOWS
+    is_flow = edge.kind in FLOWS
     return is_flow, -edge.confidence.value, PREFERENCE[edge.kind], edge.target, edge.source
 
 
 def _look(edge: GraphEdge) -> str:
     if edge.confidence.value < 1 or edge.kind in (EdgeKind.UNKNOWN, EdgeKind.EXTERNAL):
         return _DOUBT
-    if edge.kind in _FLOWS:
+    if edge.kind in FLOWS:
         return _FLOW
     return _INFLUENCE if PREFERENCE[edge.kind] >= PREFERENCE[EdgeKind.CONDITIONAL] else _VALUE
 
@@ -501,7 +501,7 @@ class _Drawing:
         tables = sum(isinstance(node, DatasetNode) for node in boxes)
         inner = sum(isinstance(node, OperatorNode) for node in boxes)
         jobs = sum(isinstance(node, JobNode) for node in boxes)
-        edges = sum(edge.kind not in _FLOWS for edge in self._scene.graph.edges)
+        edges = sum(edge.kind not in FLOWS for edge in self._scene.graph.edges)
         parts = [
             _counted(tables, "table"),
             *([_counted(inner, "CTE, view or subquery", "CTEs, views and subqueries")] if inner else []),

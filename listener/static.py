@@ -25,6 +25,7 @@ from openlineage_pyspark.listener.probe.client import (
     context_of,
     plan_of_frame,
     refusal_of,
+    unlogged_refusals,
 )
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
@@ -97,14 +98,17 @@ def lineage(spark: SparkSession, query: DataFrame | str, *, from_text: bool = Tr
     """
     if isinstance(spark, str) or (hasattr(query, "createDataFrame") and not hasattr(spark, "createDataFrame")):
         raise TypeError("lineage(spark, query) takes the session first and the query second")
-    try:
+    if not from_text or not isinstance(query, str):
         return _lineage(spark, query)
-    except ProbeError:
-        raise
-    except analysis_errors() as problem:
-        found = _told_by_text(spark, query, refusal_of(problem)) if from_text and isinstance(query, str) else None
-        if found is None:
+    with unlogged_refusals():
+        try:
+            return _lineage(spark, query)
+        except ProbeError:
             raise
+        except analysis_errors() as problem:
+            found = _told_by_text(spark, query, refusal_of(problem))
+            if found is None:
+                raise
     warnings.warn(found.gaps[0].message, stacklevel=2)
     return found
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
-from openlineage_pyspark.store.events.files import STANDARD_INPUT, is_store_file, numbered_lines
+from openlineage_pyspark.store.events.files import STANDARD_INPUT, is_store_file, numbered_lines, why_no_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,9 +90,9 @@ def _line(place: EventPlace, text: bytes) -> FileLine:
     try:
         event = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except (ValueError, RecursionError) as problem:
-        return FileLine(place, problem=f"not JSON: {problem}")
+        return FileLine(place, problem=why_no_object(text.decode(errors="replace"), problem))
     if not isinstance(event, dict):
-        return FileLine(place, problem="JSON, but not an object")
+        return FileLine(place, problem=why_no_object(text.decode(errors="replace")))
     return FileLine(place, event)
 
 

@@ -40,6 +40,10 @@ _LOWER = frozenset({"postgres", "redshift", "trino"})
 _CASE_MATTERS = frozenset({"clickhouse"})
 # Where an expression may use the alias of another column of the same SELECT.
 _SEES_ALIASES = frozenset({"clickhouse", "redshift", "snowflake", "teradata"})
+# Where it may use that of a column before it, unless a table has a column of this name.
+_SEES_EARLIER_ALIASES = frozenset({"databricks", "spark"})
+# What GROUP BY may call and the SELECT then names.
+_TIME_WINDOWS = frozenset({"session_window", "window"})
 # Where `a.b` may be a field of the column `a`.
 _HAS_FIELDS = frozenset({"clickhouse", "databricks", "hive", "redshift", "spark", "trino"})
 # Where a CTE may read itself without the word RECURSIVE.
@@ -213,6 +217,7 @@ class _Scope:
     named: dict[str, _Rows] = attrs.Factory(dict)
     arrays: dict[str, SourceColumns | None] = attrs.Factory(dict)
     aliases: dict[str, Any] = attrs.Factory(dict)
+    earlier: dict[str, Any] = attrs.Factory(dict)
     scalars: dict[str, Any] = attrs.Factory(dict)
     windows: dict[str, Any] = attrs.Factory(dict)
     using: dict[str, list[_Rows]] = attrs.Factory(dict)
@@ -431,6 +436,11 @@ class _NameResolver:
                     scope.aliases.setdefault(self._key(name), value)
                 inner = [n for n in self._walk([value]) if isinstance(n, exp.Alias)]
                 scope.aliases.update({self._key(n.alias): n.this for n in inner})
+        is_spark = self._dialect in _SEES_EARLIER_ALIASES
+        if is_spark:
+            group = getattr(select.args.get("group"), "expressions", ())
+            windows = [each for each in group if _function_name(each) in _TIME_WINDOWS]
+            scope.aliases.update({_function_name(each): each for each in windows})
         found = _Rows([])
         for name, value in projections:
             star = value.this if isinstance(value, exp.Column) and isinstance(value.this, exp.Star) else value
@@ -446,7 +456,14 @@ class _NameResolver:
                 found.items += [ResultColumn(self._spelled(alias), sources) for alias in value.expressions]
             else:
                 found.items.append(ResultColumn(name or "", self._value(value, scope)))
+            if is_spark and name and not self._reads(value, name):
+                scope.earlier[self._key(name)] = value
         return found
+
+    def _reads(self, value: Any, name: str) -> bool:
+        """Return whether an expression reads a column of this name, which then is one of a table."""
+        key = self._key(name)
+        return any(isinstance(each, exp.Column) and self._key(each.name) == key for each in self._walk([value]))
 
     def _projection(self, node: Any) -> tuple[str, Any]:
         """Return the name and the expression of a column of a SELECT."""
@@ -588,6 +605,9 @@ class _NameResolver:
             return self._named(explicit[0], name) if len(explicit) == 1 else None
         if key in scope.aliases and key not in scope.solving:
             return self._alias(scope, key, scope.aliases[key])
+        if key in scope.earlier:
+            # A table whose columns are not known may have it, and is asked first.
+            return None if others else self._alias(scope, key, scope.earlier[key])
         function = scope.named.get(key)
         if function is not None and not function.items and function.every is not _ABSENT:
             return function.every

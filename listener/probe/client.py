@@ -10,6 +10,7 @@ describes the protocol between the two.
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import sys
 import threading
@@ -463,6 +464,33 @@ def refusal_of(problem: Exception) -> Refusal:
     message = " ".join(text.removeprefix(f"[{code}]").split()).rstrip(".")
     is_sql = not isinstance(problem, ParseException)
     return Refusal(str(code or ""), message, dict(parameters or {}), line, column, is_sql)
+
+
+_asking = threading.local()
+
+
+def _of_others(_record: object) -> bool:
+    return not getattr(_asking, "active", False)
+
+
+@functools.cache
+def _filter_refusals() -> None:
+    # PySpark 3.5 has no such log.
+    with contextlib.suppress(ImportError):
+        from pyspark.logger import PySparkLogger
+
+        PySparkLogger.getLogger("SQLQueryContextLogger").addFilter(_of_others)
+
+
+@contextlib.contextmanager
+def unlogged_refusals() -> Iterator[None]:
+    """Leave out of PySpark's log what Spark refuses on this thread: PySpark 4 logs each such exception as an error."""
+    _filter_refusals()
+    _asking.active = True
+    try:
+        yield
+    finally:
+        _asking.active = False
 
 
 # What follows the message: the error's class in SQL, the place, the statement, the plan.

@@ -24,6 +24,23 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _SQLITE = b"SQLite format 3\0"
 
 
+def why_no_object(text: str, problem: Exception | None = None) -> str:
+    """
+    Return why a line is no JSON object, for people.
+
+    Args:
+        text: the line.
+        problem: what the JSON parser says; None if it is JSON of another kind.
+    """
+    begin = text.lstrip()[:1]
+    if begin == "[":
+        return "a JSON array: each line must be one event, as `jq -c '.[]'` writes them"
+    if problem is None:
+        return "not a JSON object"
+    rest = "; each line must be a whole event" if text.strip() == "{" else ""
+    return f"not JSON: {problem}{rest}"
+
+
 def numbered_lines(file: str, read: Callable[[int], None] = lambda _: None) -> Iterator[tuple[int, bytes]]:
     """
     Yield the lines of a file with their numbers, from 1.

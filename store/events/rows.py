@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import attrs
+from openlineage_pyspark.store.events.files import why_no_object
 from openlineage_pyspark.store.events.parts import (
     RepeatedDataset,
     RepeatedDatasets,
@@ -280,9 +281,9 @@ def parse_event(text: str) -> dict[str, Any]:
     try:
         event = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise InvalidEventError(f"not JSON: {problem}") from None
+        raise InvalidEventError(why_no_object(text, problem)) from None
     if not isinstance(event, dict):
-        raise InvalidEventError("not a JSON object")
+        raise InvalidEventError(why_no_object(text))
     return event
 
 

@@ -15,7 +15,7 @@ from openlineage_pyspark.graph.model import (
     JobNode,
 )
 from openlineage_pyspark.store.questions.lists import history_of
-from openlineage_pyspark.store.questions.names import find
+from openlineage_pyspark.store.questions.names import find_dataset
 
 if TYPE_CHECKING:
     from openlineage_pyspark.graph.model import Graph, Node
@@ -37,7 +37,7 @@ def history_graph(tables: QueriedTables, thing: str) -> Graph:
     Raises:
         StoreError: nothing has this name, or several things have it.
     """
-    named = find(tables, thing).dataset
+    named = find_dataset(tables, thing)
     made = DatasetNode(named.namespace, named.name, named.label)
     nodes: dict[str, Node] = {made.id: made}
     edges: dict[GraphEdge, None] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.store.events.rows import NO_BATCH
-from openlineage_pyspark.store.questions.names import datasets, find
+from openlineage_pyspark.store.questions.names import datasets, find_dataset
 from openlineage_pyspark.store.questions.versions import StoredVersions
 from openlineage_pyspark.store.tables.ids import id_lists
 from openlineage_pyspark.store.times import FOREVER, known_time, time_of_micros
@@ -256,7 +256,7 @@ def history(tables: QueriedTables, thing: str) -> list[VersionLine]:
     Raises:
         StoreError: nothing has this name, or several things have it.
     """
-    return history_of(tables, find(tables, thing).dataset)
+    return history_of(tables, find_dataset(tables, thing))
 
 
 def history_of(tables: QueriedTables, dataset: DatasetName) -> list[VersionLine]:

@@ -121,6 +121,19 @@ def find(tables: QueriedTables, text: str) -> Thing:
     raise NameNotFoundError(f"nothing is called {text!r}{_near(tables, text)}", listing="datasets")
 
 
+def find_dataset(tables: QueriedTables, text: str) -> DatasetName:
+    """
+    Return the dataset that a text names, as `find` takes it.
+
+    Raises:
+        NameNotFoundError: nothing has this name, several datasets have it, or it is that of a column.
+    """
+    found = find(tables, text)
+    if found.column:
+        raise NameNotFoundError(f"{text} is a column: name its dataset, {found.dataset.label}")
+    return found.dataset
+
+
 def columns_of_dataset(tables: QueriedTables, dataset_id: int) -> list[str]:
     """Return the columns of a dataset by its latest schema, in their order."""
     rows = tables.query(

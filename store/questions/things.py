@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
-from openlineage_pyspark.store.questions.names import find
+from openlineage_pyspark.store.questions.names import find, find_dataset
 from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.store.times import FOREVER, time_of, time_of_micros
 
@@ -126,7 +126,7 @@ def find_version(tables: QueriedTables, versions: StoredVersions, text: str, as_
         StoreError: nothing has this name, or several things have it; or the dataset has no version that is known.
     """
     name, _, wanted = text.rpartition("@") if "@" in text else (text, "", LATEST)
-    dataset = find(tables, name).dataset
+    dataset = find_dataset(tables, name)
     return VersionThing(dataset, version_called(dataset, versions, wanted, as_of))
 
 

@@ -103,13 +103,13 @@ def test_lines_that_are_no_event_are_findings_and_the_rest_is_checked(events, wr
     file = written(*events)
     lines = Path(file).read_text().splitlines()
     double = lines[0].replace('"eventType": "START"', '"eventType": "START", "eventType": "FAIL"')
-    Path(file).write_text("\n".join([lines[0], "[1]", double, "", lines[1], '{"a": NaN}']))
+    Path(file).write_text("\n".join([lines[0], "7", double, "", lines[1], '{"a": NaN}']))
 
     code, shown, _ = run("validate", file)
 
     assert code == 1
     assert shown.splitlines()[:4] == [
-        f"{file}:2: specification: JSON, but not an object",
+        f"{file}:2: specification: not a JSON object",
         f"{file}:3: specification: not JSON: the key 'eventType' occurs twice in an object",
         f"{file}:6: specification: not JSON: NaN is not a number in JSON",
         "3 findings in 2 events of 1 run",

@@ -67,6 +67,40 @@ def test_what_the_text_does_not_tell_is_named_and_not_guessed() -> None:
     assert [gap.message for gap in found.gaps][1:] == ["it does not tell where these columns come from: x"]
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        # The table may have a column b, which Spark would take before the alias.
+        ("SELECT a + 1 AS b, b * 2 AS c FROM nope", {"b": ["a"], "c": None}),
+        ("SELECT a AS b, b AS a FROM nope", {"b": ["a"], "a": None}),
+        # What makes it reads it, so the table has it.
+        ("SELECT trim(b) AS b, upper(b) AS c FROM nope", {"b": ["b"], "c": ["b"]}),
+        ("SELECT nope.a AS b, nope.b AS c FROM nope", {"b": ["a"], "c": ["b"]}),
+        # All columns are known: this is the alias.
+        ("SELECT a + 1 AS b, b * 2 AS c FROM (SELECT a FROM nope)", {"b": ["a"], "c": ["a"]}),
+        ("SELECT b * 2 AS c, a + 1 AS b FROM nope", {"c": ["b"], "b": ["a"]}),
+    ],
+)
+def test_a_name_that_an_earlier_column_of_the_same_select_has_is_not_guessed(
+    query: str, expected: dict[str, list[str] | None]
+) -> None:
+    found = told(f"CREATE TABLE out AS {query}")
+    (columns,) = [lineage for _, lineage in found.outputs]
+    made = {each.name: [edge.field for edge in each.edges] for each in columns.columns}
+    assert made == {name: fields for name, fields in expected.items() if fields is not None}
+    untold = [name for name, fields in expected.items() if fields is None]
+    messages = [f"it does not tell where these columns come from: {name}" for name in untold]
+    assert [gap.message for gap in found.gaps][1:] == messages
+
+
+def test_a_time_window_is_no_column_of_the_table() -> None:
+    query = "SELECT session_window.start AS s, session_window AS w FROM nope GROUP BY session_window(ts, '5 minutes')"
+    assert sources(told(f"CREATE TABLE out AS {query}")) == [
+        ("s", "default.nope", "ts", "TRANSFORMATION"),
+        ("w", "default.nope", "ts", "TRANSFORMATION"),
+    ]
+
+
 def test_ctes_and_unions_are_followed() -> None:
     found = told(
         "WITH c AS (SELECT a AS k FROM t1 UNION ALL SELECT b FROM lake.d.t2) INSERT INTO out (kk) SELECT k FROM c"

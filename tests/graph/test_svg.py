@@ -45,7 +45,7 @@ def small(*, job: bool) -> Graph:
     """Return a graph with an edge of each look, and a job that failed if it has one."""
     columns = [ColumnNode(ORDERS.id, name, "bigint") for name in ("id", "amount", "day")]
     columns += [ColumnNode(TOTALS.id, name) for name in ("total", "score")]
-    opaque = Confidence(0.7, UNREAD)
+    opaque = Confidence(0.7, UNREAD, "opaque")
     daily = JobNode("jobs", JOB)
     by = daily.id if job else ""
     edges = [
@@ -286,4 +286,27 @@ def test_a_figure_shows_the_first_rows_of_a_long_table() -> None:
 def test_a_graph_shows_itself_in_a_notebook() -> None:
     graph = small(job=True)
 
-    assert svg(graph) in ShownGraph(graph.nodes, graph.edges, graph.warnings)._repr_html_()
+    shown = ShownGraph(graph.nodes, graph.edges, graph.warnings)._repr_html_()
+    assert svg(graph) in shown
+    assert re.findall(r"<th [^>]*>(.*?)</th>", shown) == ["from", "to", "how", "expression", "certainty", "job"]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", shown)[1:]]
+    assert [[re.sub(r"<[^>]*>", "", cell) for cell in row] for row in rows] == [
+        ["shop.orders.amount", "totals.total", "AGG", "agg(amount)", "", "daily"],
+        ["shop.orders.amount", "totals.score", "EXTERNAL", "external(amount)", "opaque", "daily"],
+        ["shop.orders.day", "totals (every row)", "FILTER", "filter(day)", "", "daily"],
+    ]
+
+
+def test_a_graph_of_tables_alone_tells_which_jobs_read_and_write_them() -> None:
+    job = JobNode("jobs", "daily")
+    edges = (
+        GraphEdge(ORDERS.id, job.id, EdgeKind.READ, STATED, job=job.id),
+        GraphEdge(job.id, TOTALS.id, EdgeKind.WRITE, STATED, job=job.id),
+    )
+    shown = ShownGraph((ORDERS, TOTALS, job), edges)._repr_html_()
+
+    assert re.findall(r"<bdi>(.*?)</bdi>", shown) == [
+        *(ORDERS.label, "job daily", "READ"),
+        *("job daily", TOTALS.label, "WRITE"),
+    ]
+    assert "<table" not in ShownGraph((ORDERS,), ())._repr_html_()

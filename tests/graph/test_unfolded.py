@@ -153,7 +153,8 @@ def test_a_column_of_a_cte_is_never_taken_for_one_of_a_dataset() -> None:
 
 
 def test_a_notebook_shows_it() -> None:
-    shown = asked("graph", "cte-grouped").graph(unfold=True)._repr_html_()  # type: ignore[attr-defined]
+    unfolded = asked("graph", "cte-grouped").graph(unfold=True)
+    shown = unfolded._repr_html_()  # type: ignore[attr-defined]
 
-    assert shown == figure(asked("graph", "cte-grouped").graph(unfold=True))
+    assert shown.startswith(figure(unfolded).removesuffix("</div>"))
     assert 'aria-label="Lineage graph: 2 tables, 1 CTE, view or subquery, 7 edges"' in shown

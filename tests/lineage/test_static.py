@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -60,6 +61,30 @@ def test_a_statement_takes_one_call_of_the_jvm_and_one_more_for_each_thread(sess
     assert called() == ["sendAtOnce", "encodeStatement", "encodeStatement"]
 
 
+def test_what_spark_refuses_is_told_once_and_not_in_the_log_of_pyspark(session):
+    """PySpark 4 logs each refusal as an error; that of the user's own statement stays there."""
+    logger = pytest.importorskip("pyspark.logger", reason="PySpark 3.5 has no such log").PySparkLogger
+    logged = []
+
+    class Kept(logging.Handler):
+        def emit(self, record):
+            logged.append(record.getMessage())
+
+    log = logger.getLogger("SQLQueryContextLogger")
+    kept = Kept()
+    log.addHandler(kept)
+    try:
+        with pytest.warns(UserWarning, match="no_such_table"):
+            lineage(session, "SELECT a FROM no_such_table")
+        assert logged == []
+        with pytest.raises(Exception, match="no_such_table"):
+            session.sql("SELECT a FROM no_such_table")
+        assert len(logged) == 1
+    finally:
+        log.removeHandler(kept)
+
+
+@pytest.mark.spark
 def test_where_threads_share_their_connections_a_plan_comes_in_pieces(tmp_path):
     """A connection may be new then, and py4j would send a long answer on it in two parts, 40 ms apart."""
     code = """

@@ -260,6 +260,15 @@ def test_the_history_tells_runs_rows_inputs_and_changed_columns(filled: Callable
     assert [[read.label for read in each.inputs] for each in found] == [[], ["s@41"]]
 
 
+@pytest.mark.parametrize(
+    "ask", [Store.history, Store.history_graph, lambda store, name: store.upstream(f"{name}@latest")]
+)
+def test_what_only_a_dataset_has_is_not_told_of_a_column(filled: Callable[..., Store], ask: Callable[..., Any]) -> None:
+    store = filled(run_event("load", "COMPLETE", 1, outputs=(dataset("a/t", columns=("c",)),)))
+    with pytest.raises(StoreError, match=r"^t\.c is a column: name its dataset, a/t$"):
+        ask(store, "t.c")
+
+
 def test_lists_tell_what_is_there(filled: Callable[..., Store]) -> None:
     store = filled(
         run_event("load", "START", 1, run="r1", inputs=(dataset("a"),), outputs=(dataset("b"),)),

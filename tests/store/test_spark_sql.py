@@ -81,13 +81,13 @@ def test_executors_make_rows_with_nothing_but_the_package_that_is_shipped(tmp_pa
 
 
 def test_the_numbers_and_the_texts_of_rows_stand_in_the_order_of_their_columns() -> None:
-    (found,) = [each for each in coded_rows([("nothing", "there"), ("[]", "here")]) if each[0] == "rejected"]
+    (found,) = [each for each in coded_rows([("nothing", "there"), ("7", "here")]) if each[0] == "rejected"]
     _, count, texts, numbers = found
     assert (count, numbers) == (2, [])
     assert texts[1:] == [
         ("not JSON: Expecting value: line 1 column 1 (char 0)", "not a JSON object"),
         ("there", "here"),
-        ("nothing", "[]"),
+        ("nothing", "7"),
     ]
 
 
