@@ -28,7 +28,7 @@ from openlineage_pyspark.graph.model import ColumnNode, DatasetNode, JobNode
 from openlineage_pyspark.page.formats import UNFOLDED_FORMATS, text_of_graph, why_not_unfolded
 from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.answers import Store
-from openlineage_pyspark.store.errors import StoreError
+from openlineage_pyspark.store.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.store.events.files import is_store_file
 from openlineage_pyspark.store.events.ingest import files_of, lines_of, take
 from openlineage_pyspark.store.sqlite import Database
@@ -131,6 +131,9 @@ def run(options: argparse.Namespace) -> int:
             else text_of_graph(graph, options.format, unfold=options.unfold)
         )
         _write(text, graph, output, opens=options.open)
+    except NameNotFoundError as problem:
+        complain(f"{problem}; without --table and --column, all that there is is shown")
+        return _WRONG
     except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG

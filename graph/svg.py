@@ -265,15 +265,23 @@ class _Leg:
 
 
 def _short_names(jobs: list[JobNode]) -> dict[str, str]:
-    """Return the end of each job's name, from a dot on, that no other job's name has; of others the last parts."""
+    """
+    Return what stands in the box of each job.
+
+    It is the last part of its name, and behind it as many of those before as it takes to tell it from the others:
+    `default_daily (insert_into)`.
+    """
     found: dict[str, str] = {}
     open_ = jobs
-    for parts in range(1, _MOST_PARTS + 1):
-        by_end: dict[str, list[JobNode]] = {}
+    for before in range(_MOST_PARTS):
+        by_name: dict[str, list[JobNode]] = {}
         for job in open_:
-            by_end.setdefault(".".join(job.name.split(".")[-parts:]), []).append(job)
-        found.update({job.id: end or job.name for end, same in by_end.items() for job in same})
-        open_ = [job for same in by_end.values() if len(same) > 1 for job in same]
+            *parts, last = job.name.split(".")
+            rest = ".".join(parts[-before:]).removeprefix("execute_") if before else ""
+            name = last or job.name
+            by_name.setdefault(f"{name} ({rest})" if rest else name, []).append(job)
+        found.update({job.id: name for name, same in by_name.items() for job in same})
+        open_ = [job for same in by_name.values() if len(same) > 1 for job in same]
     return found
 
 

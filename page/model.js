@@ -531,20 +531,25 @@ function push(map, key, value) {
 }
 
 /**
- * Return the end of each job's name, from a dot on, that no other job's name has; of names that have more parts in common,
- * the last ones.
+ * Return what stands in the box of each job: the last part of its name, and behind it as many of those before as it takes
+ * to tell it from the others: `default_daily (insert_into)`.
  * @param {Iterable<{id: string, name: string}>} jobs
  * @returns {Map<string, string>}
  */
 function headsOf(jobs) {
   const found = new Map();
   let open = [...jobs];
-  for (let parts = 1; open.length && parts <= MOST_PARTS; parts++) {
+  for (let before = 0; open.length && before < MOST_PARTS; before++) {
     /** @type {Map<string, typeof open>} */
-    const byEnd = new Map();
-    for (const job of open) push(byEnd, job.name.split(".").slice(-parts).join("."), job);
-    for (const [end, same] of byEnd) for (const { id, name } of same) found.set(id, end || name);
-    open = [...byEnd.values()].filter((same) => same.length > 1).flat();
+    const byHead = new Map();
+    for (const job of open) {
+      const parts = job.name.split(".");
+      const last = parts.pop() || job.name;
+      const rest = before ? parts.slice(-before).join(".").replace(/^execute_/, "") : "";
+      push(byHead, rest ? `${last} (${rest})` : last, job);
+    }
+    for (const [head, same] of byHead) for (const { id } of same) found.set(id, head);
+    open = [...byHead.values()].filter((same) => same.length > 1).flat();
   }
   return found;
 }

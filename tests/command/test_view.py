@@ -116,7 +116,7 @@ def test_a_gzipped_file_without_its_end_is_named_and_what_was_before_is_shown(ma
     ("arguments", "said"),
     [
         ((), "name event files or a store, or set the environment variable OPENLINEAGE_PYSPARK_STORE"),
-        (("{events}", "--table", "nowhere"), "nothing is called 'nowhere'"),
+        (("{events}", "--table", "nowhere"), "nothing is called 'nowhere'; without --table and --column, all"),
         (("{events}", "--depth", "2"), "--depth needs a number of at least 1, and --column or --table"),
         (("{events}", "--as-of", "soon"), "'soon' is not a time"),
         (

@@ -136,12 +136,14 @@ def test_lines_lead_through_the_job_and_what_was_not_understood_stands_below() -
 
 
 def test_jobs_whose_names_end_alike_show_the_part_that_tells_them_apart() -> None:
-    names = [f"app.{name}" for name in ("create_table.default_daily", "insert.default_daily", "insert.default_weekly")]
+    names = [
+        f"app.{name}" for name in ("create.default_daily", "execute_insert.default_daily", "insert.default_weekly")
+    ]
     jobs = [JobNode("n", name) for name in names] + [JobNode("m", "a."), JobNode("n", "a.")]
     edges = [GraphEdge(ORDERS.id, job.id, EdgeKind.READ, STATED, job=job.id) for job in jobs]
 
     assert sorted(texts(seen(Graph((ORDERS, *jobs), tuple(edges))))) == [
-        *("a.", "a.", "create_table.default_daily", "default_weekly", "insert.default_daily", ORDERS.label),
+        *("a. (a)", "a. (a)", "default_daily (create)", "default_daily (insert)", "default_weekly", ORDERS.label),
     ]
 
 

@@ -205,7 +205,12 @@ def test_a_name_in_the_address_that_several_things_have_is_said_and_a_link_names
 
 
 def test_jobs_whose_names_end_alike_show_the_part_that_tells_them_apart(seen):
-    names = ["app.create_table.default_daily", "app.insert.default_daily", "app.insert.default_weekly", "daily."]
+    names = [
+        "app.create_table.default_daily",
+        "app.execute_insert.default_daily",
+        "app.insert.default_weekly",
+        "daily.",
+    ]
     table = DatasetNode("lake", "t", "t")
     jobs = [JobNode(namespace, name) for name in names for namespace in ("one",)] + [JobNode("two", "daily.")]
     edges = [GraphEdge(table.id, job.id, EdgeKind.READ, STATED, job=job.id) for job in jobs]
@@ -215,7 +220,8 @@ def test_jobs_whose_names_end_alike_show_the_part_that_tells_them_apart(seen):
         "return [...document.querySelectorAll('#canvas .job')].map((each) => each.querySelector('text').textContent)"
     )
     assert sorted(seen.script(shown)) == [
-        *("create_table.default_daily", "daily.", "daily.", "default_weekly", "insert.default_daily"),
+        *("daily. (daily)", "daily. (daily)", "default_daily (create_table)", "default_daily (insert)"),
+        "default_weekly",
     ]
 
 
