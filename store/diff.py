@@ -9,18 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.graph.model import column_id, node_id
 from openlineage_pyspark.graph.plain import plain
 from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.store.events.ingest import files_of, lines_of, rows_of_events, take
 from openlineage_pyspark.store.questions.names import datasets, find
 from openlineage_pyspark.store.questions.reach import Direction, Limits, reach_all
 from openlineage_pyspark.store.questions.things import runs_within
+from openlineage_pyspark.store.questions.told import explained, stored_edge, told_by
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST
+from openlineage_pyspark.store.times import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from openlineage_pyspark.graph.model import GraphEdge
     from openlineage_pyspark.store.events.portions import EventLine
     from openlineage_pyspark.store.events.rows import Rows
     from openlineage_pyspark.store.questions.names import QueriedTables
@@ -141,12 +145,14 @@ def diff_of_times(tables: QueriedTables, before: int, after: int) -> Diff:
 
     The state at a time is what the jobs did in their last complete runs until then.
     """
-    return _diff(tables, *(_texts_until(tables, time) for time in (before, after)))
+    return _diff(tables, *((_texts_until(tables, time), time) for time in (before, after)))
 
 
 def diff_of_runs(tables: QueriedTables, before: str, after: str) -> Diff:
     """Return what is different between two runs, with the runs within each."""
-    return _diff(tables, *(_texts_of_runs(tables, runs_within(tables, run_id)) for run_id in (before, after)))
+    return _diff(
+        tables, *((_texts_of_runs(tables, runs_within(tables, run_id)), FOREVER) for run_id in (before, after))
+    )
 
 
 def diff_of_files(before: Path, after: Path) -> Diff:
@@ -163,7 +169,7 @@ def diff_of_files(before: Path, after: Path) -> Diff:
             taken = take(both, side)
             if taken.rejected or not taken.events:
                 raise StoreError(taken.reasons[0] if taken.reasons else f"{path} holds no events")
-        return _diff(both, *((line.text for line in side) for side in sides))
+        return _diff(both, *(((line.text for line in side), FOREVER) for side in sides))
 
 
 def _lines(file: Path) -> Iterator[EventLine]:
@@ -192,8 +198,9 @@ def _texts_of_runs(tables: QueriedTables, run_ids: Sequence[str], time: int | No
         yield from (row[0] for row in rows)
 
 
-def _diff(tables: QueriedTables, before: Iterable[str], after: Iterable[str]) -> Diff:
-    old, new = _state(tables, before), _state(tables, after)
+def _diff(tables: QueriedTables, before: tuple[Iterable[str], int], after: tuple[Iterable[str], int]) -> Diff:
+    """Return the difference of two states, each as the texts of its events, and the time until which they are told."""
+    old, new = _state(tables, *before), _state(tables, *after)
     ids = {place[0] for state in (old, new) for place in state.columns}
     ids |= {place[0] for state in (old, new) for edge in state.edges for place in edge}
     ids |= {each for state in (old, new) for edge in state.tables for each in edge}
@@ -263,7 +270,7 @@ def _changes(old: dict[Any, str], new: dict[Any, str]) -> Iterator[tuple[Any, st
             yield key, "changed", old[key], new[key]
 
 
-def _state(tables: QueriedTables, texts: Iterable[str]) -> LineageState:
+def _state(tables: QueriedTables, texts: Iterable[str], time: int) -> LineageState:
     """Return what events say, with the datasets as the store knows them."""
     rows: Rows = {}
     for part in rows_of_events(texts):
@@ -279,15 +286,17 @@ def _state(tables: QueriedTables, texts: Iterable[str]) -> LineageState:
     # The last schema that was told is the one that holds.
     columns: dict[Place, str] = {}
     latest: dict[int, int] = {}
-    for name_id, _, _, _, _, time in _typed(rows.get("dataset_column", ())):
-        latest[ids[name_id]] = max(time, latest.get(ids[name_id], 0))
-    for name_id, column, type_, _, _, time in _typed(rows.get("dataset_column", ())):
-        if time == latest[ids[name_id]]:
+    for name_id, _, _, _, _, told in _typed(rows.get("dataset_column", ())):
+        latest[ids[name_id]] = max(told, latest.get(ids[name_id], 0))
+    for name_id, column, type_, _, _, told in _typed(rows.get("dataset_column", ())):
+        if told == latest[ids[name_id]]:
             columns[ids[name_id], column] = type_
     made: dict[tuple[Place, Place], set[str]] = {}
-    for row in _typed(rows.get("column_lineage", ())):
+    lineage = list(_typed(rows.get("column_lineage", ())))
+    for row, edge in zip(lineage, _explained(tables, lineage, ids, time), strict=True):
         ends = ((ids[row[2]], row[3]), (ids[row[0]], row[1]))
-        made.setdefault(ends, set()).add(f"{row[6] or row[5]} {row[8]}".strip())
+        doubt = "" if edge.confidence.certainty == "exact" else f", {edge.confidence.certainty}"
+        made.setdefault(ends, set()).add(f"{row[6] or row[5]}{doubt} {row[8]}".strip())
     reads: dict[int, set[int]] = {}
     for row in _typed(rows.get("source_job_lineage", ())):
         reads.setdefault(row[0], set()).add(ids[row[1]])
@@ -297,6 +306,18 @@ def _state(tables: QueriedTables, texts: Iterable[str]) -> LineageState:
         for source in reads.get(row[0], ())
     }
     return LineageState(columns, {ends: "; ".join(sorted(texts)) for ends, texts in made.items()}, between)
+
+
+def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, int], time: int) -> list[GraphEdge]:
+    """Return the edges of the graph that rows of column lineage stand for, as the events of their runs tell them."""
+    named = datasets(tables, ids.values())
+    nodes = {id_: node_id("dataset", named[id_].namespace, named[id_].name) for id_ in ids.values() if id_ in named}
+    made, runs = [], set()
+    for output, column, input_, field, _, type_, subtype, masking, text, _, _, _, run in lineage:
+        ends = column_id(nodes.get(ids[input_], ""), field), column_id(nodes.get(ids[output], ""), column)
+        made.append(stored_edge(*ends, type_, subtype, text or "", masking=bool(masking), job="", run=run))
+        runs.add(run)
+    return explained(made, told_by(tables, runs, time), {})
 
 
 def _typed(rows: Iterable[Any]) -> Iterator[Any]:

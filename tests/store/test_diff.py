@@ -53,6 +53,32 @@ def test_two_times_differ_in_columns_edges_and_expressions(filled: Fill) -> None
     }
 
 
+def unsure(minute: float, certainty: str, **run_facets: Any) -> dict[str, Any]:
+    """Return a run that makes s.x from raw.a, and says how sure that is."""
+    known = {"namespace": "lake", "name": "raw", "field": "a", "type": "DIRECT", "subtype": "TRANSFORMATION"}
+    way = {**known, "masking": False, "certainty": certainty, "operators": [], "steps": []}
+    made = load(minute, "f(a)", "x", run=f"r{minute}")
+    facets = made["outputs"][0]["facets"]
+    facets["pyspark_lineage_steps"] = {"operators": [], "expressions": [], "columns": {"x": [way]}, "rows": []}
+    made["run"]["facets"] = run_facets
+    return made
+
+
+def test_an_edge_that_is_no_longer_sure_has_changed(filled: Fill, tmp_path: Path) -> None:
+    gap = {"errors": [{"task": "Their", "errorMessage": "no rule"}]}
+    runs = (unsure(1, "exact"), unsure(2, "opaque"), unsure(3, "exact", extractionError=gap))
+    store = filled(*runs)
+    said = [f"TRANSFORMATION{doubt} f(a)" for doubt in ("", ", opaque", ", guessed")]
+    for before, after in ((0, 1), (1, 2), (0, 2)):
+        change = Change("edge", "changed", "raw.a -> s.x", said[before], said[after])
+        assert store.diff(at(before + 1), at(after + 1)).changes == (change,)
+        assert store.diff(f"run:r{before + 1}", f"run:r{after + 1}").changes == (change,)
+        paths = [tmp_path / f"{each}.ndjson" for each in (before, after)]
+        for path, run in zip(paths, (runs[before], runs[after]), strict=True):
+            path.write_text(text_of_events([run]))
+        assert diff_of_files(*paths).changes == (change,)
+
+
 def test_a_type_that_changed_is_shown_with_both(filled: Fill) -> None:
     def made(minute: int, type_: str) -> dict[str, Any]:
         schema = {"fields": [{"name": "x", "type": type_}]}
