@@ -17,7 +17,8 @@ def difference(before: Graph, after: Graph) -> Graph:
     """
     Return the edges that came, went or changed, with the nodes at their ends.
 
-    An edge between the same two nodes, of the same job and kind, has changed if it has another expression.
+    An edge between the same two nodes, of the same job and kind, has changed if it has another expression, or is less
+    or more sure.
 
     Args:
         before: the earlier graph.
@@ -28,12 +29,16 @@ def difference(before: Graph, after: Graph) -> Graph:
     for key, edge in new.items():
         if key not in old:
             edges.append(attrs.evolve(edge, change="came"))
-        elif old[key].expression != edge.expression:
+        elif _told(old[key]) != _told(edge):
             edges.append(attrs.evolve(edge, change="changed"))
     nodes: dict[str, Node] = {node.id: node for graph in (before, after) for node in graph.nodes}
     ends = {end for edge in edges for end in (edge.source, edge.target, edge.job)}
     ends |= {node.dataset for node in nodes.values() if isinstance(node, ColumnNode) and node.id in ends}
     return Graph(tuple(node for id_, node in nodes.items() if id_ in ends), tuple(edges), (), after.time)
+
+
+def _told(edge: GraphEdge) -> tuple[str, float]:
+    return edge.expression, edge.confidence.value
 
 
 def _key(edge: GraphEdge) -> _Key:

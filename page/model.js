@@ -16,7 +16,7 @@
  * @typedef {{operator: string, expression?: string, certainty?: string, callSite?: string}} Step
  * @typedef {{from: string, to: string, type: string, openlineage?: {type?: string, subtype?: string},
  *   expression?: string, operatorPath?: string[], masking?: boolean, job?: string, lastRun?: string,
- *   steps?: Step[], through?: {operator: string, column: string}[], confidence: number, reason: string, change?: Change, was?: string}} Edge
+ *   steps?: Step[], through?: {operator: string, column: string}[], confidence: number, reason: string, change?: Change, was?: string, wasSure?: number}} Edge
  * @typedef {{nodes: any[], edges: Edge[], warnings: Warning[], time?: string}} GraphJson
  */
 
@@ -104,9 +104,10 @@ function united(before, now) {
     const was = oldEdges.get(key);
     seen.add(key);
     const changed = was && (was.expression || "") !== (edge.expression || "");
+    const surer = was && was.confidence !== edge.confidence;
     /** @type {Change} */
-    const change = was ? (changed ? "changed" : "") : "came";
-    return { ...edge, change, was: changed && was ? was.expression || "" : undefined };
+    const change = was ? (changed || surer ? "changed" : "") : "came";
+    return { ...edge, change, was: changed && was ? was.expression || "" : undefined, wasSure: surer && was ? was.confidence : undefined };
   });
   for (const edge of before.edges) if (!seen.has(edgeKey(edge))) edges.push({ ...edge, change: "went" });
   return { ...now, nodes, edges };

@@ -299,6 +299,7 @@ class Panel {
     const sure = `confidence ${edge.confidence}: ${shown(edge.reason, 500)}`;
     if (edge.operatorPath?.length) lines.push(this.wayOf(edge, sure));
     if (isDoubtful(edge)) lines.push(el("div", { class: "doubt" }, sure));
+    if (edge.wasSure !== undefined) lines.push(el("div", {}, el("small", {}, `before: confidence ${edge.wasSure}`)));
     return lines;
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import jsonschema
 from openlineage_pyspark.graph.difference import difference
 from openlineage_pyspark.graph.joined import StatementGraph, join_statements
@@ -15,6 +16,7 @@ from openlineage_pyspark.graph.model import (
     GraphWarning,
     JobNode,
     OperatorNode,
+    in_part,
     schema,
     sure,
 )
@@ -74,6 +76,8 @@ def test_the_difference_is_the_edges_that_came_went_or_changed() -> None:
     assert [edge.change for edge in difference(kept, new).edges] == ["changed"]
     assert [edge.change for edge in difference(Graph(new.nodes, (same,)), new).edges] == ["came"]
     assert [edge.change for edge in difference(kept, Graph(new.nodes, (same,))).edges] == ["went"]
+    doubtful = tuple(attrs.evolve(edge, confidence=in_part("Their")) for edge in kept.edges)
+    assert [edge.change for edge in difference(kept, Graph(kept.nodes, doubtful)).edges] == ["changed"] * len(doubtful)
     assert difference(kept, kept) == Graph((), ())
     found = difference(kept, new)
     assert [node for node in found.nodes if isinstance(node, DatasetNode)] == [SOURCE, QUERY]

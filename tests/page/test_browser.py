@@ -6,11 +6,13 @@ import struct
 from typing import Any
 from xml.etree import ElementTree
 
+import attrs
 import pytest
 from openlineage_pyspark.graph.model import (
     READ_FROM_PLAN,
     STATED,
     ColumnNode,
+    Confidence,
     DatasetNode,
     EdgeKind,
     EdgeStep,
@@ -446,6 +448,19 @@ def test_two_times_are_compared(seen, first, second):
     seen.choose("time", "changes").click_on("Column", "daily.total")
     assert "sum(net)" in seen.panel
     assert "AGGREGATION of amount" in seen.panel
+
+
+def test_an_edge_that_is_no_longer_sure_has_changed(seen, first):
+    def with_doubt(edge):
+        doubt = Confidence(0.5, "a part of its plan was not understood", "guessed")
+        return attrs.evolve(edge, confidence=doubt) if edge.target.endswith("|total") else edge
+
+    now = attrs.evolve(first, edges=tuple(map(with_doubt, first.edges)))
+    seen.open(now, before=first, address="#lit=daily.total")
+
+    assert seen.script("return document.querySelectorAll('#canvas .edge.changed').length") == 1
+    assert "before: confidence 1" in seen.panel
+    assert "confidence 0.5: a part of its plan was not understood" in seen.panel
 
 
 def test_everything_can_be_done_by_keys(seen, first):
