@@ -408,11 +408,19 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
       Expression value = (Expression) children.apply(2 * i + 1);
       while (value instanceof Alias) value = ((Alias) value).child();
       addAll(whole, parts(value));
+      if (!named && !isCalled(value, fields[i].name(), i)) text(whole, " AS " + quoted(fields[i].name()));
       // To write a struct, Spark 3.5 casts each field, also to the type that it has.
       found.add(fields[i].name(), parts(withoutCast(value)));
     }
     text(whole, ")");
     return Collections.singletonList(found);
+  }
+
+  /** Returns whether a field of a struct has the name that it has without an alias. */
+  private static boolean isCalled(Expression value, String name, int place) {
+    if (value instanceof Attribute) return ((Attribute) value).name().equals(name);
+    if (value instanceof GetStructField) return ((GetStructField) value).extractFieldName().equals(name);
+    return name.equals("col" + (place + 1));
   }
 
   /** Returns what a cast casts to the type that it has already, else the expression itself. */
