@@ -316,7 +316,7 @@ def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, 
     for output, column, input_, field, _, type_, subtype, masking, text, _, _, _, run in lineage:
         ends = column_id(nodes.get(ids[input_], ""), field), column_id(nodes.get(ids[output], ""), column)
         made.append(stored_edge(*ends, type_, subtype, text or "", masking=bool(masking), job="", run=run))
-        runs.add(run)
+        runs |= {run} if run else set()
     return explained(made, told_by(tables, runs, time), {})
 
 

@@ -272,7 +272,8 @@ def _edge(document: EventJson, column: str, told: Mapping[_Way, Certainty], cert
     certainties: list[Certainty] = []
     expression = ""
     for step in _groups(document, "transformations"):
-        type_, subtype = _text(step, "type", default=""), _text(step, "subtype", default="")
+        subtype = _text(step, "subtype", default="")
+        type_ = _text(step, "type", default="" if subtype else None)
         masking = step.get("masking") is True
         way = (column, dataset.namespace, dataset.name, field, type_, subtype, masking)
         certainties.append(told.get(way, certainty))

@@ -39,9 +39,11 @@ import org.apache.spark.sql.catalyst.expressions.OuterReference;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PreciseTimestampConversion;
 import org.apache.spark.sql.catalyst.expressions.Remainder;
+import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
 import org.apache.spark.sql.catalyst.expressions.TaggingExpression;
 import org.apache.spark.sql.catalyst.expressions.UnaryExpression;
+import org.apache.spark.sql.catalyst.expressions.UnaryMinus;
 import org.apache.spark.sql.catalyst.expressions.UpdateFields;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
@@ -312,9 +314,28 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   }
 
   public Object applyOrElse(Object node, scala.Function1 otherwise) {
+    if (node instanceof SpecifiedWindowFrame) return readable((SpecifiedWindowFrame) node);
     boolean own = node instanceof AttributeReference;
     List parts = own ? attribute((AttributeReference) node) : replaced((Expression) node);
     return parts == null ? node : mark(node, parts);
+  }
+
+  /** Returns a frame as users write it: Spark writes negative numbers, and casts of them, as `-2 FOLLOWING`. */
+  private static Expression readable(SpecifiedWindowFrame frame) {
+    Expression lower = preceding(frame.lower());
+    Expression upper = preceding(frame.upper());
+    boolean same = lower == frame.lower() && upper == frame.upper();
+    return same ? frame : new SpecifiedWindowFrame(frame.frameType(), lower, upper);
+  }
+
+  private static Expression preceding(Expression bound) {
+    Expression at = bound instanceof Cast ? ((Cast) bound).child() : bound;
+    if (at instanceof UnaryMinus) return at;
+    Object value = at instanceof Literal ? ((Literal) at).value() : null;
+    if (!(value instanceof Integer || value instanceof Long) || ((Number) value).longValue() >= 0) return bound;
+    long count = -((Number) value).longValue();
+    if (count > Integer.MAX_VALUE) return new UnaryMinus(new Literal(Long.valueOf(count), at.dataType()));
+    return new UnaryMinus(new Literal(Integer.valueOf((int) count), DataTypes.IntegerType));
   }
 
   /** Returns the parts of an expression that has no readable SQL in Spark, or one without its attributes; else null. */

@@ -494,3 +494,15 @@ def test_a_certainty_that_is_not_known_is_the_least(written, run):
     shown = run("show", written(with_steps({"x": [told("a", "likely")]})))[1]
 
     assert "  x            lake/s.a  TRANSFORMATION, unknown  TRANSFORMATION of a" in shown.splitlines()
+
+
+def test_an_edge_that_does_not_say_its_type_is_a_problem_of_its_line(written, run):
+    event_ = with_steps({})
+    del event_["outputs"][0]["facets"]["columnLineage"]["fields"]["x"]["inputFields"][0]["transformations"][0]["type"]
+    assert run("show", written(event_))[0] == 0
+
+    del event_["outputs"][0]["facets"]["columnLineage"]["fields"]["x"]["inputFields"][0]["transformations"][0][
+        "subtype"
+    ]
+    code, _, errors = run("show", written(event_))
+    assert (code, "the event has no type" in errors) == (1, True)
