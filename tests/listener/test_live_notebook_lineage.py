@@ -147,7 +147,11 @@ def test_the_last_run_and_a_stores_answer_show_the_job_too(read: Read) -> None:
 
 def test_a_table_that_is_not_there_is_taken_from_the_text_and_that_is_said(read: Read) -> None:
     assert "Table default.nowhere" in read.pictures[8]["parts"]
-    assert "TABLE_OR_VIEW_NOT_FOUND" in read.texts["no table"]
+    said = read.texts["no table"]
+    assert "nowhere` cannot be found" in said
+    assert "its lineage is taken from its text" in said
+    # What PySpark would log of it says the same once more.
+    assert '"level": "ERROR"' not in said
 
 
 def test_what_is_refused_is_said_in_a_line_and_fails_the_cell(read: Read) -> None:
