@@ -101,9 +101,10 @@ class BuildWithHook(build_py):
             self.copy_file(HOOK, self._built_hook())
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
-        """Leave this script out: the root folder is the package, and isolated builds mistake it for a module."""
+        """Leave this script and that of nox out: the root folder is the package, and they would be modules of it."""
+        scripts = (ROOT / "setup.py", ROOT / "noxfile.py")
         modules = super().find_package_modules(package, package_dir)
-        return [module for module in modules if Path(module[2]).resolve() != Path(__file__).resolve()]
+        return [module for module in modules if Path(module[2]).resolve() not in scripts]
 
     def get_outputs(self, include_bytecode: int = 1) -> list[str]:
         """Include the hook and the library in what was built, so that an uninstall removes them."""

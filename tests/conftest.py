@@ -7,6 +7,7 @@ import gc
 import importlib.util
 import logging
 import os
+import random
 import shutil
 import signal
 from pathlib import Path
@@ -34,12 +35,14 @@ from openlineage_pyspark.facets.model.run import (
 )
 from openlineage_pyspark.store.answers import Store
 from support import kafka
+from support import process_jvm as jvms
 from support.lineage_events import taken
 from support.maven import fetched
 from support.ports import free_ports
+from support.spark_jobs import QUICK_JVM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 HERE = Path(__file__).parent
 SPECIFICATION = HERE.parents[1] / "shared" / "spec"
@@ -49,19 +52,21 @@ SPECIFICATION = HERE.parents[1] / "shared" / "spec"
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--regold", action="store_true", help="write the golden files from what the code gives")
     parser.addoption("--marquez", action="store_true", help="run the tests on a real Marquez, and no others")
+    parser.addoption("--all", action="store_true", help="run the long tests too, and all examples of Hypothesis")
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run files and tests in another order")
 
 
 # How long an example takes depends on the machine.
-hypothesis.settings.register_profile("whole", deadline=None)
-hypothesis.settings.register_profile("quick", deadline=None, max_examples=15)
+hypothesis.settings.register_profile("all", deadline=None)
+hypothesis.settings.register_profile("some", deadline=None, max_examples=15)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Let the processes that the tests start hear Ctrl-C, which a shell has its background jobs ignore."""
-    # `./run test --fast` asks for the quick one.
-    hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or "whole")
+    hypothesis.settings.load_profile("all" if config.getoption("--all") else "some")
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.update(QUICK_JVM)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -84,6 +89,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if HERE / "transport" in item.path.parents:
             # Threads, certificates and sockets are what a new Python changes.
             item.add_marker(pytest.mark.every_python)
+    if not config.getoption("--all"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+    items[:] = _in_order(items, config.getoption("--shuffle"))
     on_marquez = [item for item in items if item.get_closest_marker("marquez")]
     if config.getoption("--marquez"):
         config.hook.pytest_deselected(items=[item for item in items if item not in on_marquez])
@@ -91,6 +101,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     else:
         for item in on_marquez:
             item.add_marker(pytest.mark.skip(reason="it needs --marquez: a Marquez server is started, and PostgreSQL"))
+
+
+def _in_order(items: Sequence[pytest.Item], seed: int | None) -> list[pytest.Item]:
+    """Put the files with a Spark first: at the end the workers share what is quick; or shuffle files and tests."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    if seed is None:
+        ordered = sorted(files.values(), key=lambda tests: not any(each.get_closest_marker("spark") for each in tests))
+    else:
+        chance = random.Random(seed)  # noqa: S311 (an order of tests)
+        ordered = list(files.values())
+        chance.shuffle(ordered)
+        for tests in ordered:
+            chance.shuffle(tests)
+    return [item for tests in ordered for item in tests]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -117,6 +143,12 @@ def real_spark() -> None:
     """Mark as `spark` the tests that ask for it; each fixture that starts a Spark, or imports PySpark, does."""
     if importlib.util.find_spec("pyspark") is None:
         pytest.fail("PySpark is not installed: `./run test` has it, `./run test --fast` has not")
+
+
+@pytest.fixture(scope="module")
+def process_jvm(real_spark: None) -> Any:
+    """Give the gateway of this process's JVM, for sessions of its own; no property of an earlier one is in it."""
+    return jvms.started()
 
 
 @pytest.fixture(scope="module")

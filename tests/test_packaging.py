@@ -19,6 +19,7 @@ SCRIPTS = {"openlineage-pyspark", "openlineage-pyspark-python"}
 NOT_SHIPPED = {"tests", "benchmarks", "demo", "docs", "build", "dist"}
 NOT_OF_THE_TREE = (
     ".git",
+    ".nox",
     ".venv*",
     ".*_cache",
     ".hypothesis",
@@ -130,6 +131,7 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
         "SECURITY.md",
         "pyproject.toml",
         "setup.py",
+        "noxfile.py",
         "run",
         "page/package.json",
         "page/package-lock.json",
@@ -185,7 +187,7 @@ def test_the_tests_see_the_installed_package_and_not_the_tree() -> None:
 
 def test_the_root_holds_no_stray_module() -> None:
     """The root folder is the package: each further module there would be shipped."""
-    assert sorted(path.name for path in ROOT.glob("*.py")) == sorted([*MODULES_OF_THE_ROOT, "setup.py"])
+    assert sorted(path.name for path in ROOT.glob("*.py")) == sorted([*MODULES_OF_THE_ROOT, "noxfile.py", "setup.py"])
 
 
 @needs_wheel

@@ -1,60 +1,96 @@
-"""`./run`, with a Python and a Java that only write down how they are called."""
+"""`./run`, with a Java and a Python that only write down how they are called, and what noxfile.py makes of it."""
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ROOT = Path(__file__).parents[1]
-PYTHON = """#!/bin/sh
-{ printf '%s' "${0##*/}"; printf '|%s' "$@"; printf '\\n'; } >>"$CALLS"
-case "$*" in
-    "-m venv "*)
-        mkdir -p "$3/bin"
-        for tool in python pip ruff mypy spark-submit openlineage-pyspark; do cp "$0" "$3/bin/$tool"; done
-        ;;
-    *"pip wheel"*)
-        while [ "$1" != --wheel-dir ]; do shift; done
-        touch "$2/openlineage_pyspark-0-py3-none-any.whl"
-        ;;
-esac
+PROGRAM = """#!/bin/sh
+{ printf '%s' "${0##*/}"; printf '|%s' "$@"; printf '|%s\\n' "JAVA_HOME=${JAVA_HOME:-}"; } >>"$CALLS"
+case "$*" in "-m venv "*) mkdir -p "$4/bin" && cp "$0" "$4/bin/python" ;; esac
 """
 JAVA = """#!/bin/sh
-echo "    java.specification.version = 17"
-echo "    java.home = $HOME"
+echo "    java.specification.version = {version}"
+echo "    java.home = /jdk-{version}"
 """
+
+
+def nothing(*words: object, **more: object) -> Callable[[Any], Any]:
+    """Stand in for a decorator of nox, which leaves the function as it is."""
+    return words[0] if words and callable(words[0]) else nothing
+
+
+@pytest.fixture
+def noxfile(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Give noxfile.py as a module; nox is in no environment of the tests."""
+    nox = ModuleType("nox")
+    vars(nox).update(session=nothing, options=SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "nox", nox)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    spec = importlib.util.spec_from_file_location("noxfile", ROOT / "noxfile.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "OWN", "3.12")
+    monkeypatch.setattr(module, "interpreter", {version: version for version in ("3.12", "3.11")}.get)
+    return module
 
 
 class Tree:
-    """A clone with nothing in it but `./run`, in a folder whose name has a space."""
+    """A clone with nothing in it but `./run` and noxfile.py, in a folder whose name has a space."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "with a space"
-        programs = folder / "programs"
-        for place in (self.folder, programs):
+        self.programs = folder / "programs"
+        for place in (self.folder, self.programs):
             place.mkdir()
-        shutil.copy(ROOT / "run", self.folder)
-        for name, text in {"python3.13": PYTHON, "java": JAVA}.items():
-            (programs / name).write_text(text)
-            (programs / name).chmod(0o755)
+        for name in ("run", "noxfile.py"):
+            shutil.copy(ROOT / name, self.folder)
+        self.put("python3.13", PROGRAM)
+        # Without this, root would install a Java by apt-get, and a Chromium.
+        self.put("id", "#!/bin/sh\necho 1000\n")
         self._calls = folder / "calls"
-        self._environment = {"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(folder), "CALLS": str(self._calls)}
+        self._environment = {
+            "PATH": f"{self.programs}:/usr/bin:/bin",
+            "HOME": str(folder),
+            "CALLS": str(self._calls),
+        }
 
-    def start(self, *command: str) -> str:
-        """Run a command in the clone and give what it prints."""
+    def put(self, name: str, text: str) -> None:
+        """Put a program on the PATH."""
+        (self.programs / name).write_text(text)
+        (self.programs / name).chmod(0o755)
+
+    def start(self, *words: str, status: int = 0) -> str:
+        """Run `./run` in the clone and give what it prints."""
         done = subprocess.run(
-            command, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False, timeout=300
+            [f"{self.folder}/run", *words],
+            cwd=self.folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=300,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == status, done.stdout
         return done.stdout
 
-    def calls(self, program: str) -> list[list[str]]:
-        """Give the arguments of each call of a program of the environment."""
-        lines = [line.split("|") for line in self._calls.read_text().splitlines()]
-        return [arguments for name, *arguments in lines if name == program]
+    def calls(self) -> list[list[str]]:
+        """Give all calls of the Python and of the one in nox's environment, each with its arguments."""
+        return [line.split("|") for line in self._calls.read_text().splitlines()] if self._calls.exists() else []
 
 
 @pytest.fixture
@@ -62,54 +98,303 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
 
 
-def installed(tree: Tree) -> list[str]:
-    """Return what was installed, without the path of the wheel."""
-    found = [arguments[-2:] for arguments in tree.calls("python") if arguments[:3] == ["-Im", "pip", "install"]]
-    return [argument.rpartition("/")[2] for arguments in found for argument in arguments]
+def test_the_door_is_thin() -> None:
+    assert len((ROOT / "run").read_text().splitlines()) <= 100
 
 
 def test_a_clone_may_lie_in_a_folder_whose_name_has_a_space(tree: Tree) -> None:
-    tree.start("./run", "lint", "--fast", "--python", "3.13")
+    printed = tree.start("lint", "--python", "3.13")
 
-    assert installed(tree) == [
-        "--quiet", "openlineage_pyspark-0-py3-none-any.whl[test]",
-        "--force-reinstall", "openlineage_pyspark-0-py3-none-any.whl",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("more", [[], ["--marquez", "http://localhost:5000"]])
-def test_the_command_that_the_demo_prints_is_the_one_that_it_runs(tree: Tree, more: list[str]) -> None:
-    printed = tree.start("./run", "demo", "--spark", "4.1", "--python", "3.13", *more)
-
-    command = printed[printed.index("$ rm -rf") :].split("\n\n")[0]
-    tree.start("/bin/sh", "-c", command.replace("$ ", ""))
-    first, second = tree.calls("spark-submit")
-    assert first == second
-    assert first[-3:] == ["demo/flights.py", "demo-output/landing", "demo-output/exports"]
-    assert ("spark.openlineage.transport.transports.marquez.url=http://localhost:5000" in first) == bool(more)
-    assert ('tables: namespace "file"' in printed) == bool(more)
+    runner = f"{tree.folder}/.nox/runner"
+    assert printed.startswith(f"making .nox/runner with {tree.programs}/python3.13 ... ")
+    made = [call for call in tree.calls() if "venv" in call or "pip" in call]
+    assert made == [
+        ["python3.13", "-m", "venv", "--clear", runner, "JAVA_HOME="],
+        ["python", "-Im", "pip", "install", "--quiet", "nox>=2025.11.12", "uv>=0.5", "JAVA_HOME="],
+    ]
+    assert tree.calls()[-1] == ["python", "-I", f"{tree.folder}/noxfile.py", "lint", "--python", "3.13", "JAVA_HOME="]
 
 
-def test_the_demo_ends_with_answers_and_a_plan_of_recovery(tree: Tree) -> None:
-    tree.start("./run", "demo", "--spark", "4.1", "--python", "3.13")
+def test_a_second_call_makes_nothing(tree: Tree) -> None:
+    tree.start("lint")
+    before = tree.calls()
 
-    asked = [arguments[0] for arguments in tree.calls("openlineage-pyspark")]
-    assert asked == ["show", "ingest", "downstream", "recover", "view"]
-
-
-def test_the_demo_installs_no_tools_for_tests_and_takes_an_environment_that_has_them(tree: Tree) -> None:
-    tree.start("./run", "demo", "--spark", "4.1", "--python", "3.13")
-    assert [name for name in installed(tree) if "[" in name] == ["openlineage_pyspark-0-py3-none-any.whl[spark,demo]"]
-
-    tree.start("./run", "lint", "--spark", "4.1", "--python", "3.13")
-    with_tools = installed(tree)
-    assert "openlineage_pyspark-0-py3-none-any.whl[spark,demo,test]" in with_tools
-    tree.start("./run", "demo", "--spark", "4.1", "--python", "3.13")
-    assert installed(tree) == with_tools
+    assert tree.start("lint") == ""
+    assert tree.calls() == [*before, before[-1]]
 
 
-def test_started_elsewhere_the_demo_says_where_its_command_runs(tree: Tree) -> None:
-    printed = tree.start("/bin/sh", "-c", f"cd / && '{tree.folder}/run' demo --spark 4.1 --python 3.13")
+@pytest.mark.parametrize(
+    ("words", "home"),
+    [
+        pytest.param(["test", "-k", "merge plan"], "/jdk-25", id="default"),
+        pytest.param(["demo", "--spark", "4.1"], "/jdk-25", id="4.1"),
+        pytest.param(["test", "--fast"], "", id="fast"),
+        pytest.param(["test", "--all", "--list"], "", id="list"),
+    ],
+)
+def test_what_needs_a_java_gets_one(tree: Tree, words: list[str], home: str) -> None:
+    tree.put("java", JAVA.format(version=25))
 
-    assert f'\n$ cd "{tree.folder}"\n$ rm -rf' in printed
-    assert f'SPARK_HOME="{tree.folder}/.venv-4.1-python3.13/lib/' in printed
+    tree.start(*words)
+    assert tree.calls()[-1] == ["python", "-I", f"{tree.folder}/noxfile.py", *words, f"JAVA_HOME={home}"]
+
+
+def only_these_javas(tree: Tree) -> None:
+    """Hide the machine's own installations from `./run`."""
+    door = tree.folder / "run"
+    text = door.read_text()
+    assert "/usr/lib/jvm/*/bin/java" in text
+    door.write_text(text.replace("/usr/lib/jvm/*/bin/java", ""))
+
+
+@pytest.mark.parametrize(
+    ("words", "version", "spark"),
+    [
+        pytest.param(["demo"], 11, "4.3", id="too old"),
+        pytest.param(["test", "--spark", "3.5", "-k", "merge"], 25, "3.5", id="too new"),
+        pytest.param(["bench", "--spark=4.0"], 24, "4.0", id="too new, in one word"),
+    ],
+)
+def test_a_java_that_is_missing_is_told_before_anything_is_downloaded(
+    tree: Tree, words: list[str], version: int, spark: str
+) -> None:
+    only_these_javas(tree)
+    tree.put("java", JAVA.format(version=version))
+
+    remedy = "install it (Debian, Ubuntu: openjdk-17-jre-headless) or set JAVA_HOME"
+    assert tree.start(*words, status=1) == f"run: Spark {spark} needs Java 17 or newer: {remedy}\n"
+    assert tree.calls() == []
+
+
+def test_help_is_the_usage_of_the_noxfile(tree: Tree) -> None:
+    printed = tree.start("help")
+
+    assert printed.startswith("usage: ./run demo ")
+    assert printed.endswith("take --python 3.N.\n")
+    assert tree.start("tset", status=2) == printed
+
+
+@pytest.mark.parametrize(
+    ("words", "called"),
+    [
+        pytest.param("lint", "-s lint", id="lint"),
+        pytest.param("lint --fast --python 3.11", "-P 3.11 -s lint", id="lint without a Spark"),
+        pytest.param("lint --spark=3.5 --python 3.11", "-P 3.11 -s lint", id="lint on another Python"),
+        pytest.param("test", "-x -s lint test-4.3 --", id="test"),
+        pytest.param("test --python 3.12", "-x -s lint test-4.3 --", id="nox's own Python"),
+        pytest.param("test --spark 3.5 -k merge", "-x -s lint test-3.5 -- -k merge", id="pytest's arguments"),
+        pytest.param("test --python=3.11 -x", "-P 3.11 -x -s lint test-4.3 -- -x", id="Python"),
+        pytest.param("test --fast tests/facets", "-x -s lint fast -- tests/facets", id="fast"),
+        pytest.param("test --coverage", "-x -s lint coverage --", id="coverage"),
+        pytest.param("test --oldest", "-x -s oldest-4.3 --", id="oldest"),
+        pytest.param("test --marquez --all", "-x -s lint test-4.3 -- --marquez -rs --all", id="marquez"),
+        pytest.param("test --spark 3.5 --all", "-x -s lint test-3.5 -- --all", id="all the tests of a Spark"),
+        pytest.param("test --all", "-s parts --", id="parts"),
+        pytest.param("test --all oldest hive", "-s parts -- oldest hive", id="named parts"),
+        pytest.param("demo --spark 4.1", "-s demo-4.1 --", id="demo"),
+        pytest.param("demo --marquez http://localhost:5000", "-s demo-4.3 -- http://localhost:5000", id="to Marquez"),
+        pytest.param("python docs/generate.py --write", "-s python-4.3 -- docs/generate.py --write", id="script"),
+        pytest.param(
+            "bench --spark 3.5 tpcds --pairs 9",
+            "-s python-3.5 -- -E -s benchmarks/overhead.py --output build/bench/overhead-3.5.json tpcds --pairs 9",
+            id="bench",
+        ),
+    ],
+)
+def test_a_command_calls_sessions(noxfile: Any, words: str, called: str) -> None:
+    command, *rest = words.split()
+
+    assert noxfile.arguments_of_nox(command, rest) == called.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("demo --spark 2.4", "argument --spark: invalid choice: '2.4' (choose from "),
+        ("test --spark", "argument --spark: expected one argument"),
+        ("demo now", "demo takes --spark, --python, --marquez, and no 'now'"),
+        ("lint now", "lint takes --spark, --python, --fast, and no 'now'"),
+        ("test --fast --spark 3.5", "--fast has no Spark: leave out --spark"),
+        ("test --coverage --spark 3.5", "--coverage has no Spark: leave out --spark"),
+        (
+            "test --python 3.10",
+            "there is no Python 3.10 here for Spark 4.3: ./run pythons --spark 4.3 lists the installed ones",
+        ),
+    ],
+)
+def test_what_can_not_be_done_is_said_in_a_sentence(
+    noxfile: Any, words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, *rest = words.split()
+    with pytest.raises(SystemExit) as stopped:
+        noxfile.arguments_of_nox(command, rest)
+
+    assert str(stopped.value).replace("'3.5',", "").startswith(f"run: {said}")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_without_a_python_for_the_newest_spark_the_one_before_is_taken(
+    noxfile: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(noxfile, "OWN", "3.10")
+    monkeypatch.setattr(noxfile, "interpreter", {"3.10": "/usr/bin/python3.10"}.get)
+
+    assert noxfile.arguments_of_nox("demo", []) == ["-s", "demo-4.2", "--"]
+    assert capsys.readouterr().out == "Spark 4.2: 4.3 needs Python 3.11 or newer, here is /usr/bin/python3.10\n"
+    with pytest.raises(SystemExit, match=r"Spark 4\.3 needs Python 3\.13 or 3\.12 or 3\.11: install one of them"):
+        noxfile.arguments_of_nox("demo", ["--spark", "4.3"])
+
+
+def test_the_installed_pythons_of_a_spark_are_listed(noxfile: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    noxfile.main("pythons")
+    noxfile.main("pythons", "--spark", "3.5")
+
+    assert capsys.readouterr().out == "3.12\n3.11\n3.11\n"
+
+
+def test_a_part_has_a_session_a_reason_and_a_name_of_its_own(noxfile: Any) -> None:
+    names = [part.name for part in noxfile.PARTS]
+
+    assert len(set(names)) == len(names)
+    assert {part.session.partition("-")[2] for part in noxfile.PARTS} <= set(noxfile.PYTHONS_OF)
+    assert all(part.why.endswith(".") for part in noxfile.PARTS)
+
+
+def test_the_fingerprint_is_that_of_what_gets_into_the_wheel(noxfile: Any, tmp_path: Path) -> None:
+    for name in ("facets/trace.py", "tests/test_trace.py", "setup.py", "docs/demo.md", "facets/docs/demo.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+
+    def changed(name: str) -> bool:
+        before = noxfile.fingerprint.__wrapped__(tmp_path)
+        (tmp_path / name).write_text("changed")
+        return bool(noxfile.fingerprint.__wrapped__(tmp_path) != before)
+
+    assert [changed(name) for name in ("facets/trace.py", "setup.py", "facets/docs/demo.md", "README.md")] == [True] * 4
+    assert [changed(name) for name in ("tests/test_trace.py", "docs/demo.md", "run", ".gitignore")] == [False] * 4
+
+
+def test_the_lowest_versions_are_those_that_pyproject_allows(noxfile: Any) -> None:
+    declared = ["attrs>=22.2", "openlineage-python>=1.52,<2", "pyyaml>=6", "anything"]
+
+    assert noxfile.lowest_versions(declared) == ("attrs==22.2", "openlineage-python==1.52", "pyyaml==6")
+
+
+def test_coverage_is_counted_by_package(noxfile: Any) -> None:
+    def counts(lines: int, of: int, branches: int, of_branches: int) -> dict[str, dict[str, int]]:
+        names = ("covered_lines", "num_statements", "covered_branches", "num_branches")
+        return {"summary": dict(zip(names, (lines, of, branches, of_branches), strict=True))}
+
+    inside = ".nox/coverage/lib/python3.11/site-packages/openlineage_pyspark"
+    files = {
+        f"{inside}/auto.py": counts(1, 2, 0, 0),
+        f"{inside}/facets/trace/rows.py": counts(8, 10, 1, 2),
+        f"{inside}/facets/trace/deep/er.py": counts(9, 10, 2, 2),
+        f"{inside}/page/html.py": counts(4, 4, 0, 0),
+    }
+
+    table, total = noxfile.coverage_by_package(files)
+
+    rows = ["| (root) | 50.0 % |", "| facets/trace | 83.3 % |", "| page | 100.0 % |", "| all | 83.3 % |"]
+    assert table.splitlines() == ["| Package | Covered |", "|---|---|", *rows]
+    assert total == pytest.approx(100 * 25 / 30)
+
+
+class Session:
+    """A session of nox that runs nothing, and keeps how it was asked to."""
+
+    def __init__(self, folder: Path, posargs: list[str], invoked_from: Path) -> None:
+        self.env_dir = Path(".nox/demo-4.1")
+        self.bin = str(folder / self.env_dir / "bin")
+        self.cache_dir = folder / ".nox" / ".cache"
+        self.env: dict[str, str | None] = {}
+        self.posargs = posargs
+        self.invoked_from = str(invoked_from)
+        self.venv_backend = "uv"
+        self.installed: list[tuple[str, ...]] = []
+        self.ran: list[tuple[str, ...]] = []
+
+    def install(self, *words: str, **_: object) -> None:
+        self.installed.append(words)
+
+    def run(self, *words: str, **_: object) -> None:
+        self.ran.append(words)
+
+    def run_install(self, *words: str, **_: object) -> str:
+        if "build" in words:
+            Path(words[-2]).mkdir()
+            Path(words[-2], "openlineage_pyspark-0-py3-none-any.whl").touch()
+        return ""
+
+
+@pytest.fixture
+def start_demo(noxfile: Any, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Session]:
+    """Give what runs the demo's session in the clone."""
+    monkeypatch.chdir(tree.folder)
+    monkeypatch.setattr(noxfile, "ROOT", tree.folder)
+    monkeypatch.setattr(noxfile, "settings_of_pip", dict)
+    monkeypatch.setenv("JAVA_HOME", "/jdk-17")
+    pyspark = tree.folder / ".nox/demo-4.1/lib/python3.13/site-packages/pyspark"
+    pyspark.mkdir(parents=True)
+
+    def start(*posargs: str, invoked_from: Path = tree.folder) -> Session:
+        session = Session(tree.folder, list(posargs), invoked_from)
+        noxfile.demo(session, "4.1")
+        return session
+
+    return start
+
+
+@pytest.mark.parametrize("more", [(), ("http://localhost:5000",)])
+def test_the_command_that_the_demo_prints_is_the_one_that_it_runs(
+    start_demo: Callable[..., Session], capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    session = start_demo(*more)
+
+    printed = capsys.readouterr().out
+    command = printed[printed.index("\n$ rm -rf") :].split("\n$ ")[2].split("\n\n")[0]
+    assert session.ran[1] == ("sh", "-c", command)
+    assert command.startswith("SPARK_HOME=")
+    assert "JAVA_HOME=/jdk-17 PYSPARK_PYTHON=.nox/demo-4.1/bin/python .nox/demo-4.1/bin/spark-submit \\\n" in command
+    assert command.endswith(" \\\n    demo/flights.py demo-output/landing demo-output/exports")
+    to_marquez = "--conf spark.openlineage.transport.transports.marquez.url=http://localhost:5000 " in command
+    assert [to_marquez, 'tables: namespace "file"' in printed] == [bool(more)] * 2
+
+
+def test_the_demo_ends_with_answers_and_a_plan_of_recovery(start_demo: Callable[..., Session]) -> None:
+    asked = [words[-1].split()[:2] for words in start_demo().ran[2:]]
+
+    program = ".nox/demo-4.1/bin/openlineage-pyspark"
+    assert asked == [[program, question] for question in ("show", "ingest", "downstream", "recover", "view")]
+
+
+def test_the_demo_installs_no_tools_for_tests_and_nothing_a_second_time(
+    start_demo: Callable[..., Session], tree: Tree
+) -> None:
+    installed = start_demo().installed
+
+    (wheel,) = tree.folder.glob(".nox/.cache/wheels/*/openlineage_pyspark-0-py3-none-any.whl")
+    assert installed == [
+        ("pyspark==4.1.*",),
+        (f"openlineage-pyspark[spark,demo] @ {wheel.as_uri()}", "pyspark==4.1.*"),
+        ("--no-deps", "--force-reinstall", str(wheel)),
+    ]
+    assert start_demo().installed == []
+
+
+def test_started_elsewhere_the_demo_says_where_its_command_runs(
+    start_demo: Callable[..., Session], tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start_demo(invoked_from=Path("/"))
+
+    printed = capsys.readouterr().out
+    assert f"\n$ cd '{tree.folder}'\n$ rm -rf" in printed
+    assert f"SPARK_HOME='{tree.folder}/.nox/demo-4.1/lib/" in printed
+
+
+def test_variables_of_the_caller_that_belong_to_another_spark_are_left_out(start_demo: Callable[..., Session]) -> None:
+    environment = start_demo().env
+
+    unset = ("PYTHONPATH", "PYTHONHOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "PYSPARK_DRIVER_PYTHON")
+    assert [environment[name] for name in unset] == [None] * 5
+    assert environment["SPARK_LOCAL_IP"] == "127.0.0.1"

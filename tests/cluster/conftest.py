@@ -15,7 +15,7 @@ import attrs
 import pytest
 import requests
 from support.ports import free_ports
-from support.spark_jobs import FOREIGN, QUICK, Jobs, spark_submit
+from support.spark_jobs import QUICK_JVM, Jobs, spark_submit, without_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -65,15 +65,14 @@ def cluster(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
         limits = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / name)]
         own[name] = [f"{DEPLOY}.worker.Worker", *limits, "--webui-port", "0", made.master]
     program = str(spark_submit().with_name("spark-class"))
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-    java = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_JAVA_OPTS": QUICK["spark.driver.extraJavaOptions"]}
+    java = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_JAVA_OPTS": QUICK_JVM["SPARK_SUBMIT_OPTS"]}
     processes: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for name, arguments in own.items():
             command = [program, *arguments, "--host", "127.0.0.1"]
             with (folder / f"{name}.log").open("wb") as log:
                 processes[name] = subprocess.Popen(
-                    command, env={**clean, **java}, stdout=log, stderr=log, start_new_session=True
+                    command, env={**without_foreign(), **java}, stdout=log, stderr=log, start_new_session=True
                 )
         _when_alive(made, processes, folder)
         yield made

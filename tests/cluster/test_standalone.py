@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.demo import SCRIPT, is_there, land
+from support.spark_jobs import QUICK_JVM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.any_spark
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
 LOCAL = "local[2]"
 EXECUTORS = {
     "spark.executor.memory": "600m",
     "spark.executor.cores": "1",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": QUICK_JVM["SPARK_SUBMIT_OPTS"],
 }
 
 

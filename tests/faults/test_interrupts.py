@@ -16,6 +16,7 @@ from openlineage_pyspark.transport.spool.place import directories
 pytestmark = pytest.mark.any_spark
 
 
+@pytest.mark.long
 def test_an_interrupt_that_the_job_catches_does_not_concern_the_listener(faults: Any) -> None:
     heard, alone = (
         faults.run("interrupts.py", "caught", stop_by=signal.SIGINT, lineage=lineage) for lineage in (True, False)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 # How the listener shares out the time at the end does not depend on Spark.
-pytestmark = pytest.mark.any_spark
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 CAPACITY = "spark.scheduler.listenerbus.eventqueue.openlineage.capacity"
 

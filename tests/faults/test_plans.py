@@ -10,7 +10,7 @@ pytestmark = pytest.mark.any_spark
 
 # An expression so deep overflows Spark's own stacks, and 100 MB of rows its own heap, as they are by default.
 ROOM = {
-    "spark.driver.extraJavaOptions": "-Xss16m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-Xss16m",
     "spark.driver.memory": "2g",
 }
 

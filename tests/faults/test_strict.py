@@ -41,6 +41,7 @@ def test_the_faults_are_listed(failed: Any) -> None:
     assert faults[0].startswith("foreign.Mystery: an operator without a rule")
 
 
+@pytest.mark.long
 def test_spark_submit_passes_the_status_on(faults: Any) -> None:
     job = faults.run("strict.py", "operator", "zero", conf=STRICT, submit=True)
 
@@ -48,6 +49,7 @@ def test_spark_submit_passes_the_status_on(faults: Any) -> None:
     assert listed(job)[0] == "strict: 1 lineage fault, the exit status is 70"
 
 
+@pytest.mark.long
 def test_a_job_without_a_fault_is_as_it_was(faults: Any) -> None:
     job = faults.run("strict.py", "none", "stop", conf=STRICT)
 

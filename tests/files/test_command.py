@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from support.lineage_events import dataset, lineage, run_event, taken
-from support.spark_jobs import FOREIGN, SPARK_VERSION
+from support.spark_jobs import SPARK_VERSION, without_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +87,7 @@ SELECT r.id; END;
 
 def called(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> Answer:
     """Call the command in a folder."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith((*FOREIGN, "GIT_"))}
+    clean = {name: value for name, value in without_foreign().items() if not name.startswith("GIT_")}
     command = [sys.executable, "-m", "openlineage_pyspark", "lineage", *arguments]
     env = {**clean, "PYSPARK_PYTHON": sys.executable, **(environment or {})}
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -314,10 +314,11 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_worked_examples_do_what_they_say(repository: Path) -> None:
     """Their shell commands run here; the second one finds all that it needs in the cache of the first."""
     env = {
-        **{name: value for name, value in os.environ.items() if not name.startswith((*FOREIGN, "GIT_"))},
+        **{name: value for name, value in without_foreign().items() if not name.startswith("GIT_")},
         "PYSPARK_PYTHON": sys.executable,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",

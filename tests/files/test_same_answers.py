@@ -98,7 +98,7 @@ def as_event(found: StatementLineage) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def answers(real_spark: None) -> dict[str, tuple[dict[str, Any], list[StatementLineage]]]:
+def answers(process_jvm: Any) -> dict[str, tuple[dict[str, Any], list[StatementLineage]]]:
     """Give each case with the lineage of what it runs, all in one Spark."""
     if not SHARED.is_dir():
         pytest.skip("there are no public cases: ../shared/conformance beside the repository")
@@ -118,18 +118,7 @@ def answers(real_spark: None) -> dict[str, tuple[dict[str, Any], list[StatementL
                 told = lineage_of_answers([StatementAnswer(each, analyzed(session, each)) for each in statements], ())
                 lineages += told if place >= asked else [each for each in told if each.problem is not None]
             found[case["id"]] = (case, lineages)
-    _forget_properties()
     return found
-
-
-def _forget_properties() -> None:
-    """Take the session's properties, such as that nobody listens, off the JVM, which the process's next Spark uses."""
-    from pyspark import SparkContext
-
-    system = SparkContext._jvm.java.lang.System
-    for name in list(system.getProperties().stringPropertyNames()):
-        if name.startswith("spark."):
-            system.clearProperty(name)
 
 
 def numbers(version: str) -> tuple[int, ...]:

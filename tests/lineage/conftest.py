@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.cases import TABLES
-from support.spark_jobs import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def session(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def session(process_jvm: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Give a session whose tables are empty."""
     from pyspark.sql import SparkSession
 
@@ -23,7 +22,6 @@ def session(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
         SparkSession.builder.master("local[1]")
         .appName("golden cases")
         .config("spark.ui.enabled", "false")
-        .config("spark.driver.extraJavaOptions", QUICK["spark.driver.extraJavaOptions"])
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.sql.legacy.createHiveTableByDefault", "false")
         .config("spark.sql.catalog.shop", "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")

@@ -9,6 +9,8 @@ import pytest
 from support import checkpoints, kafka
 from support.spark_jobs import Jobs
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def job(packaged, broker, tmp_path_factory):

@@ -90,6 +90,7 @@ def test_after_a_stop_the_outcome_of_the_script_still_gets_there_and_objects_are
     assert [name[-len("00001.ndjson.gz") :] for name in names] == [f"0000{n}.ndjson.gz" for n in range(1, 5)]
 
 
+@pytest.mark.long
 def test_each_context_of_a_script_has_objects_of_its_own(jobs: Any, lake: Path, conf: dict[str, str]) -> None:
     """The second writes with a client of its own after the first one's context is gone."""
     own = {"spark.openlineage.transport.type": "file", **conf, "spark.master": "local[1]", "spark.ui.enabled": "false"}
@@ -113,6 +114,7 @@ def test_where_what_is_written_is_kept_the_death_of_the_driver_loses_nothing(
     assert len(objects(lake)) == 1
 
 
+@pytest.mark.long
 def test_a_file_system_that_hadoop_does_not_know_costs_one_warning_and_keeps_the_events(
     jobs: Any, tmp_path: Path, conf: dict[str, str]
 ) -> None:

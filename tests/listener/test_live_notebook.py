@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from support.spark_jobs import FOREIGN, QUICK
+from support.spark_jobs import QUICK, without_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +52,7 @@ def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
     (folder / "notebook.ipynb").write_text(json.dumps(NOTEBOOK), "utf-8")
     transport = {"type": "file", "location": str(folder / "events.ndjson")}
     conf = QUICK | {f"spark.openlineage.transport.{name}": value for name, value in transport.items()}
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)} | {
+    environment = without_foreign() | {
         "IPYTHONDIR": str(folder / "ipython"),
         "JUPYTER_PLATFORM_DIRS": "1",
         "PYSPARK_PYTHON": sys.executable,

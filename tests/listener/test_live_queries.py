@@ -183,24 +183,24 @@ def test_the_events_of_statements_keep_the_specification(
 
 
 @pytest.mark.any_spark
+@pytest.mark.parametrize("writes", [4, pytest.param(25, marks=pytest.mark.long)])
 def test_threads_in_one_and_in_several_sessions_do_not_mix(
-    jobs: Any, violations: Callable[[list[dict]], list[str]]
+    jobs: Any, violations: Callable[[list[dict]], list[str]], writes: int
 ) -> None:
     """Each write has another number of rows, so a figure at the wrong run shows."""
-    job = jobs.run("threads.py", submit=False)
+    job = jobs.run("threads.py", str(writes), submit=False)
 
     pairs = runs(job.queries())
 
     assert job.code == 0
     assert violations(job.events()) == []
-    assert [[event["eventType"] for event in pair] for pair in pairs] == [["START", "COMPLETE"]] * 400
+    assert [[event["eventType"] for event in pair] for pair in pairs] == [["START", "COMPLETE"]] * (2 * 8 * writes)
     figures = {
         event["outputs"][0]["name"]: event["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"]
         for _, event in pairs
     }
-    assert figures == {
-        str(job.folder / sessions / str(rows)): rows for sessions in ("one", "several") for rows in range(1, 201)
-    }
+    numbers = range(1, 8 * writes + 1)
+    assert figures == {str(job.folder / name / str(rows)): rows for name in ("one", "several") for rows in numbers}
 
 
 def test_a_column_tells_its_line_of_python_since_spark_4(failing: Any) -> None:

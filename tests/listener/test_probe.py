@@ -36,7 +36,7 @@ public class %(name)s extends Project {
 
 
 @pytest.fixture(scope="module")
-def spark(real_spark, tmp_path_factory):
+def spark(process_jvm, tmp_path_factory):
     """Give a session with one table."""
     from pyspark.sql import SparkSession
 

@@ -88,7 +88,7 @@ def test_the_bounds_of_what_is_sent_are_said(bound: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def records(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, Any]]]:
+def records(process_jvm: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, Any]]]:
     """Give the records of statements, reads, a checkpoint, a stream and jobs of RDDs; one of each fails."""
     from pyspark.sql import SparkSession
 

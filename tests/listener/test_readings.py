@@ -115,19 +115,14 @@ class Reflection:
 
 
 @pytest.fixture(scope="module")
-def reflection(real_spark):
+def reflection(process_jvm):
     """Give reflection over the installed Spark's classes."""
     from py4j import protocol
-    from pyspark.java_gateway import launch_gateway
 
-    gateway = launch_gateway()
     with pytest.MonkeyPatch.context() as patch:
         # A Spark of an earlier test in this process has py4j convert each Java exception, in the JVM of that Spark.
         patch.setattr("py4j.java_gateway.get_return_value", protocol.get_return_value)
-        yield Reflection(gateway)
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait(60)
+        yield Reflection(process_jvm)
 
 
 def version(text):

@@ -281,13 +281,14 @@ sys.exit(main(["ingest", *sys.argv[1:]]))
 
 
 @pytest.mark.slow
-def test_an_ingest_that_is_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [4, pytest.param(20, marks=pytest.mark.long)])
+def test_an_ingest_that_is_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path, times: int) -> None:
     events = [event for seed in range(40) for event in company(seed)]
     (tmp_path / "events.ndjson").write_text(text_of_events(events))
     command = [sys.executable, "-I", "-c", _INGEST, str(tmp_path / "events.ndjson"), "--store", str(tmp_path / "s.db")]
     chance = random.Random(1)  # noqa: S311 (a test's choice)
     ends = set()
-    for _ in range(20):
+    for _ in range(times):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as started:
             try:
                 ends.add(started.wait(chance.uniform(0.2, 1.2)))

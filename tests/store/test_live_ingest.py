@@ -22,7 +22,7 @@ from openlineage_pyspark.store.events.ingest import take
 from openlineage_pyspark.store.events.portions import EventLine
 from openlineage_pyspark.store.spark.tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
-from support import kafka, s3
+from support import kafka, process_jvm, s3
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.lineage_events import company, text_of_events
 from support.maven import fetched, fetched_with_all
@@ -216,18 +216,15 @@ def test_nothing_is_lost_and_nothing_doubled(
     taken: dict[str, tuple[int, int]], conf: dict[str, str], tmp_path: Path
 ) -> None:
     from openlineage_pyspark.store.spark.session import active_or_new_session
-    from pyspark import SparkContext
 
-    if SparkContext._gateway is not None:
-        pytest.skip("another test has started this process's JVM, without the jars: run this file by itself")
-    session = active_or_new_session(conf, is_session_catalog=True)
-    try:
-        with Database(tmp_path / "lineage.db") as lite:
-            take(lite, [EventLine("test", line) for line in [*LINES, "no event"]])
+    with process_jvm.with_jars(conf["spark.jars"]), Database(tmp_path / "lineage.db") as lite:
+        take(lite, [EventLine("test", line) for line in [*LINES, "no event"]])
+        session = active_or_new_session(conf, is_session_catalog=True)
+        try:
             found = {
                 schema_name: differing(SparkTables(session, f"{CATALOG}{schema_name}"), lite)
                 for schema_name in (f"{name}_{way}" for name in taken for way in ("stream", "once"))
             }
-    finally:
-        session.stop()
+        finally:
+            session.stop()
     assert found == {"kafka_stream": [], "kafka_once": [], "s3_stream": [], "s3_once": []}

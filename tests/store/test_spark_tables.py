@@ -35,6 +35,7 @@ from openlineage_pyspark.store.spark.tables import SparkTables
 from openlineage_pyspark.store.sqlite import Database
 from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.times import microseconds
+from support import process_jvm
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of_events
 from support.maven import fetched
@@ -58,7 +59,7 @@ FORMATS = ("iceberg", "delta", "parquet") if HAS_LAKES else ("parquet",)
 LONG = FORMATS[0]
 SCHEMAS = {"iceberg": "ice.lineage", "delta": "spark_catalog.lineage_delta", "parquet": "lineage"}
 # Each of so many is asked, unless the variable says otherwise: 1 for all of them.
-EACH = int(os.environ.get("STORE_QUESTIONS_EACH", "20"))
+EACH = int(os.environ.get("STORE_QUESTIONS_EACH", "40"))
 KILLS = int(os.environ.get("STORE_KILLS", "1"))
 
 
@@ -116,12 +117,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def conf(folder: Path, real_spark: None) -> dict[str, str]:
     """Return the Spark properties of a session with the catalogs of the formats."""
-    from pyspark import SparkContext
-
     lakes = {}
     if HAS_LAKES:
-        if SparkContext._gateway is not None:
-            pytest.skip("another test has started this process's JVM, without the jars: run this file by itself")
         jars = ",".join(str(fetched(jar, folder)) for jar in LAKE_JARS[SPARK_VERSION[:3]])
         lakes = {**LAKE_CONF, "spark.jars": jars, "spark.sql.catalog.ice.warehouse": str(folder / "ice")}
         if not SPARK_VERSION.startswith("3."):
@@ -135,10 +132,11 @@ def session(conf: dict[str, str]) -> Iterator[SparkSession]:
     """Return a session; it stops with the module."""
     from openlineage_pyspark.store.spark.session import active_or_new_session
 
-    found = active_or_new_session(conf)
-    found.sparkContext.setLogLevel("OFF")
-    yield found
-    found.stop()
+    with process_jvm.with_jars(conf.get("spark.jars", "")):
+        found = active_or_new_session(conf)
+        found.sparkContext.setLogLevel("OFF")
+        yield found
+        found.stop()
 
 
 @pytest.fixture(scope="module")
@@ -254,6 +252,7 @@ def test_questions_have_the_answers_of_sqlite(
             session.sql(f"UNCACHE TABLE {name}")
 
 
+@pytest.mark.long
 def test_view_shows_a_store_in_a_catalog_as_it_shows_one_in_a_file(
     filled: Callable[[str], SparkTables], lite: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -420,6 +419,7 @@ def test_sql_alone_asks_the_store(filled: Callable[[str], SparkTables], lite: Da
     assert {edge for edge in edges if edge[0] == "t5"} == near
 
 
+@pytest.mark.long
 @pytest.mark.skipif(SPARK_VERSION.startswith("3."), reason="Spark has table functions in SQL from 4.0 on")
 def test_table_functions_have_the_answers_of_python(
     filled: Callable[[str], SparkTables], lite: Database, session: SparkSession
@@ -464,6 +464,7 @@ def test_table_functions_have_the_answers_of_python(
     session.sql("USE spark_catalog.default")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format_", ["iceberg", "delta"] if HAS_LAKES else ["parquet"])
 def test_what_is_old_leaves_the_tables_as_it_leaves_sqlite(
     session: SparkSession, folder: Path, tmp_path: Path, format_: str
@@ -508,6 +509,7 @@ def test_a_store_of_an_older_version_is_refused_and_rebuilt_from_its_events(
     assert differing(SparkTables(session, name), lite) == []
 
 
+@pytest.mark.long
 def test_the_events_of_an_older_version_with_other_columns_make_a_new_store(
     session: SparkSession, folder: Path, lite: Database
 ) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from support.spark_jobs import FOREIGN, QUICK
+from support.spark_jobs import QUICK, without_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -32,7 +31,7 @@ def execute(folder: Path, cells: Mapping[str, str], *, conf: Mapping[str, str], 
     notebook = {"cells": found, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
     (folder / "notebook.ipynb").write_text(json.dumps(notebook), "utf-8")
     arguments = " ".join(f'--conf "{key}={value}"' for key, value in {**QUICK, **conf}.items())
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)} | {
+    environment = without_foreign() | {
         "IPYTHONDIR": str(folder / "ipython"),
         "JUPYTER_PLATFORM_DIRS": "1",
         "PYSPARK_PYTHON": sys.executable,

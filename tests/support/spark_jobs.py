@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from support import class_archive
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -27,12 +29,13 @@ QUICK = {
     "spark.master": "local[2]",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
+QUICK_JVM = {"SPARK_SUBMIT_OPTS": class_archive.java_options()}
+"""The variable that gives options to each JVM of a Spark, whoever starts it; it stands in no event."""
 # So that a loaded machine has the time to tell all at the end.
 PATIENT = {"spark.openlineage.flush.timeoutInMillis": "60000"}
 SPARK_VERSION = importlib.metadata.version("pyspark") if importlib.util.find_spec("pyspark") else "none"
-FOREIGN = ("OPENLINEAGE", "SPARK_", "PYSPARK_", "PYTHONPATH")
+_FOREIGN = ("OPENLINEAGE", "SPARK_", "PYSPARK_", "PYTHONPATH")
 
 
 @attrs.frozen
@@ -204,9 +207,14 @@ class Jobs:
                 _end_group(process)
 
 
+def without_foreign() -> dict[str, str]:
+    """Give the variables of this process without those of another Spark or another listener."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)} | QUICK_JVM
+
+
 def clean_environment() -> dict[str, str]:
     """Give the variables for a process with a Spark of its own: those of another one do not reach it."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    clean = without_foreign()
     path = f"{Path(sys.executable).parent}:{clean.get('PATH', '')}"
     return clean | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PATH": path}
 

@@ -19,7 +19,6 @@ from openlineage_pyspark.page.html import page_of
 from openlineage_pyspark.store.answers import Store
 from support import browser
 from support.lineage_events import taken
-from support.spark_jobs import QUICK
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -54,8 +53,8 @@ def _fails(spark: SparkSession, statement: str) -> bool:
     return False
 
 
-@pytest.fixture(scope="module", params=["tpcds", "tpch"])
-def runs(request: pytest.FixtureRequest, real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+@pytest.fixture(scope="module", params=[pytest.param("tpcds", marks=pytest.mark.long), "tpch"])
+def runs(request: pytest.FixtureRequest, process_jvm: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Run each query as CTAS; give by query the events of its run, and the lineage that was asked for before it ran."""
     from pyspark.sql import SparkSession
 
@@ -68,7 +67,7 @@ def runs(request: pytest.FixtureRequest, real_spark: None, tmp_path_factory: pyt
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.warehouse.dir", str(work / "warehouse"))
         .config("spark.sql.legacy.createHiveTableByDefault", "false")
-        .config("spark.driver.extraJavaOptions", f"{QUICK['spark.driver.extraJavaOptions']} -Dderby.system.home={work}")
+        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={work}")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")

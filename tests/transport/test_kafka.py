@@ -73,6 +73,7 @@ def test_the_key_is_the_job_at_the_top_or_the_one_that_is_set(broker: Broker) ->
     }
 
 
+@pytest.mark.long
 def test_an_event_for_a_broker_that_is_away_goes_through_when_it_is_back(broker: Broker) -> None:
     broker.create("away")
     properties = {"bootstrap.servers": broker.address, "message.timeout.ms": "1000"}

