@@ -640,7 +640,7 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
     (folder / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
     os.environ["SPARK_CONF_DIR"] = str(folder)
     os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-java-options '-XX:TieredStopAtLevel=1' pyspark-shell"
-    _silence_pyspark()
+    level = _set_log_level_of_pyspark(logging.CRITICAL + 1)
     spark = None
     try:
         builder = SparkSession.builder.appName("openlineage-pyspark lineage")
@@ -658,6 +658,7 @@ def throw_away_session(conf: Mapping[str, str]) -> Iterator[Any]:
     finally:
         if spark is not None:
             spark.stop()
+        _set_log_level_of_pyspark(level)
         for name, before in kept.items():
             os.environ.pop(name, None)
             if before is not None:
@@ -798,10 +799,13 @@ def _is_kept(parsed: Any) -> bool:
     return bool(setting.isDefined()) and str(setting.get()._1()).lower().startswith(_KEPT_SETTINGS)
 
 
-def _silence_pyspark() -> None:
-    """Keep PySpark 4 from logging each exception; all that are caught here are told."""
+def _set_log_level_of_pyspark(level: int) -> int:
+    """Set from which level on PySpark 4 logs exceptions, and return the one before: what is caught here is told."""
     try:
         from pyspark.logger import PySparkLogger
     except ImportError:
-        return
-    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+        return level
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    before = int(logger.level)
+    logger.setLevel(level)
+    return before
