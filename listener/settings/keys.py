@@ -395,6 +395,13 @@ class Settings:
         example="Loads the sales of a day.",
         text="What the application does, for the `documentation` facet of its job.",
     )
+    start_timeout: float = key(
+        "start.timeoutInMillis",
+        MILLISECONDS,
+        default=10.0,
+        source=OURS,
+        text="How many milliseconds the start of the application may wait until it is listened to.",
+    )
     flush_timeout: float = key(
         "flush.timeoutInMillis",
         MILLISECONDS,

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,7 +15,7 @@ from openlineage_pyspark.listener.guard import LOG, Guard
 from openlineage_pyspark.listener.start.asked import means_lineage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from openlineage_pyspark.listener.probe.client import Probe
     from openlineage_pyspark.listener.settings.settings import Settings
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport.delivery.fan_out import FanOut
 
 _JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
-COMPILE_SECONDS = 10.0
-"""The longest time to wait for the background work."""
+_READ_SECONDS = 10.0
+"""The longest time to wait for the settings, which say how long to wait for the rest."""
 _TO_DO = (
     "the shortest configuration is spark.openlineage.transport.type=file with spark.openlineage.transport.location=PATH"
 )
@@ -45,6 +46,10 @@ class ListenerParts:
     delivery: Delivery | FanOut
 
 
+class StillPreparingError(Exception):
+    """The work goes on for longer than the user's thread may wait."""
+
+
 class Preparation:
     """
     The background work that needs no context: reading the settings, opening the transport, compiling the probe.
@@ -59,31 +64,55 @@ class Preparation:
         self._gateway = gateway
         self._conf = dict(spark_conf)
         self._guard = guard
-        self._result: ListenerParts | None = None
-        self._problem = RegistrationError(f"preparing it failed or took more than {COMPILE_SECONDS:.0f} s")
+        self._parts: ListenerParts | None = None
+        self._problem = RegistrationError("preparing it failed")
+        self._begin = time.monotonic()
+        self._wait_seconds = 0.0
+        self._read = threading.Event()
         self._done = threading.Event()
+        self._lock = threading.Lock()
+        self._then: Callable[[], None] | None = None
         threading.Thread(target=self._work, name="openlineage-prepare", daemon=True).start()
+
+    @property
+    def seconds(self) -> float:
+        """How long ago the work began."""
+        return time.monotonic() - self._begin
 
     def result(self) -> ListenerParts:
         """
-        Wait for the work to finish, and return the parts.
+        Wait for the work, for as long as `spark.openlineage.start.timeoutInMillis` says, and return the parts.
 
         Raises:
             NotAskedForError: lineage is not configured, or is switched off.
-            RegistrationError: the work failed, or took longer than `COMPILE_SECONDS`.
+            RegistrationError: the work failed.
+            StillPreparingError: the work goes on; `then` says when it is done.
         """
-        self._done.wait(COMPILE_SECONDS)
-        if self._result is None:
+        if not self._read.wait(_READ_SECONDS) or not self._done.wait(max(0.0, self._wait_seconds - self.seconds)):
+            raise StillPreparingError
+        if self._parts is None:
             raise self._problem
-        return self._result
+        return self._parts
+
+    def then(self, function: Callable[[], None]) -> None:
+        """Call a function when the work is done: on the thread that did it, or at once."""
+        with self._lock:
+            if not self._done.is_set():
+                self._then = function
+                return
+        function()
 
     def _work(self) -> None:
         try:
             self._guard.run("preparing the listener", self._prepare)
         finally:
             # No matter what ended this thread, the user's thread must not wait for it.
-            self._done.set()
-        if self._result is not None:
+            with self._lock:
+                self._done.set()
+            self._read.set()
+        if self._then is not None:
+            self._guard.run("registering", self._then)
+        if self._parts is not None:
             # Slow to import, and needed at the first event: the modules that build and ship events.
             self._guard.run("preparing the listener", importlib.import_module, "openlineage_pyspark.listener.worker")
 
@@ -95,12 +124,14 @@ class Preparation:
             # Before anything else is imported: who switches it off does not want to pay for it.
             self._problem = NotAskedForError("spark.openlineage.disabled is true")
             return
+        self._wait_seconds = settings.start_timeout
+        self.strict = settings.strict
+        self._read.set()
         from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
 
-        self.strict = settings.strict
         hide_in_logs(secret_values(self._conf, os.environ, sys.argv[1:], settings.transport))
         try:
-            self._result = _prepare(self._gateway, self._conf, settings)
+            self._parts = _prepare(self._gateway, self._conf, settings)
         except RegistrationError as problem:
             self._problem = problem
 

@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.model.run import Outcome
 from openlineage_pyspark.listener.errors import NotAskedForError, ProbeError, RegistrationError
 from openlineage_pyspark.listener.guard import LOG, Guard
 from openlineage_pyspark.listener.start.leaving import leave_last
-from openlineage_pyspark.listener.start.prepare import COMPILE_SECONDS, ListenerParts, Preparation
+from openlineage_pyspark.listener.start.prepare import ListenerParts, Preparation, StillPreparingError
 from openlineage_pyspark.listener.start.script_end import ScriptEnd, is_interactive
 from openlineage_pyspark.listener.start.strict import STRICT
 
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from openlineage_pyspark.listener.metrics import Metrics
     from openlineage_pyspark.listener.worker import Worker
     from pyspark.sql import SparkSession
+
+
+_START_SECONDS = 10.0
+"""The longest time that anybody waits for the listener's thread to have its worker."""
 
 
 class Handle:
@@ -135,7 +139,7 @@ class Handle:
     @property
     def _worker(self) -> Worker | None:
         """The worker of this listener; None if it could not be started."""
-        self._ready.wait(COMPILE_SECONDS)
+        self._ready.wait(_START_SECONDS)
         return self._made_worker
 
     def _start(self) -> None:
@@ -218,9 +222,17 @@ _TIMES: Counter[str] = Counter()
 _WATCHING: list[ScriptEnd] = []
 
 
+# Those that the user's thread no longer waits for.
+_LATE: list[Preparation] = []
+# Between the end of the script and the thread of a preparation.
+_LATE_LOCK = threading.RLock()
+
+
 def attach(context: Any, java_context: Any, preparation: Preparation, guard: Guard) -> None:
     """
     Start listening to a context; if that fails, log why.
+
+    If the preparation takes longer than the user's thread may wait, the context is listened to from its end on.
 
     Args:
         context: a `pyspark.SparkContext`.
@@ -229,16 +241,49 @@ def attach(context: Any, java_context: Any, preparation: Preparation, guard: Gua
         guard: keeps faults away from the user's job.
     """
     try:
+        _attach_if_asked(context, java_context, preparation, guard)
+    except StillPreparingError:
+        _LATE.append(preparation)
+        _watch()
+        preparation.then(lambda: _attach_late(context, java_context, preparation, guard))
+
+
+def _attach_late(context: Any, java_context: Any, preparation: Preparation, guard: Guard) -> None:
+    """Start listening to a context that runs already, unless the script has ended."""
+    with _LATE_LOCK:
+        if preparation not in _LATE:
+            return
+        _LATE.remove(preparation)
+        if context._jsc is not java_context:
+            _give_up(preparation, f"its context stopped before the listener was prepared ({preparation.seconds:.0f} s)")
+            return
+        missing = TimeoutError(
+            f"nothing is known of the first {preparation.seconds:.0f} s; the listener was not prepared within "
+            "spark.openlineage.start.timeoutInMillis"
+        )
+        if handle_of(context) is None and _attach_if_asked(context, java_context, preparation, guard):
+            guard.report("listening from the start", missing)
+
+
+def _attach_if_asked(context: Any, java_context: Any, preparation: Preparation, guard: Guard) -> bool:
+    """Start listening to a context, or log why not; return whether it is listened to."""
+    try:
         _attach(context, java_context, preparation.result(), guard)
     except NotAskedForError:
-        return
+        return False
     except RegistrationError as problem:
         # The preparation holds on to the exception, and its traceback would keep the frames of the user's script alive.
         problem.with_traceback(None)
-        LOG.warning("openlineage: no lineage of this application: %s", problem)
-        if preparation.strict:
-            STRICT.blame([f"no lineage of this application: {problem}"])
-            _watch()
+        _give_up(preparation, str(problem))
+        return False
+    return True
+
+
+def _give_up(preparation: Preparation, why: str) -> None:
+    LOG.warning("openlineage: no lineage of this application: %s", why)
+    if preparation.strict:
+        STRICT.blame([f"no lineage of this application: {why}"])
+        _watch()
 
 
 def _attach(context: Any, java_context: Any, prepared: ListenerParts, guard: Guard) -> Handle:
@@ -265,6 +310,10 @@ def finish() -> None:
     if not _WATCHING:
         return
     outcome = _WATCHING[0].outcome()
+    with _LATE_LOCK:
+        for preparation in _LATE:
+            _give_up(preparation, f"it ended before the listener was prepared ({preparation.seconds:.0f} s)")
+        _LATE.clear()
     try:
         for handle in _HANDLES[:]:
             Guard().run("ending", handle._end, outcome)
@@ -318,7 +367,12 @@ def register(spark: SparkSession, options: Mapping[str, str] | None = None) -> H
         return known
     guard = Guard()
     preparation = Preparation(context._gateway, conf, guard)
-    return _attach(context, context._jsc, preparation.result(), guard)
+    try:
+        prepared = preparation.result()
+    except StillPreparingError:
+        late = "the listener was not prepared within spark.openlineage.start.timeoutInMillis; raise it, or try again"
+        raise RegistrationError(late) from None
+    return _attach(context, context._jsc, prepared, guard)
 
 
 def _with_prefix(options: Mapping[str, str]) -> Mapping[str, str]:

@@ -63,6 +63,7 @@ def test_without_configuration_the_defaults_hold_and_nothing_warns():
         append_dataset_name=True,
         replace_dot_with_underscore=False,
         job_documentation=None,
+        start_timeout=10.0,
         flush_timeout=10.0,
         plan_max_nodes=100_000,
         plan_max_bytes=33_554_432,

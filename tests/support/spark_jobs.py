@@ -32,8 +32,8 @@ QUICK = {
 }
 QUICK_JVM = {"SPARK_SUBMIT_OPTS": class_archive.java_options()}
 """The variable that gives options to each JVM of a Spark, whoever starts it; it stands in no event."""
-# So that a loaded machine has the time to tell all at the end.
-PATIENT = {"spark.openlineage.flush.timeoutInMillis": "60000"}
+# So that a loaded machine has the time to listen from the start, and to tell all at the end.
+PATIENT = {"spark.openlineage.start.timeoutInMillis": "60000", "spark.openlineage.flush.timeoutInMillis": "60000"}
 SPARK_VERSION = importlib.metadata.version("pyspark") if importlib.util.find_spec("pyspark") else "none"
 _FOREIGN = ("OPENLINEAGE", "SPARK_", "PYSPARK_", "PYTHONPATH")
 

@@ -1,0 +1,39 @@
+"""A listener that is prepared too late listens from then on, and says what is missing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.any_spark
+
+
+def test_a_listener_that_is_prepared_late_tells_what_comes_then_and_that_the_rest_is_missing(faults: Any) -> None:
+    job = faults.run("late_start.py", "fill", lineage=False)
+
+    outputs = [Path(written["name"]).name for event in job.queries() for written in event["outputs"]]
+    application = job.application()
+    missing = (
+        r"nothing is known of the first \d+ s; the listener was not prepared within "
+        r"spark\.openlineage\.start\.timeoutInMillis"
+    )
+    (said,) = job.said()
+    assert (job.code, job.stdout) == (0, "rows 3\n")
+    assert outputs == ["after", "after"]
+    assert [event["eventType"] for event in application] == ["START", "COMPLETE"]
+    assert re.fullmatch(f".*listening from the start failed, the job goes on: TimeoutError: {missing}", said)
+    (gap,) = application[1]["run"]["facets"]["extractionError"]["errors"]
+    assert (gap["task"], gap["errorMessage"]) == ("listening from the start: TimeoutError", "1 times")
+
+
+def test_a_job_that_ends_before_its_listener_is_prepared_is_as_it_is_and_says_so(faults: Any) -> None:
+    job = faults.run("late_start.py", "never", lineage=False)
+
+    (said,) = job.said()
+    why = r"it ended before the listener was prepared \(\d+ s\)"
+    assert (job.code, job.stdout) == (0, "rows 3\n")
+    assert re.fullmatch(f".*no lineage of this application: {why}", said)
+    assert job.events() == []
