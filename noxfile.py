@@ -2,7 +2,7 @@
 Define the sessions of nox that run, test and measure this package; `./run` is the door to them.
 
 usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then its lineage as a table, and in Marquez
-       ./run test [--spark X.Y] [pytest args...]  lint, then the tests, on the installed wheel
+       ./run test [--spark X.Y] [pytest args...]  lint, then the tests, on the installed wheel; with --python no lint
                   [--fast]                        or only those that need neither Spark nor Java, in a minute
                   [--coverage]                    or the same, and how much of each package they cover
                   [--marquez]                     or only those that run on a real Marquez: the one that MARQUEZ_URL
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     ForSpark = Callable[[nox.Session, str], None]
 
-# What pytest is told when the caller says nothing: three at a time, a file each, those with a Spark first.
+# What pytest is told where the caller names neither tests nor processes: three at a time, a file each, in our order.
 PARALLEL = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 FAST = ("-n", "auto", "-m", "not spark and not slow")
 MARQUEZ = ("--marquez", "-rs")
@@ -61,15 +61,14 @@ class Part(NamedTuple):
     python: str = ""
 
 
-SHARED = " ".join(PARALLEL)
 KILLS = "The check kills one ingest, and asks each fortieth question."
 LAKES = "tests/store/test_live_recovery.py"
 PARTS = (
-    Part("whole", "test-4.3", f"{SHARED} --all", "Long tests, and all the examples of Hypothesis."),
-    Part("whole-3.5", "test-3.5", f"{SHARED} --all", "The same on the oldest Spark."),
-    Part("own-jvm-3.5", "test-3.5", "-m own_jvm", "Each starts a JVM of its own, with jars that it fetches."),
-    Part("python-3.13", "test-4.3", "-m every_python", "The check has no Spark on the newest Python.", python="3.13"),
-    Part("oldest", "oldest-4.3", SHARED, "The lowest versions that we allow change rarely."),
+    Part("whole", "test-4.3", "--all", "Long tests, and all the examples of Hypothesis."),
+    Part("whole-3.5", "test-3.5", "--all", "The same on the oldest Spark."),
+    Part("own-jvm-3.5", "test-3.5", "-n 0 -m own_jvm", "Each starts a JVM of its own, with jars that it fetches."),
+    Part("python-3.13", "test-4.3", "-n 0 -m every_python", "The check has no Spark there.", python="3.13"),
+    Part("oldest", "oldest-4.3", "", "The lowest versions that we allow change rarely."),
     Part("marquez", "test-4.3", "--marquez -rs --all", "The long ones of the tests on a real Marquez."),
     Part("store-kills", "test-4.3", "tests/store/test_spark_tables.py", KILLS, "STORE_KILLS=20 STORE_QUESTIONS_EACH=1"),
     Part("live-ingest", "test-4.3", "tests/store/test_live_ingest.py", "Kafka and S3 take minutes.", "LIVE_INGEST=1"),
@@ -244,11 +243,17 @@ def pytest(session: nox.Session, *arguments: str, **variables: str) -> None:
     session.run("python", "-Im", "pytest", *arguments, env=variables, log=False)
 
 
+def spread(arguments: list[str]) -> list[str]:
+    """Return pytest's arguments, with those for several processes unless they name tests, processes or a Marquez."""
+    alone = any(word.startswith(("tests", "-n", "--pdb", "--marquez")) for word in arguments)
+    return arguments if alone else [*PARALLEL, *arguments]
+
+
 @of_each_spark
 def test(session: nox.Session, spark: str) -> None:
     """Run the tests, or what pytest selects by the arguments after --."""
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*")
-    pytest(session, *(session.posargs or PARALLEL))
+    pytest(session, *spread(session.posargs))
 
 
 @of_each_spark
@@ -256,7 +261,7 @@ def oldest(session: nox.Session, spark: str) -> None:
     """Run the tests with the lowest versions of our dependencies."""
     declared = nox.project.load_toml(ROOT / "pyproject.toml")["project"]["dependencies"]
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*", oldest=lowest_versions(declared))
-    pytest(session, *(session.posargs or PARALLEL))
+    pytest(session, *spread(session.posargs))
 
 
 def lowest_versions(requirements: list[str]) -> tuple[str, ...]:
@@ -433,8 +438,8 @@ def arguments_of_nox(command: str, words: list[str]) -> list[str]:
         return [*on, "-s", "lint"]
     if command == "test":
         session = min(without_spark) if without_spark else f"{'oldest' if options.oldest else 'test'}-{spark}"
-        # The types are those of the newest versions.
-        sessions = [session] if options.oldest else ["lint", session]
+        # The types are those of the newest versions, and depend on no Python.
+        sessions = [session] if options.oldest or options.python else ["lint", session]
         # Beside another option, --all is pytest's.
         more = [*(MARQUEZ if options.marquez else ()), *(["--all"] if options.all else [])]
         return [*on, "-x", "-s", *sessions, "--", *more, *rest]

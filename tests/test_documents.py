@@ -272,6 +272,7 @@ def test_the_table_of_lineage_is_what_it_prints(shop: Shop):
     )
 
 
+@pytest.mark.any_spark
 def test_the_picture_of_the_readme_is_what_show_prints(shop: Shop):
     """Of the list of runs below it the README shows nothing: it says how long they took."""
     picture = only([block for block in fences("") if "openlineage-pyspark show" in block])

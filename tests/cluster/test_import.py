@@ -104,6 +104,7 @@ def test_what_is_imported_after_the_context_has_stopped_still_comes_out_of_the_z
     assert seen["late"] == str(archive / "mdurl" / "__init__.py")
 
 
+@pytest.mark.long
 def test_an_import_after_the_session_takes_up_the_one_that_runs_and_those_to_come(
     bare: Path, package: Path, jobs_in: Callable[[Path], Any], tmp_path: Path
 ) -> None:

@@ -236,6 +236,7 @@ def test_spark_starts_its_driver_by_the_launcher_and_the_job_is_listened_to(
     assert [event["eventType"] for event in job.events()] == ["START", "START", "COMPLETE", "FAIL"]
 
 
+@pytest.mark.long
 def test_without_the_launcher_that_driver_is_not_listened_to(submitted: Callable[[dict[str, str]], Any]) -> None:
     """Otherwise the test before would prove nothing."""
     job = submitted({})

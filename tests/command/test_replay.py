@@ -252,6 +252,7 @@ def test_a_replay_that_gets_hold_of_nothing_ends_at_once(root, receiver, address
     assert receiver.received == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_replay_waits_for_the_slower_of_two_receivers(root, run, receiver, second_receiver, leave, run_of):
     """One has all of its events long before the other's have been found among many that are for neither."""

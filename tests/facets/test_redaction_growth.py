@@ -88,6 +88,7 @@ def test_a_text_four_times_as_long_takes_about_four_times_as_many_steps(name: st
     assert grown == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENTRIES)
 def test_two_hundred_kilobytes_of_anything_are_read(name: str) -> None:

@@ -36,6 +36,7 @@ def test_threads_that_are_killed_are_replaced_and_lose_nothing(faults: Any) -> N
     assert [line for line in pair.heard.said() if "the listener's thread failed" in line] != []
 
 
+@pytest.mark.long
 def test_broken_connections_to_the_jvm_are_made_anew_and_lose_nothing(faults: Any) -> None:
     pair = faults.pair("breaks.py", "connections")
 

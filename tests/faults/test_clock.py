@@ -19,6 +19,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.long
 def test_a_clock_that_jumps_delays_and_loses_nothing(faults: Any, receivers: Any, wire: Any, tmp_path: Path) -> None:
     library = tmp_path / "clock.so"
     source = Path(__file__).parent / "jobs" / "clock.c"

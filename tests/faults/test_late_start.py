@@ -29,6 +29,7 @@ def test_a_listener_that_is_prepared_late_tells_what_comes_then_and_that_the_res
     assert (gap["task"], gap["errorMessage"]) == ("listening from the start: TimeoutError", "1 times")
 
 
+@pytest.mark.long
 def test_a_job_that_ends_before_its_listener_is_prepared_is_as_it_is_and_says_so(faults: Any) -> None:
     job = faults.run("late_start.py", "never", lineage=False)
 

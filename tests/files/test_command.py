@@ -416,6 +416,7 @@ def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_fal
     ]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(SPARK_VERSION < "4.1", reason="Spark has declarative pipelines from 4.1 on")
 def test_the_tables_and_flows_of_pipelines_have_their_lineage(tmp_path: Path) -> None:
     (tmp_path / "ddl.sql").write_text(REFUSED_DDL, "utf-8")
@@ -452,6 +453,7 @@ SELECT id FROM nowhere
     }
 
 
+@pytest.mark.long
 def test_a_store_and_event_files_declare_tables(tmp_path: Path) -> None:
     fields = [
         {"name": "a", "type": "struct", "fields": [{"name": "x", "type": "int"}]},

@@ -84,6 +84,7 @@ def test_what_spark_refuses_is_told_once_and_not_in_the_log_of_pyspark(session):
         log.removeHandler(kept)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_where_threads_share_their_connections_a_plan_comes_in_pieces(tmp_path):
     """A connection may be new then, and py4j would send a long answer on it in two parts, 40 ms apart."""

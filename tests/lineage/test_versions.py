@@ -174,6 +174,7 @@ def test_a_run_that_has_not_ended_tells_no_version_of_its_outputs_and_the_schema
     assert specification.violations(job.events()) == []
 
 
+@pytest.mark.long
 def test_the_versions_cost_no_request_to_the_file_system(packaged, tmp_path_factory):
     """What is asked of it is the same with the listener and without, and nothing is asked on the listener's threads."""
     jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)

@@ -25,6 +25,8 @@ import attrs
 import pytest
 import yaml
 
+pytestmark = pytest.mark.any_spark
+
 PLACES = yaml.safe_load(Path(__file__).with_name("canaries.yaml").read_text(encoding="utf-8"))
 SECRETS, ROWS, LITERALS = PLACES["secrets"], PLACES["rows"], PLACES["literals"]
 TOKEN = "t0" + hashlib.sha256(b"token").hexdigest()[:18]
@@ -211,7 +213,7 @@ def masked(jobs: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]
         yield run(jobs, tmp_path_factory, server, "masked", login)
 
 
-@pytest.fixture(params=["by_default", "masked"])
+@pytest.fixture(params=["by_default", pytest.param("masked", marks=pytest.mark.long)])
 def ran(real_spark: None, request: pytest.FixtureRequest) -> Ran:
     """Each of the two jobs."""
     return request.getfixturevalue(request.param)
@@ -262,6 +264,7 @@ def test_what_surrounds_the_job_was_really_there(ran: Ran) -> None:
     assert ("'spark.hadoop.fs.s3a.secret.key': '***'" in error["message"]) == (ran.kind == "default")
 
 
+@pytest.mark.long
 def test_the_transport_used_its_own_secrets(by_default: Ran, masked: Ran) -> None:
     """They are in the headers and the address of every post, and the receiver has repeated them in its answers."""
     own = [place for place in SECRETS if "spark.openlineage" in str(place.get("conf"))]
@@ -295,6 +298,7 @@ def test_the_same_search_finds_every_plain_literal_where_they_are_kept(by_defaul
     assert by_default.found(LITERALS) == [place["place"] for place in LITERALS]
 
 
+@pytest.mark.long
 def test_no_plain_literal_is_found_where_literals_are_masked(masked: Ran) -> None:
     assert masked.found(LITERALS) == []
 

@@ -14,7 +14,7 @@ from openlineage_pyspark.listener.start.last_words import MESSAGE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.any_spark]
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +177,7 @@ def test_the_jvm_ends_what_a_killed_process_leaves_open(
     assert job.said() == []
 
 
+@pytest.mark.long
 def test_processes_that_hang_in_c_die_of_sigterm_as_they_do_without_the_listener(jobs: Any) -> None:
     """Forked ones, with and without the GIL held, and then the driver, with the GIL held."""
     with jobs.start("stuck.py", submit=False) as job:

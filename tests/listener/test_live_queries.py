@@ -104,6 +104,7 @@ def test_failures_keep_the_specification_and_spoil_nothing_after_them(
     assert specification.violations(failing.events()) == violations(failing.events()) == []
 
 
+@pytest.mark.long
 def test_the_user_sees_the_same_exceptions(jobs: Any, failing: Any) -> None:
     without = jobs.run("failing.py", submit=False, lineage=False)
 

@@ -134,6 +134,7 @@ def flood(jobs: Any) -> Any:
     return jobs.run("flood.py", submit=False, conf={"spark.scheduler.listenerbus.eventqueue.openlineage.capacity": "1"})
 
 
+@pytest.mark.long
 def test_a_queue_that_overflows_is_counted_and_said_once(flood: Any) -> None:
     (remark,) = flood.application()[-1]["run"]["facets"]["extractionError"]["errors"]
 
@@ -151,6 +152,7 @@ def test_a_queue_that_overflows_is_counted_and_said_once(flood: Any) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_run_whose_end_spark_dropped_is_ended_and_says_why(flood: Any, violations: Any) -> None:
     aborted = [event for event in flood.queries() if event["eventType"] == "ABORT"]
 
@@ -162,5 +164,6 @@ def test_a_run_whose_end_spark_dropped_is_ended_and_says_why(flood: Any, violati
         assert message.endswith(" events of the listener's queue")
 
 
+@pytest.mark.long
 def test_a_job_whose_listener_misses_events_gives_what_it_gives_without(flood: Any) -> None:
     assert (flood.code, flood.stdout) == (0, "rows 820 3\n")

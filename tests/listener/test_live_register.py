@@ -10,6 +10,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.any_spark
+
 
 @pytest.fixture(scope="module")
 def by_hand(jobs: Any) -> Any:

@@ -141,6 +141,7 @@ def test_a_long_stream_keeps_sums_and_counts_every_batch() -> None:
     assert (state.outputs[0].statistics.rows, state.outputs[0].statistics.bytes) == (400, 9000)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_streams_memory_does_not_grow_with_its_batches() -> None:
     found = runs()

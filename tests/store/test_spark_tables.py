@@ -554,6 +554,7 @@ def test_what_spark_lacks_is_named_with_the_package_that_brings_it(
         assert re.fullmatch(said, str(raised.value)), raised.value
 
 
+@pytest.mark.long
 def test_the_command_runs_on_the_interpreter_that_started_it(
     conf: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:

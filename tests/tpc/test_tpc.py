@@ -114,6 +114,7 @@ def test_every_output_column_has_its_lineage(runs: dict[str, Any], golden: Any) 
     golden(f"tpc/{runs['name']}_columns_without_source.json", json.dumps(listed, indent=1, sort_keys=True) + "\n")
 
 
+@pytest.mark.long
 def test_a_file_of_the_queries_has_the_lineage_of_the_run(runs: dict[str, Any], tmp_path: Path) -> None:
     """Column by column, edge by edge; the larger benchmark on demand."""
     if runs["name"] == "tpcds" and os.environ.get("SAME_ANSWERS") != "all":

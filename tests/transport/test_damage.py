@@ -102,6 +102,7 @@ def test_no_flipped_byte_raises_loses_an_event_unsaid_or_changes_one(
     assert outcomes == {"set aside", "sent 3", "left"}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_no_flipped_byte_of_the_log_of_a_killed_application_loses_an_event_unsaid(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
