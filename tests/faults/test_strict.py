@@ -57,6 +57,7 @@ def test_a_job_without_a_fault_is_as_it_was(faults: Any) -> None:
     assert listed(job) == []
 
 
+@pytest.mark.long
 def test_a_job_that_fails_by_itself_keeps_its_status(faults: Any) -> None:
     job = faults.run("strict.py", "operator", "exit", conf=STRICT)
 

@@ -76,6 +76,7 @@ def test_at_the_end_of_a_script_one_object_of_the_application_holds_its_events(
     assert violations(events(lake)) == []
 
 
+@pytest.mark.long
 def test_after_a_stop_the_outcome_of_the_script_still_gets_there_and_objects_are_rotated(
     jobs: Any, lake: Path, conf: dict[str, str]
 ) -> None:

@@ -357,6 +357,7 @@ def test_an_event_lists_no_more_batches_than_its_bounds_allow() -> None:
     assert told(states) == [("START", []), ("RUNNING", [0, 1, 2, 3]), ("COMPLETE", [4, 5, 6, 7])]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_hundred_thousand_batches_are_each_told_once_in_flat_memory() -> None:
     found, told_so_far, held = Assembled(batch_interval=-1.0), 0, list[int]()

@@ -404,6 +404,7 @@ def test_an_ingest_that_is_killed_again_and_again_loses_and_doubles_nothing(
     assert differing(SparkTables(session, "ice.killed"), lite) == []
 
 
+@pytest.mark.long
 def test_a_compaction_changes_no_row(filled: Callable[[str], SparkTables], lite: Database) -> None:
     tables = filled(LONG)
     tables.compact()
@@ -493,6 +494,7 @@ def make_old(session: SparkSession, name: str, format_: str) -> None:
     session.sql(f"DROP {kind} {name}.column_lineage")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_store_of_an_older_version_is_refused_and_rebuilt_from_its_events(
     session: SparkSession, folder: Path, lite: Database, format_: str
