@@ -19,7 +19,7 @@ from openlineage_pyspark.store.tables import schema
 from openlineage_pyspark.store.tables.identity import dataset_ids
 from openlineage_pyspark.store.tables.ids import id_lists
 from openlineage_pyspark.store.tables.schema import Merge
-from openlineage_pyspark.store.tables.views import PROPOSAL, view_ddl
+from openlineage_pyspark.store.tables.views import PROPOSAL, VIEWS, view_ddl
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -38,6 +38,8 @@ _LOG_PAGES = 16_000
 _MOST_LOG_PAGES = 4 * _LOG_PAGES
 # Indexes that earlier versions of the package made, and that cost more than they bring.
 _OBSOLETE = ("source_snapshot_lineage_by_name_id_time", "sink_snapshot_lineage_by_job_id_name_id_time")
+# `PRAGMA application_id` of our files: "OLPS" in ASCII.
+_APPLICATION_ID = 0x4F4C5053
 _EVENTS_AFTER = "SELECT rowid, json FROM event WHERE rowid > ? ORDER BY rowid LIMIT 2000"
 
 
@@ -210,8 +212,10 @@ class Database:
 
     def _make_anew(self, progress: Callable[[int], None]) -> int:
         kept = (schema.EVENT.name, schema.REJECTED.name)
+        own = {*(table.name for table in schema.TABLES), *(view.name for view in VIEWS)}.difference(kept)
         for type_, name in self.query("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')"):
-            if name not in kept and not name.startswith("sqlite_"):
+            # A user may have put tables and views beside ours.
+            if name in own:
                 self._connection.execute(f'DROP {type_.upper()} "{name}"')
         for statement in ddl():
             self._connection.execute(statement)
@@ -222,7 +226,7 @@ class Database:
                 self._merge(rows)
             count += len(found)
             progress(count)
-        self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+        self._mark()
         self._repeats.forget()
         return count
 
@@ -301,31 +305,41 @@ class Database:
     def _version(self) -> int:
         return int(self.query("PRAGMA user_version")[0][0])
 
-    def _prepare(self, *, read_only: bool) -> None:
-        version = self._version()
+    def _mark(self) -> None:
+        """Say in the file's head whose it is, and of which version."""
+        self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+
+    def _refuse(self, version: int, *, read_only: bool) -> None:
+        """Raise an error if the file is no store of ours, or not one that can be used in this way."""
+        is_empty = not self.query("SELECT count(*) FROM sqlite_master")[0][0]
+        if (version or not is_empty) and not self._is_store():
+            raise StoreError(f"{self.path} is a database of something else, and nothing in it was changed")
         if version > schema.VERSION:
             raise StoreError(
                 f"{self.path} is a store of version {version}, and this package knows versions up to {schema.VERSION}: "
                 "upgrade the package"
             )
+        if read_only and version == 0:
+            raise StoreError(f"{self.path} is no store")
+        if read_only and version < schema.VERSION:
+            raise StoreError(
+                f"{self.path} is a store of version {version}, and this package reads version {schema.VERSION}: "
+                f"`openlineage-pyspark store rebuild --store {self.path}` makes it one"
+            )
+
+    def _prepare(self, *, read_only: bool) -> None:
+        version = self._version()
+        self._refuse(version, read_only=read_only)
         if read_only:
-            if version == 0:
-                raise StoreError(f"{self.path} is no store")
-            if version < schema.VERSION:
-                raise StoreError(
-                    f"{self.path} is a store of version {version}, and this package reads version {schema.VERSION}: "
-                    f"`openlineage-pyspark store rebuild --store {self.path}` makes it one"
-                )
             return
         self._is_old = 0 < version < schema.VERSION
         if version == 0:
-            if self.query("SELECT count(*) FROM sqlite_master")[0][0] and not self._is_store():
-                raise StoreError(f"{self.path} is a database of something else")
             self._use_write_ahead_log()
             with self._transaction():
                 for statement in ddl():
                     self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+                self._mark()
         elif not self._is_old and not self._has_indexes():
             with self._transaction():
                 for statement in ddl():
@@ -348,8 +362,10 @@ class Database:
                 return
 
     def _is_store(self) -> bool:
-        """Return whether another process made the tables at this moment."""
-        return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (schema.COLUMN_LINEAGE_TABLE.name,)))
+        """Return whether the file is marked as ours; or has our events, from before files were marked."""
+        marked = self.query("PRAGMA application_id")[0][0]
+        events = [row[1] for row in self.query(f"PRAGMA table_info({schema.EVENT.name})")]
+        return marked == _APPLICATION_ID or (marked == 0 and events == [each.name for each in schema.EVENT.stored])
 
     def _has_indexes(self) -> bool:
         """Return whether the indexes are there that were added without a new version of the schema, and those alone."""

@@ -203,6 +203,36 @@ def test_a_newer_store_and_a_foreign_database_are_refused(tmp_path: Path) -> Non
         Database(tmp_path / "none.db", read_only=True)
 
 
+@pytest.mark.parametrize("version", [0, 1, schema.VERSION, schema.VERSION + 1])
+@pytest.mark.parametrize("mark", [0, 42])
+@pytest.mark.parametrize("how", [{}, {"migrate": False}, {"read_only": True}], ids=["migrate", "later", "read"])
+def test_a_foreign_database_of_any_version_stays_as_it_is(
+    tmp_path: Path, version: int, mark: int, how: dict[str, bool]
+) -> None:
+    """Many applications count the versions of their own tables from 1."""
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as other:
+        other.executescript(
+            f"PRAGMA user_version = {version}; PRAGMA application_id = {mark}; CREATE TABLE customer (name TEXT);"
+            "CREATE TABLE event (event_id TEXT, json TEXT); INSERT INTO customer VALUES ('Ada');"
+        )
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="is a database of something else, and nothing in it was changed"):
+        Database(path, **how)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["shop.db"]
+
+
+def test_what_a_user_put_beside_our_tables_outlives_a_rebuild(tmp_path: Path) -> None:
+    taken(tmp_path / "s.db", company(1))
+    with Database(tmp_path / "s.db") as database:
+        database.query("CREATE TABLE mine AS SELECT run_id FROM run")
+        database.query("CREATE VIEW ours AS SELECT name FROM dataset")
+        database.rebuild()
+        assert database.query("SELECT count(*) FROM mine") == [(40,)]
+        assert database.query("SELECT count(*) > 0 FROM ours") == [(1,)]
+
+
 def test_many_parts_are_added_while_the_log_is_copied_into_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
