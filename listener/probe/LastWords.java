@@ -18,17 +18,17 @@ final class LastWords extends Thread {
   private static final long MILLIS_TO_DIE = 300L;
   private static final long STEP = 10L;
   private final String executable;
-  private final String module;
+  private final String program;
   private final String folder;
   private final String path;
   private final long python;
   private final long seconds;
   private volatile String words = "";
 
-  LastWords(String executable, String module, String folder, String path, long python, long seconds) {
+  LastWords(String executable, String program, String folder, String path, long python, long seconds) {
     super("openlineage-last-words");
     this.executable = executable;
-    this.module = module;
+    this.program = program;
     this.folder = folder;
     this.path = path;
     this.python = python;
@@ -78,8 +78,9 @@ final class LastWords extends Thread {
   }
 
   private void say() throws IOException, InterruptedException {
-    ProcessBuilder builder = new ProcessBuilder(Arrays.asList(new String[] {executable, "-m", module}));
-    builder.environment().put("PYTHONPATH", path);
+    // Isolated: nothing that lies in the working directory is imported.
+    String[] command = new String[] {executable, "-I", "-c", program, path};
+    ProcessBuilder builder = new ProcessBuilder(Arrays.asList(command));
     if (new File(folder).isDirectory()) builder.directory(new File(folder));
     builder.redirectOutput(ProcessBuilder.Redirect.to(new File("/dev/null")));
     builder.redirectError(ProcessBuilder.Redirect.INHERIT);

@@ -41,15 +41,15 @@ class PythonProcess:
     Args:
         id: the process id.
         executable: the path of the interpreter.
-        module: the module to run, which reads the words from its standard input.
+        program: the program to run, which reads the words from its standard input. Its one argument is `path`.
         folder: the working directory.
-        path: the value of PYTHONPATH.
+        path: `sys.path` of the driver, as one text.
         seconds: how long the JVM waits for the other process before it kills it.
     """
 
     id: int
     executable: str
-    module: str
+    program: str
     folder: str
     path: str
     seconds: int
@@ -128,7 +128,7 @@ class Probe:
         with as_os_error():
             long = self._gateway.jvm.java.lang.Long
             self._java.speakFor(
-                long(python.id), python.executable, python.module, python.folder, python.path, long(python.seconds)
+                long(python.id), python.executable, python.program, python.folder, python.path, long(python.seconds)
             )
 
     def entrust(self, words: str) -> None:

@@ -34,6 +34,13 @@ MESSAGE = "the driver's Python process ended without a word: a signal killed it,
 # More than this, and the JVM would keep a noticeable part of the job's heap: the runs with the largest STARTs are left
 # out. They get no end.
 _MOST_BYTES = 4 << 20
+# The driver's own path stands behind that of the interpreter, and the working directory not at all: whoever may write
+# there must not have his code run.
+_PROGRAM = f"""\
+import os, runpy, sys
+sys.path.extend(each for each in sys.argv.pop().split(os.pathsep) if each not in sys.path)
+runpy.run_module({__name__!r}, run_name="__main__")
+"""
 # Beyond the limit for the delivery: the start of the interpreter.
 _START_SECONDS = 5
 _OF_DELIVERY = (
@@ -56,7 +63,7 @@ def entrusting(probe: Probe, settings: Settings, name: str) -> Callable[[tuple[E
     seconds = int(settings.flush_timeout) + _START_SECONDS
     path = os.pathsep.join(each for each in sys.path if each)
     try:
-        probe.speak_for(PythonProcess(os.getpid(), sys.executable, __name__, str(Path.cwd()), path, seconds))
+        probe.speak_for(PythonProcess(os.getpid(), sys.executable, _PROGRAM, str(Path.cwd()), path, seconds))
     except OSError:
         return _keep_silent
     receiver = {key: getattr(settings, key) for key in ("transport", *_OF_DELIVERY)}

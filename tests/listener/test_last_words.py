@@ -65,9 +65,9 @@ class Jvm:
         """Start the process that the probe would start; give what it prints, and the events in the file."""
         assert self.process is not None
         done = subprocess.run(
-            [self.process.executable, "-m", self.process.module],
+            [self.process.executable, "-I", "-c", self.process.program, self.process.path],
             input=self.words[-1],
-            env={"PYTHONPATH": self.process.path},
+            env={},
             cwd=self.process.folder,
             capture_output=True,
             text=True,

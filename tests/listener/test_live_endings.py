@@ -159,9 +159,11 @@ def test_an_interrupt_aborts_the_application(jobs: Any) -> None:
 def test_the_jvm_ends_what_a_killed_process_leaves_open(
     jobs: Any, specification: Any, violations: Callable[[list[dict]], list[str]]
 ) -> None:
-    """The JVM gets the signal too."""
-    job = jobs.run("ending.py", "writing", submit=False, stop_by=signal.SIGTERM)
+    """The JVM gets the signal too. Whoever may write into the working directory has none of his code run."""
+    planted = dict.fromkeys(("json.py", "runpy.py", "sitecustomize.py"), "open('planted', 'w')")
+    job = jobs.run("ending.py", "writing", submit=False, stop_by=signal.SIGTERM, files=planted)
 
+    assert not (job.folder / "planted").exists()
     assert (job.code, job.stdout) == (-signal.SIGTERM, "rows 10\n")
     assert [event["eventType"] for event in job.queries()] == [*DONE, "START", "ABORT"]
     start, abort = job.queries()[2:]

@@ -1,5 +1,6 @@
 """Where configuration comes from: environment, YAML file and Spark configuration, and which of them wins."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -197,6 +198,43 @@ def test_the_first_yaml_file_that_can_be_read_is_taken(tmp_path: Path):
     settings = load({}, {}, [here, home])
     assert settings.namespace == "home"
     assert settings.warnings == (f"{here} can't be read (Is a directory), and is left out",)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files to other users")
+@pytest.mark.parametrize(
+    ("owner", "mode", "why"),
+    [
+        (1002, 0o644, "belongs to another user"),
+        (0, 0o646, "can be written by others (chmod go-w)"),
+        (0, 0o664, "can be written by others (chmod go-w)"),
+    ],
+)
+def test_a_yaml_file_that_somebody_else_may_write_counts_only_if_it_is_named(
+    tmp_path: Path, owner: int, mode: int, why: str
+):
+    here, home = tmp_path / "openlineage.yml", tmp_path / "home.yml"
+    here.write_text("namespace: planted\n")
+    home.write_text("namespace: own\n")
+    os.chown(here, owner, 1002)
+    here.chmod(mode)
+
+    found = load({}, {}, (here, home))
+    named = load({}, {"OPENLINEAGE_CONFIG": str(here)}, (here, home))
+
+    said = f"{here} {why}, and is left out; OPENLINEAGE_CONFIG={here} has it read all the same"
+    assert (found.namespace, found.warnings) == ("own", (said,))
+    assert (named.namespace, named.warnings) == ("planted", ())
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files to other groups")
+def test_a_yaml_file_that_the_users_own_group_may_write_counts(tmp_path: Path):
+    """Where each user has a group of the same name, new files can be written by it."""
+    here = tmp_path / "openlineage.yml"
+    here.write_text("namespace: own\n")
+    os.chown(here, 0, 0)
+    here.chmod(0o664)
+
+    assert load({}, {}, (here,)).namespace == "own"
 
 
 def test_a_named_yaml_file_that_is_absent_warns(tmp_path: Path):
