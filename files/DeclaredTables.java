@@ -37,6 +37,11 @@ public final class DeclaredTables {
 
     private DeclaredTables() {}
 
+    /** Forgets all tables: those of an earlier session in this JVM. */
+    public static void clear() {
+        TABLES.clear();
+    }
+
     /** Makes a table known, in place of an earlier one of the same name. */
     public static void put(String catalog, String[] namespace, String name, StructType schema, String[] partitions) {
         Identifier identifier = Identifier.of(namespace, name);

@@ -43,6 +43,7 @@ from openlineage_pyspark.listener.probe.client import (
     analysis_errors,
     as_probe_error,
     refusal_of,
+    spark_errors,
 )
 from openlineage_pyspark.listener.static import EncodedQuery, analyzed_plan, encoded_query
 
@@ -180,6 +181,8 @@ class ScriptSession:
         # Spark loads the catalogs by their names, with this thread's loader.
         self._jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
         self._methods = {each.getName(): each for each in loader.loadClass(_CLASS).getMethods()}
+        # The class outlives the session before in this process, such as that of the other side of a comparison.
+        self._call("clear")
         self._catalogs = {SPARK_CATALOG}
         self._put_in_front()
         self._databases = {"default"}
@@ -216,7 +219,7 @@ class ScriptSession:
                 # The names of tables are those of the script, whatever the machine's configuration makes of paths.
                 query = EncodedQuery(encoded_query(self._spark, plan).plan) if plan is not None else None
                 self._follow(text, kind, parsed, plan)
-        except analysis_errors() as problem:
+        except spark_errors() as problem:
             # In a script, SET may stand before a variable of its own, or before several in parentheses.
             refusal = None if in_script and _sets(text) else self._with_provider(self._placed(refusal_of(problem)))
         except (ValueError, ProbeError) as problem:

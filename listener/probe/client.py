@@ -450,14 +450,24 @@ def analysis_errors() -> tuple[type[Exception], ...]:
     return (AnalysisException,)
 
 
+def spark_errors() -> tuple[type[Exception], ...]:
+    """Return all exceptions of Spark's own, such as that of a setting with a value of the wrong type."""
+    from pyspark.errors import PySparkException
+
+    return (PySparkException,)
+
+
 def refusal_of(problem: Exception) -> Refusal:
-    """Return what an exception of Spark's parser or analyzer says."""
-    from pyspark.errors import ParseException
+    """Return what an exception of Spark says, with its place if it is the parser's or the analyzer's."""
+    from pyspark.errors import AnalysisException, ParseException
 
     java = getattr(problem, "_origin", None)
     code = parameters = None
     line = column = None
-    if java is not None:
+    if not isinstance(problem, AnalysisException):
+        # `getErrorClass` is its name before Spark 4.
+        code = (getattr(problem, "getCondition", None) or problem.getErrorClass)()  # type: ignore[attr-defined]
+    elif java is not None:
         code, parameters = java.getErrorClass(), java.getMessageParameters()
         line, column = (found.get() if found.isDefined() else None for found in (java.line(), java.startPosition()))
     text = _ENDING.split(str(problem).strip(), maxsplit=1)[0]

@@ -488,3 +488,27 @@ def test_a_wrong_call_ends_with_2_and_says_why(tmp_path: Path, arguments: list[s
     answer = called(tmp_path, *arguments, environment={"JAVA_HOME": str(tmp_path)})
     assert (answer.returncode, answer.stdout) == (2, "")
     assert said in answer.stderr
+
+
+def test_a_folder_that_did_not_change_has_no_difference_and_a_setting_that_spark_refuses_costs_itself_alone(
+    tmp_path: Path,
+) -> None:
+    """The two sides of a comparison are analyzed in one process."""
+    (tmp_path / "a.sql").write_text(
+        "CREATE TABLE mart.a USING parquet AS SELECT id, name AS nm FROM raw.src;\n"
+        "SET spark.sql.shuffle.partitions = ${n};\n"
+        "CREATE TABLE mart.b USING parquet AS SELECT nm FROM mart.a;\n",
+        "utf-8",
+    )
+    for words in ("init -q", "add .", "-c user.name=a -c user.email=a@b commit -qm one"):
+        subprocess.run(["git", *words.split()], cwd=tmp_path, check=True)
+
+    same = called(tmp_path, "a.sql", "--diff", "HEAD")
+    (tmp_path / "0.sql").write_text("CREATE TABLE raw.src (id INT, name STRING);\n", "utf-8")
+    other = called(tmp_path, "0.sql", "a.sql", "--diff", "HEAD")
+
+    refused = [line for line in same.stderr.splitlines() if line.startswith("a.sql:2:")]
+    assert same.stdout == "nothing changed\n"
+    assert len(refused) == 1
+    assert "Traceback" not in same.stderr + other.stderr
+    assert "raw.src.name" in other.stdout
