@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.command.screen import Screen, complain, counted
@@ -91,7 +93,11 @@ def _shell(step: RecoveryStep, code: str, session: _LazySession) -> str:
     if step.action == "run":
         # Another Spark may need what this one holds, such as a metastore in a folder.
         session.stop()
-    status = subprocess.run(["/bin/sh", "-c", in_folder(step, code)], check=False).returncode  # noqa: S603 (it was shown)
+    # Our own commands are those of this interpreter, wherever it was started from.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    own = {"PATH": path} if step.action == "checkpoint" else {}
+    command = ["/bin/sh", "-c", in_folder(step, code)]
+    status = subprocess.run(command, env=os.environ | own, check=False).returncode  # noqa: S603 (it was shown)
     return f"the command ended with {status}" if status else ""
 
 

@@ -280,12 +280,17 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool) ->
         return _creation(sql, job, was_there=was_there)
     if _RESTORED.fullmatch(sql):
         return Effect(nothing=True)
-    if change != "OVERWRITE" or "overwrite_partitions_dynamic" in job:
+    if change != "OVERWRITE" or replaces_partitions(job):
         return Effect()
     if _REPLACED.match(sql):
         return Effect(whole=True, empties=not _QUERIED.search(sql))
     # An OVERWRITE may replace some partitions only.
     return Effect(whole=True if _WHOLE_OVERWRITE.match(sql) else None)
+
+
+def replaces_partitions(job: str) -> bool:
+    """Return whether a job's name has the operator that replaces those partitions alone of which it writes rows."""
+    return any(operator in job for operator in ("overwrite_partitions_dynamic", "dynamic_partition_overwrite"))
 
 
 def restored(sql: str) -> str:

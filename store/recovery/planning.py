@@ -12,6 +12,7 @@ import attrs
 from openlineage_pyspark.store.events.rows import NO_BATCH
 from openlineage_pyspark.store.recovery import statements
 from openlineage_pyspark.store.recovery.affected import Flow, Passes, everything, live, spread, to_repeat
+from openlineage_pyspark.store.recovery.facts import replaces_partitions
 from openlineage_pyspark.store.recovery.groups import circles, groups
 from openlineage_pyspark.store.recovery.plan import Mode, Pin, RecoveryPlan, RecoveryStep, RepeatedRun, TouchedDataset
 
@@ -32,6 +33,11 @@ RETAINED_BATCHES = 100
 """How many micro-batches Spark keeps in a checkpoint by default (spark.sql.streaming.minBatchesToRetain)."""
 
 _SUFFIX = "_s1"
+# Around a statement that replaced some partitions: by default Spark empties the others too.
+_PARTITIONS_ALONE = (
+    ("SET spark.sql.sources.partitionOverwriteMode=dynamic",),
+    ("RESET spark.sql.sources.partitionOverwriteMode",),
+)
 _SHOWN = 3
 _CHANGING = re.compile(
     r"\b(current_date|current_timestamp|current_time|localtimestamp|now|rand|randn|random|uuid|shuffle"
@@ -522,11 +528,12 @@ class _Planning:
         doubts += [
             f"no event says that {self._label(each)} is a table of Spark: run it where it ran" for each in elsewhere
         ]
+        around = _PARTITIONS_ALONE if replaces_partitions(run.job) else ((), ())
         return RecoveryStep(
             "run",
             title,
             "sql" if text.text and not elsewhere else "",
-            (*text.before, text.text) if text.text else (),
+            (*text.before, *around[0], text.text, *around[1]) if text.text else (),
             inputs=tuple(pins),
             again=tuple(self._again(group)),
             doubts=tuple(dict.fromkeys(doubts)),

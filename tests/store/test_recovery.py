@@ -179,6 +179,23 @@ def test_an_overwrite_of_the_whole_table_from_clean_data_ends_it(filled: Fill, s
     assert len([step for step in found.steps if step.again]) == len(bad) * (len(bad) > 1)
 
 
+@pytest.mark.parametrize("operator", ["overwrite_partitions_dynamic", "delta_dynamic_partition_overwrite_command"])
+def test_an_overwrite_of_some_partitions_is_repeated_as_one_and_ends_no_bad_data(filled: Fill, operator: str) -> None:
+    """In a session of its own, the same text would empty all other partitions."""
+    daily = "INSERT OVERWRITE ice.db.b SELECT * FROM ice.db.a"
+    found = filled(
+        *statement("a", 1, "", (), table("a", "11")),
+        *statement(f"app.{operator}.b", 2, daily, (table("a", "11"),), _whole("b", "21")),
+        *statement(f"app.{operator}.b", 3, daily, (table("clean", "91"),), _whole("b", "22")),
+    ).recover("db.a")
+
+    mode = "spark.sql.sources.partitionOverwriteMode"
+    repeated = [step.code for step in found.steps if step.again]
+    assert [each.bad for each in found.datasets] == [("11",), ("21", "22")]
+    assert [(code[0], code[-1]) for code in repeated] == [(f"SET {mode}=dynamic", f"RESET {mode}")] * 2
+    assert ["INSERT OVERWRITE" in code[-2] for code in repeated] == [True, True]
+
+
 def test_a_merge_keeps_bad_data_and_reads_the_table_it_writes(filled: Fill) -> None:
     merge = "MERGE INTO ice.db.b USING ice.db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v"
     found = filled(
