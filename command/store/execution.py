@@ -46,6 +46,12 @@ def execute(plan: RecoveryPlan, conf: Mapping[str, str], *, ask: bool, begin: in
     sys.stdout.write(as_text(plan))
     if not plan.steps:
         return 0
+    if not ask and (number := _of_a_person(plan, begin)):
+        step = plan.steps[number - 1]
+        complain(f"nothing was done: a person must do step {number}, and --yes asks nobody: {step.title}")
+        complain("leave --yes out, or name SQL that corrects the data by --correct-with")
+        complain(f"to go on with the same plan: --plan {_kept(plan)}")
+        return _FAILED
     if ask and not _agreed(f"Carry out {counted(len(plan.steps) - begin + 1, 'step')}? [y/N] "):
         return _FAILED
     screen, session = Screen(), _LazySession(conf)
@@ -65,6 +71,12 @@ def execute(plan: RecoveryPlan, conf: Mapping[str, str], *, ask: bool, begin: in
     return 0
 
 
+def _of_a_person(plan: RecoveryPlan, begin: int) -> int:
+    """Return the number of the first step, from `begin` on, that only a person can do; 0 if there is none."""
+    found = (number for number, step in enumerate(plan.steps, 1) if not step.language and step.action != "stop")
+    return next((number for number in found if number >= begin), 0)
+
+
 def _kept(plan: RecoveryPlan) -> str:
     """Write a plan to a file of its own, and return the file's name."""
     with tempfile.NamedTemporaryFile("w", prefix="recovery-", suffix=".json", delete=False, encoding="utf-8") as file:
@@ -75,10 +87,9 @@ def _kept(plan: RecoveryPlan) -> str:
 def _do(step: RecoveryStep, session: _LazySession, *, ask: bool) -> str:
     """Do a step, and return why it failed; empty if it did not."""
     if not step.language:
-        if step.action == "stop" and not ask:
-            return ""
+        # Without a question, no other step of a person's comes to this.
         if not ask:
-            return "a person must do it. Leave --yes out, or name SQL that corrects the data by --correct-with"
+            return ""
         return "" if _agreed("Is this done? [y/N] ") else "it is not done"
     for code in step.code:
         Screen().line(code, indent=2)

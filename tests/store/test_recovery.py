@@ -813,7 +813,8 @@ def test_a_plan_is_carried_out_only_after_a_yes_and_stops_where_a_person_must_ac
     assert main(command) == 1
     assert not (tmp_path / "made").exists()
     assert main([*command, "--yes"]) == 1
-    assert "step 2 was not done: a person must do it" in capsys.readouterr().err
+    assert "nothing was done: a person must do step 2, and --yes asks nobody" in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
     monkeypatch.setattr("builtins.input", lambda _: "y")
     assert main(command) == 0
     assert (tmp_path / "made").exists()
