@@ -18,6 +18,8 @@ WAREHOUSE = "file:/warehouse"
 _COUNTERS = {"id": "id", "cteId": "id", "loopId": "id", "dataframeId": "dataframe"}
 # The exprId of an attribute, in the texts of what Spark has no SQL for.
 _MENTION = re.compile(r"(?<=#)\d+")
+# A variable of a lambda function, which PySpark counts on through all that a JVM does.
+_VARIABLE = re.compile(r"([xyz])_(\d+)")
 
 
 def versions() -> list[str]:
@@ -148,6 +150,8 @@ class _Normalising:
             # What is negative refers to a node by its place.
             return value if value < 0 else self._number("expression", value)
         if isinstance(value, str):
+            if found := _VARIABLE.fullmatch(value):
+                return f"{found[1]}_{self._number('variable', found[2])}"
             placed = value.replace(self._warehouse, WAREHOUSE)
             return _MENTION.sub(lambda match: str(self._number("mention", match[0])), placed)
         if isinstance(value, list):
