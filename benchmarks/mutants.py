@@ -6,7 +6,7 @@ Change single lines of the installed package, and tell which changes the tests n
 The changes are spread over the modules by a seed: a comparison is turned round, a `not` is taken away or put before a
 condition, `and` becomes `or`, a truth value the other one, a number one more. What follows `--` goes to pytest, which
 runs for each change and stops at the first failure. With `--contexts FILE`, a file of coverage.py that knows which test
-ran which line (`--cov-context=test`), the tests that ran the line are asked first, and a line that no test ran is told.
+ran which line (`--cov-context=test`), the tests that ran the line are asked first.
 `--only` asks for changes by their numbers, to try other tests on what others did not notice.
 
 The package is changed where it is installed, and put back; run it in an environment of its own.
@@ -137,6 +137,12 @@ def noticed(arguments: list[str]) -> str:
     return lines[0] if lines else f"pytest ended with {done.returncode}"
 
 
+def put(path: Path, text: str) -> None:
+    """Write a file of the installed package anew: an installer may have linked it to the one in its cache."""
+    path.unlink()
+    path.write_text(text, "utf-8")
+
+
 def tried(folder: Path, change: Change, arguments: list[str], contexts: Path | None) -> str:
     """Make a change, ask the tests, and put the text back."""
     path = folder / change.module
@@ -145,16 +151,14 @@ def tried(folder: Path, change: Change, arguments: list[str], contexts: Path | N
     ast.parse(changed)
     first = tests_of(contexts, change) if contexts is not None else []
     try:
-        path.write_text(changed, "utf-8")
+        put(path, changed)
         for cached in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
             cached.unlink()
-        if contexts is not None and not first:
-            return ""
         if len(first) > LARGEST_QUESTION:
             first = sorted({name.partition("::")[0] for name in first})
         return (noticed(first) if first else "") or noticed(arguments)
     finally:
-        path.write_text(text, "utf-8")
+        put(path, text)
 
 
 def main() -> None:
