@@ -13,7 +13,7 @@ from openlineage_pyspark.store.answers import Store
 from openlineage_pyspark.transport import Event as Shipped
 from openlineage_pyspark.transport.spool.content import content
 from openlineage_pyspark.transport.spool.place import directories
-from support.lineage_events import company, dataset, lineage, run_event, symlink, text_of_events
+from support.lineage_events import company, dataset, lineage, run_event, symlink, taken, text_of_events
 
 ORDERS = dataset("/lake/orders", namespace="file", columns=("id", "amount"), symlinks=symlink("shop.orders"))
 DAILY = dataset(
@@ -420,3 +420,13 @@ def test_an_edge_whose_value_is_masked_says_so(tmp_path, run):
     ]
     with Store.open(path) as store:
         assert [edge.masking for edge in store.downstream("people.mail").graph().edges if edge.subtype] == [True]
+
+
+def test_a_failed_run_has_the_first_line_of_its_error_below_it(tmp_path, run):
+    error = {"message": "ValueError: no amount\nin line 7", "programmingLanguage": "PYTHON"}
+    taken(tmp_path / "s.db", [run_event("load", "START", 1), run_event("load", "FAIL", 2, errorMessage=error)])
+
+    said = run("runs", "load", "--store", str(tmp_path / "s.db"))[1]
+
+    assert "ValueError: no amount" in said
+    assert "in line 7" not in said

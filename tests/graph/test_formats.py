@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import attrs
 import jsonschema
 import pytest
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.facets.report import lineage_of
-from openlineage_pyspark.graph.model import GraphWarning, schema
+from openlineage_pyspark.graph.model import DatasetNode, GraphWarning, schema
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.page.formats import GRAPH_FORMATS, text_of_graph
@@ -98,3 +99,10 @@ def test_kinds_expressions_and_confidence_of_the_worked_example() -> None:
 def test_there_is_no_other_format() -> None:
     with pytest.raises(ValueError, match="there is no format 'xml'; the formats are json, mermaid, dot, html, svg"):
         text_of_graph(asked(CASES[0]).graph(), "xml")
+
+
+@pytest.mark.parametrize(("length", "shown"), [(200, "x" * 200), (201, f"{'x' * 100}...{'x' * 100}")])
+def test_a_long_name_is_cut_in_the_middle_of_a_diagram(length: int, shown: str) -> None:
+    graph = attrs.evolve(asked(CASES[0]).graph(), nodes=(DatasetNode("n", "x", "x" * length),), edges=())
+
+    assert f'"{shown}"' in text_of_graph(graph, "mermaid")
