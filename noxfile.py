@@ -243,7 +243,7 @@ def pytest(session: nox.Session, *arguments: str, **variables: str) -> None:
     session.run("python", "-Im", "pytest", *arguments, env=variables, log=False)
 
 
-def spread(arguments: list[str]) -> list[str]:
+def shared_out(arguments: list[str]) -> list[str]:
     """Return pytest's arguments, with those for several processes unless they name tests, processes or a Marquez."""
     alone = any(word.startswith(("tests", "-n", "--pdb", "--marquez")) for word in arguments)
     return arguments if alone else [*PARALLEL, *arguments]
@@ -253,7 +253,7 @@ def spread(arguments: list[str]) -> list[str]:
 def test(session: nox.Session, spark: str) -> None:
     """Run the tests, or what pytest selects by the arguments after --."""
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*")
-    pytest(session, *spread(session.posargs))
+    pytest(session, *shared_out(session.posargs))
 
 
 @of_each_spark
@@ -261,7 +261,7 @@ def oldest(session: nox.Session, spark: str) -> None:
     """Run the tests with the lowest versions of our dependencies."""
     declared = nox.project.load_toml(ROOT / "pyproject.toml")["project"]["dependencies"]
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*", oldest=lowest_versions(declared))
-    pytest(session, *spread(session.posargs))
+    pytest(session, *shared_out(session.posargs))
 
 
 def lowest_versions(requirements: list[str]) -> tuple[str, ...]:

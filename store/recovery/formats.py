@@ -50,13 +50,15 @@ def as_shell(plan: RecoveryPlan, sql: str = "spark-sql") -> str:
 
     Args:
         plan: the plan.
-        sql: the command that runs a statement, given by `-e`.
+        sql: the command that runs statements, given by `-e`. Those of a step share a session, for its settings.
     """
     lines = ["#!/usr/bin/env bash", "set -euo pipefail", *_head(plan, "# ")]
     for number, step in enumerate(plan.steps, 1):
         lines += ["", *_commented(number, step, "# ")]
         if step.language == "sql":
-            lines += [f"{sql} -e {shlex.quote(text)}" for text in step.code]
+            # A statement may end with a comment.
+            code = "\n;\n".join(step.code)
+            lines.append(f"{sql} -e {shlex.quote(code)}")
         elif step.language == "shell":
             lines += [in_folder(step, command) for command in step.code]
         else:

@@ -194,6 +194,9 @@ def test_an_overwrite_of_some_partitions_is_repeated_as_one_and_ends_no_bad_data
     assert [each.bad for each in found.datasets] == [("11",), ("21", "22")]
     assert [(code[0], code[-1]) for code in repeated] == [(f"SET {mode}=dynamic", f"RESET {mode}")] * 2
     assert ["INSERT OVERWRITE" in code[-2] for code in repeated] == [True, True]
+    # Each call of spark-sql is a session, whose settings end with it.
+    calls = PLAN_FORMATS["shell"](found).split("spark-sql -e ")[1:]
+    assert [call.count(mode) for call in calls if "INSERT OVERWRITE" in call] == [2, 2]
 
 
 def test_a_merge_keeps_bad_data_and_reads_the_table_it_writes(filled: Fill) -> None:

@@ -25,11 +25,7 @@ Event = dict[str, Any]
 
 SECONDS = 400
 # For quick starts of small jobs, and for a console without Spark's own warnings.
-QUICK = {
-    "spark.master": "local[2]",
-    "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": "2",
-}
+QUICK = class_archive.CONF
 QUICK_JVM = {"SPARK_SUBMIT_OPTS": class_archive.java_options()}
 """The variable that gives options to each JVM of a Spark, whoever starts it; it stands in no event."""
 # So that a loaded machine has the time to listen from the start, and to tell all at the end.
