@@ -15,7 +15,7 @@ import attrs
 import pytest
 import requests
 from support.marquez_graph import DEPTH, Edges, columns_told, flows_told
-from support.spark_jobs import Jobs
+from support.spark_jobs import PATIENT, Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -193,12 +193,11 @@ class Sending:
             transport = {"type": "composite"}
             for name, part in parts.items():
                 transport |= {f"transports.{name}.{option}": value for option, value in part.items()}
-        # A busy server takes its time for a thousand columns.
-        patience = {"flush.timeoutInMillis": "60000"}
-        own = {"namespace": namespace, "spool.path": "spool", **patience, **(conf or {})}
+        own = {"namespace": namespace, "spool.path": "spool", **(conf or {})}
         own |= {f"transport.{option}": value for option, value in transport.items()}
         prefixed = {f"spark.openlineage.{key}": value for key, value in own.items()}
-        return self.jobs.start(script, lineage=False, conf=prefixed)
+        # A busy server takes its time for a thousand columns.
+        return self.jobs.start(script, lineage=False, conf=PATIENT | prefixed)
 
 
 @pytest.fixture(scope="session")
