@@ -15,7 +15,15 @@ from openlineage_pyspark.transport import Delivery, DeliveryCounts, Event, Trans
 from openlineage_pyspark.transport.delivery.backlog import MEMORY_BYTES, Backlog, DropReason
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.spool.content import content, dead_letters
-from openlineage_pyspark.transport.spool.place import DATABASE, SpoolError, default_root, directories
+from openlineage_pyspark.transport.spool.place import (
+    DATABASE,
+    LOCK,
+    SpoolError,
+    default_root,
+    directories,
+    hold,
+    release,
+)
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
 from openlineage_pyspark.transport.spool.store import Spool, SpooledEvent
 
@@ -23,6 +31,13 @@ START = Event("r", "START", '{"größe":1}'.encode(), "app", "id-1")
 COMPLETE = Event("r", "COMPLETE", b"{}", "app", "id-2", frozenset({"in", "also"}), frozenset({"out"}))
 HERE = MemoryTransport().destination
 DESCRIPTORS = Path("/dev/fd")
+
+
+class Away(MemoryTransport):
+    """Has the destination of a transport in memory, and takes nothing."""
+
+    def send(self, _event: Event) -> None:
+        raise TransportError("away", retryable=True)
 
 
 def test_events_come_back_as_they_were_in_their_order(tmp_path: Path) -> None:
@@ -340,6 +355,53 @@ def test_while_the_database_is_locked_memory_holds_the_events(tmp_path: Path, ca
         f" {spool.directory}: database is locked"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_what_memory_held_while_the_disk_failed_is_written_though_nothing_comes_then(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, HERE)
+    blocker = sqlite3.connect(spool.directory / DATABASE, isolation_level=None)
+    blocker.execute("BEGIN EXCLUSIVE")
+    delivery = Delivery(Away(), spool=spool)
+    delivery.submit(START)
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    deadline = time.monotonic() + 60
+    while content(spool.directory).waiting == 0 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert content(spool.directory).waiting == 1
+    assert delivery.close(0) == 1
+
+
+def test_what_memory_held_while_the_disk_failed_is_written_at_the_end(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, HERE)
+    blocker = sqlite3.connect(spool.directory / DATABASE, isolation_level=None)
+    blocker.execute("BEGIN EXCLUSIVE")
+    delivery = Delivery(Away(), spool=spool)
+    delivery.submit(START)
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    assert delivery.close(5) == 1
+    assert content(spool.directory).waiting == 1
+
+
+def test_a_directory_is_held_though_somebody_looks_at_it_in_that_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking = f"""
+import fcntl, sys
+with open({str(tmp_path / LOCK)!r}, "w") as lock:
+    fcntl.lockf(lock, fcntl.LOCK_EX)
+    print("looks", flush=True)
+    sys.stdin.readline()
+"""
+    with subprocess.Popen([sys.executable, "-c", looking], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        assert not hold(tmp_path, new=True)
+        monkeypatch.setattr(time, "sleep", lambda _seconds: other.communicate())
+        assert hold(tmp_path, new=True)
+    release(tmp_path)
 
 
 @pytest.mark.slow

@@ -203,8 +203,24 @@ class Backlog:
             entry.since = kept.since
             self._queue.put(entry, first=True)
 
+    def next_keep(self) -> float | None:
+        """Return when the spool may take what it could not write; None if nothing waits for that."""
+        return self._own.rests_until if self._own is not None and self._unkept else None
+
+    def keep_again(self, *, urgent: bool = False) -> None:
+        """
+        Write the events that only memory holds, as far as the spool takes them.
+
+        Args:
+            urgent: whether to try it even if a write failed a moment ago: there is no later.
+        """
+        if self._own is not None:
+            with contextlib.suppress(SpoolError):
+                self._write_unkept(self._own, urgent=urgent)
+
     def close(self) -> None:
         """Close the spools; the events in them stay."""
+        self.keep_again(urgent=True)
         for spool in [*self._left, *([] if self._own is None else [self._own])]:
             spool.close()
         self._left.clear()
@@ -215,8 +231,7 @@ class Backlog:
             return True
         try:
             # Earlier events first: the order in the spool is that of arrival.
-            for earlier in list(self._unkept.values()):
-                self._write(earlier, self._own)
+            self._write_unkept(self._own)
             self._write(entry, self._own)
         except SpoolError as exc:
             if not self._has_failed:
@@ -228,9 +243,13 @@ class Backlog:
             self._unkept_bytes += entry.size
         return True
 
-    def _write(self, entry: Entry, spool: Spool) -> None:
+    def _write_unkept(self, spool: Spool, *, urgent: bool = False) -> None:
+        for earlier in list(self._unkept.values()):
+            self._write(earlier, spool, urgent=urgent)
+
+    def _write(self, entry: Entry, spool: Spool, *, urgent: bool = False) -> None:
         if entry.event is not None:
-            entry.number = spool.append(entry.event)
+            entry.number = spool.append(entry.event, urgent=urgent)
         self._no_longer_unkept(entry)
 
     def _no_longer_unkept(self, entry: Entry) -> None:

@@ -281,6 +281,11 @@ class Delivery:
         with self._changed:
             while not self._given_up:
                 now = time.monotonic()
+                kept_at = self._backlog.next_keep()
+                if kept_at is not None and kept_at <= now:
+                    # No later event may come that would write it too.
+                    self._backlog.keep_again()
+                    kept_at = self._backlog.next_keep()
                 pause = self._breaker.pause(now)
                 if pause == 0.0:
                     if self._may_recover():
@@ -296,7 +301,8 @@ class Delivery:
                     pause = None if later is None else max(0.0, later - now)
                 if self._closing and len(self._backlog) == self._backlog.in_flight and not self._recovering:
                     return None
-                self._changed.wait(pause)
+                pauses = [pause, None if kept_at is None else max(0.0, kept_at - now)]
+                self._changed.wait(min((each for each in pauses if each is not None), default=None))
         return None
 
     def _may_recover(self) -> bool:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import stat
 import threading
+import time
 from pathlib import Path
 
 DATABASE = "events.sqlite"
@@ -18,6 +19,10 @@ _FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK)
 
 # Suffix of the name of a directory that is being deleted.
 _REMOVED = ".removed"
+
+# Whoever looks whether a directory is held locks it for a moment (`is_held`): one who finds it locked tries again.
+_LOOKS = 5
+_SECONDS_OF_A_LOOK = 0.02
 
 # Device and inode of a lock file: the same whatever path leads to it.
 _Identity = tuple[int, int]
@@ -106,8 +111,15 @@ def hold(directory: Path, *, new: bool = False) -> bool:
     Raises:
         OSError: it can't be locked.
     """
-    with _mutex:
-        return not _is_ours(directory) and _lock(directory, new=new)
+    for look in range(_LOOKS):
+        if look:
+            time.sleep(_SECONDS_OF_A_LOOK)
+        with _mutex:
+            if _is_ours(directory):
+                return False
+            if _lock(directory, new=new):
+                return True
+    return False
 
 
 def _lock(directory: Path, *, new: bool) -> bool:

@@ -194,17 +194,26 @@ class Spool:
         with contextlib.suppress(SpoolError):
             self._do("INSERT OR REPLACE INTO about VALUES ('application', ?)", name)
 
-    def append(self, event: Event) -> int:
+    @property
+    def rests_until(self) -> float:
+        """When the next write is tried after one that failed, in monotonic seconds; 0 if none has."""
+        return self._resting_until
+
+    def append(self, event: Event, *, urgent: bool = False) -> int:
         """
         Write an event, in one transaction; from then on it survives the end of this process.
+
+        Args:
+            event: the event.
+            urgent: whether to try it even if an earlier write failed a moment ago.
 
         Returns:
             Its number.
 
         Raises:
-            SpoolError: it could not be written, or an earlier write failed a moment ago.
+            SpoolError: it could not be written, or an earlier write failed a moment ago and this one is not urgent.
         """
-        if time.monotonic() < self._resting_until:
+        if not urgent and time.monotonic() < self._resting_until:
             raise SpoolError(f"{self.directory} could not be written a moment ago")
         row = (
             *(event.run_id, event.event_type, event.body, event.parent_run_id, event.id),

@@ -1,5 +1,6 @@
 """Writes some paths, and is then killed, or leaves by the way that knows no clean-up, as its arguments say."""
 
+import faulthandler
 import os
 import sys
 import time
@@ -16,8 +17,12 @@ for number in range(3):
 if way == "end":
     sys.exit()
 limit = time.monotonic() + 150
-while sum(content(directory).waiting for directory in directories(spool)) < expected and time.monotonic() < limit:
+while sum(content(directory).waiting for directory in directories(spool)) < expected:
     time.sleep(0.05)
+    if time.monotonic() > limit:
+        # What every thread does at that moment tells why the events are not there.
+        faulthandler.dump_traceback(all_threads=True)
+        sys.exit(f"the spool holds {[content(directory) for directory in directories(spool)]}")
 if way == "exit":
     os._exit(0)
 Path("ready").touch()
