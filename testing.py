@@ -16,7 +16,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.facets.report import Lineage, ShortNames, kind_text
+from openlineage_pyspark.facets.report import Lineage, ShortNames
+from openlineage_pyspark.graph.model import kind_text
 from openlineage_pyspark.listener.static import lineage
 
 if TYPE_CHECKING:

@@ -114,7 +114,7 @@ def chosen(folder: Path, count: int, seed: int) -> list[Change]:
 
 def tests_of(contexts: Path, change: Change) -> list[str]:
     """Return the tests that ran the line of a change, as coverage.py's file knows them; those of few lines first."""
-    with sqlite3.connect(f"{contexts.as_uri()}?mode=ro", uri=True) as known:
+    with sqlite3.connect(f"{contexts.resolve().as_uri()}?mode=ro", uri=True) as known:
         rows = known.execute(
             "SELECT context.context, arc.fromno, arc.tono FROM arc JOIN file ON file.id = arc.file_id "
             "JOIN context ON context.id = arc.context_id WHERE file.path LIKE ? AND ? IN (arc.fromno, arc.tono)",

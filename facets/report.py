@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.part_columns import PartColumns, Passages
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.graph.figure import FigureTable, figure
-from openlineage_pyspark.graph.model import Graph, OperatorNode
+from openlineage_pyspark.graph.model import Graph, OperatorNode, kind_text
 from openlineage_pyspark.graph.unfolded import unfolded
 
 HEADINGS = ("column", "from", "how")
@@ -393,11 +393,6 @@ def _reads(lineage: Lineage, output: Dataset | None, names: ShortNames) -> list[
     views = (each.identifier for each in lineage.inputs if each.type == VIEW_TYPE)
     others = (each.identifier for each in lineage.inputs if each.type != VIEW_TYPE and each.identifier not in used)
     return reads_lines(map(names.of, views), map(names.of, others))
-
-
-def kind_text(subtype: str, *, masked: bool) -> str:
-    """Return the text for a kind of transformation, such as `AGGREGATION (masked)`."""
-    return f"{subtype} (masked)" if masked else subtype
 
 
 def how(kinds: Iterable[str], expression: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.report import table_of
+from openlineage_pyspark.graph.model import kind_text
 from openlineage_pyspark.store.diff import Diff, LineageState, differences
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def lineage_state_of(found: Iterable[StatementLineage]) -> LineageState:
                 source = _source(edge.source_namespace, edge.source, names)
                 ends = ((source, edge.source_column), (target, edge.column or ""))
                 doubt = "" if edge.certainty == "exact" else f", {edge.certainty}"
-                edges.setdefault(ends, set()).add(f"{edge.subtype}{doubt} {edge.expression}".strip())
+                edges.setdefault(ends, set()).add(
+                    f"{kind_text(edge.subtype, masked=edge.masking)}{doubt} {edge.expression}".strip()
+                )
     return LineageState(columns, {ends: "; ".join(sorted(texts)) for ends, texts in edges.items()}, tables)
 
 

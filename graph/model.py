@@ -569,3 +569,8 @@ def schema() -> dict[str, Any]:
     text = resources.files(__package__).joinpath(_SCHEMA).read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def kind_text(subtype: str, *, masked: bool) -> str:
+    """Return the text for a kind of transformation, such as `AGGREGATION (masked)`."""
+    return f"{subtype} (masked)" if masked else subtype

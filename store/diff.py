@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.graph.model import column_id, node_id
+from openlineage_pyspark.graph.model import column_id, kind_text, node_id
 from openlineage_pyspark.graph.plain import plain
 from openlineage_pyspark.store.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.store.events.ingest import files_of, lines_of, rows_of_events, take
@@ -296,7 +296,7 @@ def _state(tables: QueriedTables, texts: Iterable[str], time: int) -> LineageSta
     for row, edge in zip(lineage, _explained(tables, lineage, ids, time), strict=True):
         ends = ((ids[row[2]], row[3]), (ids[row[0]], row[1]))
         doubt = "" if edge.confidence.certainty == "exact" else f", {edge.confidence.certainty}"
-        made.setdefault(ends, set()).add(f"{row[6] or row[5]}{doubt} {row[8]}".strip())
+        made.setdefault(ends, set()).add(f"{kind_text(row[6] or row[5], masked=bool(row[7]))}{doubt} {row[8]}".strip())
     reads: dict[int, set[int]] = {}
     for row in _typed(rows.get("source_job_lineage", ())):
         reads.setdefault(row[0], set()).add(ids[row[1]])

@@ -117,10 +117,9 @@ def _label(node: AnswerNode, kinds: set[str]) -> str:
 
 
 def _how_of_column(link: AnswerLink) -> tuple[str, ...]:
-    kinds = [f"{kind} (masked)" if masked else kind for kind, masked in zip(link.kinds, link.masked, strict=True)]
     doubts = [] if link.certainty == "exact" else [link.certainty]
     expressions = (edge.expression for edge in link.edges if edge.subtype != "IDENTITY")
-    words = ", ".join(filter(None, dict.fromkeys([*kinds, *doubts])))
+    words = ", ".join(filter(None, dict.fromkeys([*link.kind_texts, *doubts])))
     return (f"{words}  {next(filter(None, expressions), '')}".rstrip(),)
 
 

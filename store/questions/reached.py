@@ -18,6 +18,7 @@ from openlineage_pyspark.graph.model import (
     GraphEdge,
     JobNode,
     column_id,
+    kind_text,
     node_id,
 )
 from openlineage_pyspark.store.errors import StoreError
@@ -120,6 +121,11 @@ class AnswerLink:
         return tuple(edge.expression for edge in self.edges)
 
     @property
+    def kind_texts(self) -> tuple[str, ...]:
+        """Return the kinds as people read them, such as `TRANSFORMATION (masked)`."""
+        return tuple(kind_text(edge.subtype or edge.type, masked=edge.masking) for edge in self.edges)
+
+    @property
     def masked(self) -> tuple[bool, ...]:
         """Return whether the value can't be recognized afterwards, in the order of the kinds."""
         return tuple(edge.masking for edge in self.edges)
@@ -172,6 +178,7 @@ class Answer:
                     "to": ids[link.target],
                     "job": {"namespace": link.job_namespace, "name": link.job},
                     "kinds": list(link.kinds),
+                    "masked": list(link.masked),
                     "expressions": list(link.expressions),
                     **({"certainty": link.certainty} if link.certainty else {}),
                     "lastRun": link.last_run or None,
@@ -206,7 +213,7 @@ class Answer:
         rows: list[tuple[str | int | bool | None, ...]] = []
         for link in self.links:
             ends = [(node.dataset or node.label, node.column) for node in (link.source, link.target)]
-            texts = ["; ".join(filter(None, dict.fromkeys(each))) for each in (link.kinds, link.expressions)]
+            texts = ["; ".join(filter(None, dict.fromkeys(each))) for each in (link.kind_texts, link.expressions)]
             told = (*texts, link.job, link.last_run, link.certainty)
             row: tuple[str | int | bool | None, ...] = (link.depth, *ends[0], *ends[1], *told)
             if by_version:

@@ -348,6 +348,7 @@ def test_an_answer_as_json_names_its_nodes_in_its_edges(filled: Callable[..., St
             "to": "lake/t#x",
             "job": {"namespace": "jobs", "name": "load"},
             "kinds": ["IDENTITY"],
+            "masked": [False],
             "expressions": ["IDENTITY of a"],
             "certainty": "exact",
             "lastRun": "r1",

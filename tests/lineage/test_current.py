@@ -1,0 +1,104 @@
+"""
+Which edges hold now, by all surfaces: what runs repeat, replace, drop and fail to do.
+
+A run that failed changes nothing; what a job wrote stays until the job writes it in another way, or until somebody
+replaces or drops it; a job that is called once for each table keeps them all.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.lineage_events import dataset, lineage, run_event
+from support.surfaces import SURFACES, Edge, Surface, Told, in_notebook
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Run = tuple[str, str, str, str, str]
+"""Its job, the type of its last event, the table that it writes, the source of that table's column, and the change."""
+EVERY = {surface.__name__ for surface in (*SURFACES, in_notebook)}
+OF_THE_STORE = EVERY - {"in_show"}
+OF_CURRENT = OF_THE_STORE - {"in_diff", "in_markdown"}
+OF_ALL_EVENTS = {"in_show", "in_diff", "in_markdown"}
+
+HISTORIES: dict[str, tuple[list[Run], set[str]]] = {
+    "a run failed": ([("j", "COMPLETE", "t", "x", ""), ("j", "FAIL", "t", "y", "")], {"x>t"}),
+    "an overwrite failed": (
+        [("j", "COMPLETE", "t", "x", "OVERWRITE"), ("k", "FAIL", "t", "y", "OVERWRITE")],
+        {"x>t"},
+    ),
+    "a loader is called for each table": (
+        [("j", "COMPLETE", "t", "x", ""), ("j", "COMPLETE", "u", "y", "")],
+        {"x>t", "y>u"},
+    ),
+    "another job replaces it": (
+        [("j", "COMPLETE", "t", "x", "OVERWRITE"), ("k", "COMPLETE", "t", "y", "OVERWRITE")],
+        {"y>t"},
+    ),
+    "another job appends to it": ([("j", "COMPLETE", "t", "x", ""), ("k", "COMPLETE", "t", "y", "")], {"x>t", "y>t"}),
+    "it is dropped": ([("j", "COMPLETE", "t", "x", ""), ("k", "COMPLETE", "t", "", "DROP")], set()),
+    "it is dropped, and made again": (
+        [("j", "COMPLETE", "t", "x", ""), ("k", "COMPLETE", "t", "", "DROP"), ("l", "COMPLETE", "t", "y", "CREATE")],
+        {"y>t"},
+    ),
+    "its job has another version": ([("j", "COMPLETE", "t", "x", ""), ("j", "COMPLETE", "t", "y", "")], {"y>t"}),
+    "its first run has no end": ([("j", "START", "t", "x", "")], {"x>t"}),
+}
+# What is wrong today: history -> the surfaces that tell other edges.
+WRONG = {
+    "a run failed": OF_THE_STORE,
+    "an overwrite failed": OF_THE_STORE,
+    "a loader is called for each table": OF_CURRENT,
+    "another job replaces it": OF_THE_STORE,
+    "it is dropped": OF_THE_STORE,
+    "it is dropped, and made again": OF_THE_STORE,
+    "its job has another version": OF_ALL_EVENTS,
+}
+
+
+def events_of(runs: list[Run]) -> list[dict[str, Any]]:
+    """Return the events of runs, one after the other: each has a START, and its last event says the same."""
+    events = []
+    for number, (job, type_, table, source, change) in enumerate(runs):
+        facets: dict[str, Any] = {"columnLineage": lineage(**({"a": [("s", source, "IDENTITY")]} if source else {}))}
+        if change:
+            facets["lifecycleStateChange"] = {"lifecycleStateChange": change}
+        events += [
+            run_event(
+                job,
+                each,
+                10 * number + late,
+                run=str(uuid.UUID(int=number + 1)),
+                inputs=(dataset("s", columns=("x", "y")),),
+                outputs=(dataset(table, columns=("a", "b"), **facets),),
+            )
+            for late, each in enumerate(dict.fromkeys(("START", type_)))
+        ]
+    return events
+
+
+def short(edges: set[Edge]) -> set[str]:
+    return {f"{source[1]}>{target[0].removeprefix('lake|')}" for source, target, *_ in edges}
+
+
+@pytest.mark.parametrize(
+    ("history", "surface"),
+    [
+        pytest.param(
+            history,
+            surface,
+            id=f"{history}-{surface.__name__}",
+            marks=[pytest.mark.xfail(strict=True, reason="another edge is told as current")]
+            if surface.__name__ in WRONG.get(history, ())
+            else [],
+        )
+        for history in HISTORIES
+        for surface in (*SURFACES, in_notebook)
+    ],
+)
+def test_a_surface_tells_the_edges_that_hold_now(history: str, surface: Surface, tmp_path: Path) -> None:
+    runs, expected = HISTORIES[history]
+    assert short(surface(Told(events_of(runs), tmp_path))) == expected
