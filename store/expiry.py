@@ -121,7 +121,12 @@ class _Dropped:
         """Return the runs that tell what each job does now."""
         return self._tables.query(
             "WITH last AS (SELECT job_id, max(coalesce(started, first_time)) AS began FROM run "
-            "WHERE state = 'COMPLETE' GROUP BY job_id), "
+            "WHERE state = 'COMPLETE' GROUP BY job_id "
+            # Of each dataset that a job writes, the last run that did.
+            "UNION SELECT job_id, began FROM (SELECT r.job_id, i.dataset_id, "
+            "max(coalesce(r.started, r.first_time)) AS began FROM run r "
+            "JOIN sink_snapshot_lineage w ON w.run_id = r.run_id JOIN dataset_identity i ON i.name_id = w.name_id "
+            "WHERE r.state = 'COMPLETE' GROUP BY r.job_id, i.dataset_id) o), "
             "complete AS (SELECT s.job_id, s.run_id, coalesce(s.started, s.first_time) AS began "
             "FROM last l JOIN run r ON r.job_id = l.job_id AND r.state = 'COMPLETE' "
             "AND coalesce(r.started, r.first_time) = l.began "

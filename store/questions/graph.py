@@ -21,7 +21,7 @@ from openlineage_pyspark.graph.model import (
 )
 from openlineage_pyspark.store.events.rows import identity
 from openlineage_pyspark.store.questions.names import datasets, find, name_with_namespace
-from openlineage_pyspark.store.questions.reach import Direction, Limits, holding_since, reach
+from openlineage_pyspark.store.questions.reach import Direction, Limits, current_of, reach
 from openlineage_pyspark.store.questions.told import (
     RUNS_OF_A_JOB,
     call_sites_of,
@@ -107,7 +107,7 @@ class _Builder:
     def __init__(self, tables: QueriedTables, limits: Limits) -> None:
         self._tables = tables
         self._limits = limits
-        self._since: dict[int, int] = {}
+        self._current = current_of(tables, limits)
 
     def build(self, only: set[int] | None, up: set[int] | None = None, down: set[int] | None = None) -> Graph:
         """
@@ -175,7 +175,11 @@ class _Builder:
                 f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id"
             )
             rows = sorted(self._among(sql, "l.name_id", name_ids))
-            found |= {(job, dataset, writes): None for job, dataset, *_ in self._holding(rows, job=0)}
+            self._current.learn(job for job, *_ in rows)
+            for job, dataset, *span in rows:
+                holds = self._current.holds(job, dataset, *span) if writes else self._current.holds_read(job, *span)
+                if holds:
+                    found[job, dataset, writes] = None
         return list(found)
 
     def _derived(self, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
@@ -186,7 +190,12 @@ class _Builder:
             "JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
         )
         rows = sorted(self._among(sql, "c.output_id", name_ids), key=lambda row: row[-1])
-        latest = {row[:8]: row for row in self._holding(rows, job=4) if not self._limits.direct or row[5] != "INDIRECT"}
+        self._current.learn(row[4] for row in rows)
+        latest = {
+            row[:8]: row
+            for row in rows
+            if self._current.holds(row[4], row[2], *row[-2:]) and not (self._limits.direct and row[5] == "INDIRECT")
+        }
         return list(latest.values())
 
     def _among(self, sql: str, column: str, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
@@ -196,13 +205,6 @@ class _Builder:
         return [
             row for listed in id_lists(name_ids) for row in self._tables.query(f"{sql} WHERE {column} IN ({listed})")
         ]
-
-    def _holding(self, rows: list[tuple[Any, ...]], job: int) -> Iterator[tuple[Any, ...]]:
-        """Return those rows that hold at the time asked for; their last two columns are the first and the last time."""
-        early = [row for row in rows if row[-2] <= self._limits.time]
-        unknown = {row[job] for row in early} - set(self._since)
-        self._since |= holding_since(self._tables, self._limits, unknown)
-        return (row for row in early if row[-1] >= self._since[row[job]])
 
     def _datasets(self, named: dict[int, DatasetName]) -> Iterator[DatasetNode]:
         formats: dict[int, str] = {}

@@ -11,6 +11,7 @@ import enum
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+from openlineage_pyspark.store.questions.current import Current
 from openlineage_pyspark.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.store.times import FOREVER
 
@@ -143,7 +144,7 @@ def reach_all(
     Returns:
         The depths with those of the starts, what is passed, and the edges, as in `Closure`.
     """
-    jobs = _Jobs(tables, limits)
+    current = current_of(tables, limits)
     step = _column_edges if by_columns else _dataset_edges
     depths: dict[Place, int] = dict.fromkeys(starts, 0)
     edges: dict[tuple[Place, Place, int], PlaceEdge] = {}
@@ -152,7 +153,7 @@ def reach_all(
     while frontier and (limits.depth is None or depth < limits.depth):
         depth += 1
         following: dict[Place, None] = {}
-        for edge in step(tables, frontier, direction, jobs):
+        for edge in step(tables, frontier, direction, limits, current):
             edges.setdefault((edge.source, edge.target, edge.job_id), edge)
             begin, end = edge.source, edge.target
             if direction is Direction.UPSTREAM:
@@ -173,8 +174,16 @@ def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, li
         "JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id = ?",
         (job_id,),
     )
-    said = [(PlaceEdge((each, ""), (each, ""), job_id), first, last) for each, first, last in rows]
-    return sorted({edge.source for edge in _Jobs(tables, limits).holding(said)})
+    current = current_of(tables, limits)
+    current.learn([job_id])
+    if direction is Direction.DOWNSTREAM:
+        return sorted({(each, "") for each, *span in rows if current.holds(job_id, each, *span)})
+    return sorted({(each, "") for each, *span in rows if current.holds_read(job_id, *span)})
+
+
+def current_of(tables: QueriedTables, limits: Limits) -> Current:
+    """Return what tells which of all that was said holds within some limits."""
+    return Current(tables, limits.time, ever=limits.ever)
 
 
 def between(reached: Closure, end: Place) -> Closure:
@@ -211,59 +220,14 @@ def _feeds(target: Place, place: Place) -> bool:
     return arrived.startswith(f"{asked}.") or asked.startswith(f"{arrived}.")
 
 
-class _Jobs:
-    """
-    Which of what was said of a job still holds.
-
-    A job does what its last successful run said, and the other runs of the same parent: two statements of one
-    application may be runs of one job. What only earlier ones said, it does no longer.
-    """
-
-    def __init__(self, tables: QueriedTables, limits: Limits) -> None:
-        self._tables = tables
-        self.limits = limits
-        self._since: dict[int, int] = {}
-
-    def holding(self, said: list[tuple[PlaceEdge, int, int]]) -> Iterator[PlaceEdge]:
-        """Return those edges that hold at the time asked for, of edges with the first and the last time of each."""
-        time = self.limits.time
-        early = [each for each in said if each[1] <= time]
-        if self.limits.ever:
-            yield from (edge for edge, _, _ in early)
-            return
-        self._learn({edge.job_id for edge, _, _ in early} - set(self._since))
-        yield from (edge for edge, _, last in early if last >= self._since[edge.job_id])
-
-    def since(self, jobs: set[int]) -> dict[int, int]:
-        """Return the start of the last complete run of each job, or of the first run beside it."""
-        self._learn(jobs - set(self._since))
-        return {job: self._since[job] for job in jobs}
-
-    def _learn(self, jobs: set[int]) -> None:
-        self._since |= dict.fromkeys(jobs, 0)
-        for listed in id_lists(jobs):
-            # The last run that is complete, then all runs that have its parent.
-            rows = self._tables.query(
-                "SELECT r.job_id, min(coalesce(s.started, s.first_time)) FROM ("  # noqa: S608 (numbers alone)
-                "SELECT job_id, max(coalesce(started, first_time)) AS started FROM run "
-                f"WHERE job_id IN ({listed}) AND state = 'COMPLETE' AND coalesce(started, first_time) <= ? "
-                "GROUP BY job_id) l "
-                "JOIN run r ON r.job_id = l.job_id AND r.state = 'COMPLETE' "
-                "AND coalesce(r.started, r.first_time) = l.started "
-                "JOIN run s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id) "
-                "GROUP BY r.job_id",
-                (self.limits.time,),
-            )
-            self._since |= dict(rows)
-
-
-def holding_since(tables: QueriedTables, limits: Limits, jobs: set[int]) -> dict[int, int]:
-    """Return from when on what was said of jobs still holds: what was last said before does not."""
-    return dict.fromkeys(jobs, 0) if limits.ever else _Jobs(tables, limits).since(jobs)
+def _holding(said: list[tuple[PlaceEdge, int, int]], current: Current) -> Iterator[PlaceEdge]:
+    """Yield those edges that hold, of edges with the first and the last time of each."""
+    current.learn(edge.job_id for edge, _, _ in said)
+    return (edge for edge, *span in said if current.holds(edge.job_id, edge.target[0], *span))
 
 
 def _dataset_edges(
-    tables: QueriedTables, frontier: list[Place], direction: Direction, jobs: _Jobs
+    tables: QueriedTables, frontier: list[Place], direction: Direction, _limits: Limits, current: Current
 ) -> Iterator[PlaceEdge]:
     here = "s" if direction is Direction.DOWNSTREAM else "t"
     for listed in id_lists(place[0] for place in frontier):
@@ -276,11 +240,11 @@ def _dataset_edges(
             f"WHERE {here}.dataset_id IN ({listed})"
         )
         said = [(PlaceEdge((source, ""), (target, ""), job), first, last) for source, target, job, first, last in rows]
-        yield from sorted(jobs.holding(said), key=lambda edge: (edge.source, edge.target, edge.job_id))
+        yield from sorted(_holding(said, current), key=lambda edge: (edge.source, edge.target, edge.job_id))
 
 
 def _column_edges(
-    tables: QueriedTables, frontier: list[Place], direction: Direction, jobs: _Jobs
+    tables: QueriedTables, frontier: list[Place], direction: Direction, limits: Limits, current: Current
 ) -> Iterator[PlaceEdge]:
     said = [
         (
@@ -294,10 +258,10 @@ def _column_edges(
         for source, read, target, written, job, type_, subtype, text, masked, run, *span in tables.query(
             query, parameters
         )
-        if not jobs.limits.direct or type_ != "INDIRECT"
+        if not limits.direct or type_ != "INDIRECT"
     ]
     found: dict[tuple[Place, Place, int], set[PlaceKind]] = {}
-    for edge in jobs.holding(said):
+    for edge in _holding(said, current):
         found.setdefault((edge.source, edge.target, edge.job_id), set()).update(edge.kinds)
     for key in sorted(found):
         # Of one kind that several names of a dataset have, the last one stays.

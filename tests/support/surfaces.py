@@ -204,9 +204,9 @@ def in_notebook(told: Told) -> set[Edge]:
     names = told.names
     with Store.open(told.store) as store:
         shown = store.graph()
-    table = re.search("<table.*?</table>", shown._repr_html_(), re.DOTALL)  # type: ignore[attr-defined]
-    assert table is not None
-    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in table[0].split("<tr>")]
+    # Without an edge there is no table.
+    tables = re.findall("<table.*?</table>", shown._repr_html_(), re.DOTALL)  # type: ignore[attr-defined]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for table in tables for row in table.split("<tr>")]
     cells = [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in rows if row]
     return {
         (_named(row[0], names), _named(row[1].removesuffix(" (every row)"), names), "", "masked" in row[2])
