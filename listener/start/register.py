@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 
 _START_SECONDS = 10.0
+# Between the attempts to make the worker.
+_PAUSES = (0.1, 1.0)
 """The longest time that anybody waits for the listener's thread to have its worker."""
 
 
@@ -148,7 +150,7 @@ class Handle:
     def _work(self) -> None:
         try:
             if not self._ready.is_set():
-                self._made_worker = self._guard.run("starting", self._make)
+                self._made_worker = self._made()
                 self._ready.set()
             if self._made_worker is not None:
                 self._made_worker.run()
@@ -164,15 +166,30 @@ class Handle:
         if self._made_worker is not None and not self._made_worker.has_ended:
             self._guard.run("starting the listener's thread again", self._start)
 
+    def _made(self) -> Worker | None:
+        """
+        Return the worker; None if it can't be made.
+
+        A call to a JVM that is busy with the start of the application may fail once, and the probe keeps what it
+        records meanwhile.
+        """
+        for seconds in _PAUSES:
+            made = self._guard.run("starting", self._make)
+            if made is not None or self._closed:
+                return made
+            time.sleep(seconds)
+        return self._guard.run("starting", self._make)
+
     def _make(self) -> Worker:
         from openlineage_pyspark.listener.probe.client import context_facts
         from openlineage_pyspark.listener.start.application import worker_of
 
         prepared = self._prepared
         facts = context_facts(self._java_context)
-        _TIMES[facts.application_id] += 1
-        attempt = _TIMES[facts.application_id]
-        return worker_of(facts, prepared.settings, prepared.probe, prepared.delivery, self._guard, attempt)
+        attempt = _TIMES[facts.application_id] + 1
+        worker = worker_of(facts, prepared.settings, prepared.probe, prepared.delivery, self._guard, attempt)
+        _TIMES[facts.application_id] = attempt
+        return worker
 
     def _end(self, outcome: Outcome) -> bool:
         """
