@@ -113,7 +113,7 @@ class Current:
                 span = attrs.evolve(span, since=dropped[dataset] + 1)
             self._of_outputs.setdefault(job, {})[dataset] = span
 
-    def holds(self, job: int, output: int, first: int, last: int) -> bool:
+    def holds(self, job: int, output: int, first: int, last: int, *, by_run: bool = True) -> bool:
         """
         Return whether what was said of a job and of a dataset that it writes holds.
 
@@ -122,9 +122,10 @@ class Current:
             output: the dataset.
             first: when it was first said, microseconds since 1970.
             last: when it was last said.
+            by_run: whether a run said it, and not an event of the job alone.
         """
         span = self._of_outputs.get(job, {}).get(output, self._of_jobs[job])
-        return first <= self._time and span.has(first, last)
+        return first <= self._time and span.has(first if by_run else 0, last)
 
     def holds_read(self, job: int, first: int, last: int) -> bool:
         """Return whether what was said of a dataset that a job reads holds: for one at least that it writes."""

@@ -194,7 +194,8 @@ class _Builder:
         latest = {
             row[:8]: row
             for row in rows
-            if self._current.holds(row[4], row[2], *row[-2:]) and not (self._limits.direct and row[5] == "INDIRECT")
+            if self._current.holds(row[4], row[2], *row[-2:], by_run=bool(row[9]))
+            and not (self._limits.direct and row[5] == "INDIRECT")
         }
         return list(latest.values())
 

@@ -223,7 +223,13 @@ def _feeds(target: Place, place: Place) -> bool:
 def _holding(said: list[tuple[PlaceEdge, int, int]], current: Current) -> Iterator[PlaceEdge]:
     """Yield those edges that hold, of edges with the first and the last time of each."""
     current.learn(edge.job_id for edge, _, _ in said)
-    return (edge for edge, *span in said if current.holds(edge.job_id, edge.target[0], *span))
+    return (
+        edge
+        for edge, *span in said
+        if current.holds(
+            edge.job_id, edge.target[0], *span, by_run=not edge.kinds or any(kind.last_run for kind in edge.kinds)
+        )
+    )
 
 
 def _dataset_edges(

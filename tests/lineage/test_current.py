@@ -13,7 +13,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.lineage_events import dataset, lineage, run_event
+from support.lineage_events import at, dataset, lineage, run_event
 from support.surfaces import SURFACES, Edge, Surface, Told, in_downstream, in_graph, in_notebook, in_upstream
 
 if TYPE_CHECKING:
@@ -103,6 +103,14 @@ def short(edges: set[Edge]) -> set[str]:
 def test_a_surface_tells_the_edges_that_hold_now(history: str, surface: Surface, tmp_path: Path) -> None:
     runs, expected = HISTORIES[history]
     assert short(surface(Told(events_of(runs), tmp_path))) == expected
+
+
+@pytest.mark.parametrize("surface", [in_graph, in_upstream, in_downstream])
+def test_what_an_event_of_a_job_says_holds_though_a_run_has_failed_before(surface: Surface, tmp_path: Path) -> None:
+    events = events_of([("j", "COMPLETE", "t", "x", ""), ("j", "FAIL", "t", "y", "")])
+    told = {**events_of([("j", "OTHER", "t", "z", "")])[0], "eventTime": at(100)}
+    told = {key: value for key, value in told.items() if key not in ("run", "eventType")}
+    assert short(surface(Told([*events, told], tmp_path))) == {"x>t", "z>t"}
 
 
 def random_history(seed: int) -> list[tuple[int, str, str, str, str]]:
