@@ -48,6 +48,8 @@ def lake(request, packaged, tmp_path_factory):
     jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
     done = jobs.run("identity_lake.py", request.param, str(folder), conf=conf)
     assert done.code == 0, done.stderr
+    faults = [line for line in (done.stdout + done.stderr).splitlines() if "failed, the job goes on" in line]
+    assert faults == []
     return request.param, folder, done
 
 
