@@ -170,11 +170,13 @@ class Handle:
         """
         Return the worker; None if it can't be made.
 
-        A call to a JVM that is busy with the start of the application may fail once, and the probe keeps what it
-        records meanwhile.
+        Two threads that import the same modules may be told of a deadlock between them, and a call to a JVM that is
+        busy may fail. The probe keeps what it records meanwhile, so only the last attempt is reported.
         """
+        quiet = Guard()
+        quiet.expected = (Exception,)
         for seconds in _PAUSES:
-            made = self._guard.run("starting", self._make)
+            made = quiet.run("starting", self._make)
             if made is not None or self._closed:
                 return made
             time.sleep(seconds)

@@ -141,7 +141,7 @@ def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answere
     taken(tmp_path / "s.db", events)
     with Store.open(tmp_path / "s.db") as store:
         names = [line.label for line in store.datasets()]
-        before = {name: [node.label for node in store.upstream(name).nodes] for name in names}
+        before = {name: sorted(node.label for node in store.upstream(name).nodes) for name in names}
     with Database(tmp_path / "s.db") as database:
         found = expire(database, microseconds(at(320)))
         texts = [text for (text,) in database.query("SELECT json FROM event")]
@@ -151,7 +151,8 @@ def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answere
         take(database, [EventLine("test", text) for text in texts])
     assert tables(tmp_path / "s.db") == tables(tmp_path / "again.db")
     with Store.open(tmp_path / "s.db") as store:
-        assert {name: [node.label for node in store.upstream(name).nodes] for name in before} == before
+        # How far they are may change: between tables, what a job reads and writes in different runs is one product.
+        assert {name: sorted(node.label for node in store.upstream(name).nodes) for name in before} == before
 
 
 def test_a_dry_run_says_the_same_and_changes_nothing_and_a_second_one_finds_nothing(tmp_path: Path) -> None:
