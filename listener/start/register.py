@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 _START_SECONDS = 10.0
-# Between the attempts to make the worker.
-_PAUSES = (0.1, 1.0)
 """The longest time that anybody waits for the listener's thread to have its worker."""
+_PAUSES = (0.1, 1.0)
+"""The seconds between the attempts to make the worker."""
 
 
 class Handle:

@@ -129,7 +129,14 @@ def test_events_of_jobs_and_datasets_stay_while_no_later_one_says_the_same(tmp_p
     assert len(found["dataset"]) == 2
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+# Between tables, what a job reads and writes in different runs is one product, whose distances an expiry may change.
+_FARTHER = pytest.mark.xfail(strict=True, reason="a table is farther away afterwards")
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [0, pytest.param(1, marks=(pytest.mark.slow, _FARTHER)), pytest.param(2, marks=pytest.mark.slow)],
+)
 def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answered_the_same(
     tmp_path: Path, seed: int
 ) -> None:
@@ -141,7 +148,7 @@ def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answere
     taken(tmp_path / "s.db", events)
     with Store.open(tmp_path / "s.db") as store:
         names = [line.label for line in store.datasets()]
-        before = {name: sorted(node.label for node in store.upstream(name).nodes) for name in names}
+        before = {name: [node.label for node in store.upstream(name).nodes] for name in names}
     with Database(tmp_path / "s.db") as database:
         found = expire(database, microseconds(at(320)))
         texts = [text for (text,) in database.query("SELECT json FROM event")]
@@ -151,8 +158,7 @@ def test_the_events_that_stay_make_the_same_tables_and_what_holds_now_is_answere
         take(database, [EventLine("test", text) for text in texts])
     assert tables(tmp_path / "s.db") == tables(tmp_path / "again.db")
     with Store.open(tmp_path / "s.db") as store:
-        # How far they are may change: between tables, what a job reads and writes in different runs is one product.
-        assert {name: sorted(node.label for node in store.upstream(name).nodes) for name in before} == before
+        assert {name: [node.label for node in store.upstream(name).nodes] for name in before} == before
 
 
 def test_a_dry_run_says_the_same_and_changes_nothing_and_a_second_one_finds_nothing(tmp_path: Path) -> None:
